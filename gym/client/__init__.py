@@ -12,9 +12,22 @@
 
 from .client import Client
 from .transport import ApiError, NotReached
-from .values import Game, Model, Prediction, Run, ScoredSentence, ScoredToken, Suite
+from .values import (
+    AgentCase,
+    AgentRun,
+    Game,
+    Model,
+    Prediction,
+    Run,
+    ScoredSentence,
+    ScoredToken,
+    Submission,
+    Suite,
+)
 
 __all__ = [
+    "AgentCase",
+    "AgentRun",
     "ApiError",
     "Client",
     "Game",
@@ -24,5 +37,6 @@ __all__ = [
     "Run",
     "ScoredSentence",
     "ScoredToken",
+    "Submission",
     "Suite",
 ]

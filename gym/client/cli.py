@@ -1,6 +1,7 @@
 """The command line: `python -m gym.client run suite.json --model demo-gpt2 --server https://… --token lmg_…`.
 
-Exit status: 0 = well, 1 = a pass rate is below --fail-under, 2 = something went wrong.
+Exit status: 0 = well, 1 = a pass rate is below --fail-under, or agent tests failed or got worse, 2 = something went
+wrong, 3 = no agent test failed, but some have no verdict.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import commands
+from . import agents_commands, commands, lmc_commands, propara_commands
 from .client import Client
 from .transport import ApiError, NotReached
 
 FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "bib")
 EPILOG = (
     "LM_GYM_SERVER and LM_GYM_TOKEN stand for --server and --token. "
-    "Exit status: 0 well, 1 below --fail-under, 2 error."
+    "Exit status: 0 well, 1 below --fail-under or failed agent tests, 2 error, 3 agent tests without a verdict."
 )
 
 
@@ -69,6 +70,8 @@ def parser() -> argparse.ArgumentParser:
     bring.add_argument("--freeze", action="store_true", help="at once, so that models can be run on it")
     bring.add_argument("--again", action="store_true", help="also where a suite says the same already")
     bring.set_defaults(act=commands.bring)
+    for room in (lmc_commands, propara_commands, agents_commands):
+        room.add_parsers(names, common)
     return top
 
 
@@ -87,6 +90,8 @@ def main(words: Sequence[str] | None = None) -> int:
         status: int = given.act(client, given)
     except ApiError as error:
         return _failed(error.lines())
+    except FileNotFoundError as error:
+        return _failed([f"There is no file {error.filename}."])
     except (NotReached, TimeoutError, OSError, ValueError) as error:
         return _failed([str(error)])
     except KeyboardInterrupt:

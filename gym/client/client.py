@@ -4,40 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
-from .transport import ApiError, Transport
-from .values import Game, Model, Run, ScoredSentence, Suite
+from .agent_tests import AgentTests
+from .games import Games
+from .submissions import Submissions
+from .transport import ApiError
+from .values import Model, Run, ScoredSentence, Suite
 
-Awaited = TypeVar("Awaited", Run, Game)
-LOOK_SECONDS = 0.5
-LOOK_AT_MOST = 5.0
 
-
-class Client:
-    """`server`: address of the site; `token`: of your profile page there (reading public things takes none)."""
-
-    def __init__(self, server: str, token: str = "", *, timeout: float = 60.0) -> None:
-        self.transport = Transport(server, token, timeout)
-
-    # --- any operation ---
-
-    def get(self, path: str, **query: Any) -> Any:
-        """JSON of an address below /api/v1/, e.g. `client.get("me/")`."""
-        return self.transport.send("GET", path, query=query).json()
-
-    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self.transport.send("POST", path, body=body).json()
-
-    def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Every row of a list, page after page."""
-        page = self.get(path, **query)
-        while True:
-            yield from page["results"]
-            if page["next"] is None:
-                return
-            page = self.get(page["next"])
+class Client(Games, Submissions, AgentTests):
+    """Suites, models, runs and surprisals; LM Challenge, ProPara and agent tests come with its bases."""
 
     # --- suites ---
 
@@ -52,12 +30,12 @@ class Client:
         """A new suite of yours with a draft, from a file in any format of the import page. An ApiError with the code
         "there" names the suite that says the same, unless `again`."""
         card |= {"again": "true"} if again else {}
-        return Suite.of(self.transport.send("POST", "suites/", body=card, file=(name, data)).json())
+        return Suite.of(self.transport.send("POST", "suites/", body=card, files=[(name, data)]).json())
 
     def put_draft(self, slug: str, name: str, data: bytes) -> int:
         """Replace the suite's draft, or open one. Returns the number of the revision that it will be."""
         draft = self.transport.send(
-            "PUT", f"suites/{quote(slug)}/draft/", file=(name, data), headers={"If-Match": "*"}
+            "PUT", f"suites/{quote(slug)}/draft/", files=[(name, data)], headers={"If-Match": "*"}
         ).json()
         return int(draft["revision"])
 
@@ -112,46 +90,9 @@ class Client:
         """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
         return self._ended(self.run, key, seen, seconds)
 
-    def _ended(
-        self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
-    ) -> Awaited:
-        end, pause = time.monotonic() + seconds, LOOK_SECONDS
-        while True:
-            found = read(key)
-            if seen:
-                seen(found)
-            if found.is_final:
-                return found
-            if time.monotonic() > end:
-                kind = type(found).__name__.lower()
-                raise TimeoutError(f"{kind} {key} is {found.state} after {seconds:.0f} s")
-            self.transport.sleep(pause)
-            pause = min(pause * 1.5, LOOK_AT_MOST)
-
     def results(self, key: str) -> dict[str, Any]:
         """Everything a run found: predictions, items, regions, tokens."""
         return dict(self.get(f"runs/{quote(key)}/results/"))
-
-    # --- LM Challenge ---
-
-    def upload_log(self, name: str, data: bytes, **card: str) -> Game:
-        """A log of a game that was played elsewhere, of LM Challenge 4 or 5, packed with gzip or not. `card`: title,
-        visibility, description, corpus."""
-        answer = self.transport.send("POST", "lmc/logs/", body=card, file=(name, data))
-        return Game.of(answer.json())
-
-    def game(self, key: str) -> Game:
-        return Game.of(self.get(f"lmc/games/{quote(key)}/"))
-
-    def wait_for_game(
-        self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
-    ) -> Game:
-        """Ask until the game has ended and is counted; `seen` is told every time. Raises TimeoutError."""
-        return self._ended(self.game, key, seen, seconds)
-
-    def statistics(self, key: str, **query: Any) -> dict[str, Any]:
-        """Of a game, under the reference's names. `query`: filter, partition and what else the API takes."""
-        return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
 
     # --- sentences ---
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
 from http.client import HTTPException
@@ -83,7 +83,7 @@ class Transport:
                 return f"{self.server}/api/v1/{path.split('/api/v1/', 1)[1]}"
             raise ValueError(f"{path} is not an address of {self.server}")
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        return f"{self.server}/api/v1/{path}" + (f"?{urlencode(given)}" if given else "")
+        return f"{self.server}/api/v1/{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
 
     def send(
         self,
@@ -92,12 +92,11 @@ class Transport:
         *,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
-        file: tuple[str, bytes] | None = None,
-        field: str = "file",
+        files: Sequence[tuple[str, bytes]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Raises ApiError and NotReached. A POST has a key, so that sending it again does nothing twice."""
-        data, more = _body(body, file, field)
+        data, more = _body(body, files)
         sent = {"Accept": "*/*", **more, **(headers or {})}
         if method == "POST":
             sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
@@ -150,21 +149,23 @@ def _problem(refused: HTTPError) -> dict[str, Any]:
     }
 
 
-def _body(body: Any, file: tuple[str, bytes] | None, field: str) -> tuple[bytes | None, dict[str, str]]:
-    """JSON; or a form with a file in `field`, whose other fields are those of `body`."""
-    if file is None:
+def _body(body: Any, files: Sequence[tuple[str, bytes]]) -> tuple[bytes | None, dict[str, str]]:
+    """JSON; or a form with files, whose other fields are those of `body`."""
+    if not files:
         if body is None:
             return None, {}
         return json.dumps(body).encode(), {"Content-Type": "application/json"}
     boundary = uuid.uuid4().hex
-    name = file[0].replace('"', "_").replace("\r", "_").replace("\n", "_")
     parts = [
         f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
         for key, value in (body or {}).items()
     ]
-    parts.append(
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"; filename="{name}"\r\n'
-        "Content-Type: application/octet-stream\r\n\r\n".encode()
-    )
-    parts += [file[1], f"\r\n--{boundary}--\r\n".encode()]
+    for given, data in files:
+        name = given.replace('"', "_").replace("\r", "_").replace("\n", "_")
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
+        parts += [head.encode(), data, b"\r\n"]
+    parts.append(f"--{boundary}--\r\n".encode())
     return b"".join(parts), {"Content-Type": f"multipart/form-data; boundary={boundary}"}

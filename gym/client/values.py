@@ -150,6 +150,68 @@ class Game:
 
 
 @dataclass(frozen=True)
+class Submission:
+    """Predictions for ProPara. `f1` is the official one, `corrected_f1` another metric; None without a score."""
+
+    id: str
+    answer_set: str
+    version: int
+    system: str
+    state: str
+    f1: float | None
+    corrected_f1: float | None
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Submission:
+        names = ("id", "answer_set", "version", "system", "state")
+        f1, corrected = ((raw[metric] or {}).get("f1") for metric in ("reference", "corrected"))
+        return cls(**{name: raw[name] for name in names}, f1=f1, corrected_f1=corrected, raw=raw)
+
+    @property
+    def is_final(self) -> bool:
+        """Nothing is worked off: it is scored, it waits for you, or its generation ended early."""
+        progress = self.raw["progress"]
+        return self.state != "generating" or (progress is not None and progress["state"] in FINAL)
+
+
+@dataclass(frozen=True)
+class AgentCase:
+    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `made` iterations with a verdict."""
+
+    name: str
+    outcome: str
+    passed: int
+    made: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class AgentRun:
+    """`versions`: of the agent, as it told while it answered."""
+
+    id: str
+    suite: str
+    agent: str
+    state: str
+    versions: tuple[str, ...]
+    cases: tuple[AgentCase, ...]
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> AgentRun:
+        names = ("name", "outcome", "passed", "made", "errors")
+        cases = tuple(AgentCase(*(one[name] for name in names)) for one in raw["cases"])
+        return cls(
+            raw["id"], raw["suite"], raw["agent"], raw["state"], tuple(raw["versions"]), cases, raw=raw
+        )
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+
+@dataclass(frozen=True)
 class ScoredToken:
     """`bits`: surprisal; None = not predicted. `start`, `end`: place in the sentence."""
 

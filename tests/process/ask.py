@@ -318,6 +318,19 @@ def prepare_api() -> dict[str, Any]:
     }
 
 
+def prepare_tutorials() -> dict[str, Any]:
+    """The demo, less its runs; alice, who may sign in, with a token."""
+    for _ in load_demo(queue_runs=False):
+        pass
+    alice, _ = User.objects.get_or_create(username="alice")
+    alice.set_password("demo-alice")
+    alice.save()
+    run_pending()
+    return {
+        "tokens": {"alice": create_token(actor=alice, name="test", scopes=["read", "write", "run"])[1]},
+    }
+
+
 def prepare_schema() -> dict[str, Any]:
     """The same, with what is not there any more, is not ready, or belongs to somebody else."""
     things = prepare_api()

@@ -1,7 +1,8 @@
 """An agent server for the demo and the tests, without model, key or network. Pure.
 
 neuro-san's addresses and stream, as a WSGI application and as a transport; `python -m gym.agents.core.embedded
-[--host 127.0.0.1] [--port 8080]` serves it, `EmbeddedTransport` talks to it without any network. Its agents:
+[--host 127.0.0.1] [--port 8080] [--version 2.0]` serves it, `EmbeddedTransport` talks to it without any network. Its
+agents:
 
     echo         "echo: <text>"
     music_nerd   Yellow Submarine -> The Beatles, and remembers it; else "I do not know."
@@ -11,7 +12,8 @@ neuro-san's addresses and stream, as a WSGI application and as a transport; `pyt
     namer        says why an answer failed: the number of a known reason that fits, or a new one
     broken       reports an error of its model, as servers do: with status 200, after a retry
 
-Everywhere SLEEP(x) waits x seconds and FLAKY alternates between two answers.
+Everywhere SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression to find: its
+agents forget what was said before.
 """
 
 from __future__ import annotations
@@ -164,6 +166,7 @@ def find(name: str) -> Agent | None:
 # --- the server ---
 
 VERSION = "1.0"
+FORGETFUL = "2.0"
 MAX_BODY = 2_000_000
 MAX_PAUSE = 600.0
 SLICE = 0.05
@@ -172,16 +175,17 @@ SLICE = 0.05
 class EmbeddedServer:
     """Its only state is a counter, by which FLAKY alternates."""
 
-    def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = VERSION) -> None:
         self.flaky = itertools.count()
         self.sleep = sleep
+        self.version = version
 
     # --- what it knows ---
 
     def get(self, path: str) -> Any:
         """JSON of a GET, or None for an address that is none."""
         if path in ("/", "/healthz", "/readyz", "/livez"):
-            return {"service": "gym.Agent", "status": "ok", "versions": {"lm-gym-embedded": VERSION}}
+            return {"service": "gym.Agent", "status": "ok", "versions": {"lm-gym-embedded": self.version}}
         if path == "/api/v1/list":
             return {
                 "agents": [
@@ -214,6 +218,8 @@ class EmbeddedServer:
             yield {}
             return
         earlier = [said for kind, said in history_of(body.get("chat_context")) if kind == "HUMAN"]
+        if self.version == FORGETFUL:
+            earlier = []
         sly_data = body.get("sly_data")
         heard = Heard(str(text), earlier, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
         if pause := PAUSE.search(heard.text):
@@ -369,10 +375,12 @@ class Quiet(wsgiref.simple_server.WSGIRequestHandler):
         pass
 
 
-def make_server(host: str = "127.0.0.1", port: int = 0) -> wsgiref.simple_server.WSGIServer:
+def make_server(
+    host: str = "127.0.0.1", port: int = 0, version: str = VERSION
+) -> wsgiref.simple_server.WSGIServer:
     """A server that has yet to be told to serve; port 0 finds a free one."""
     return wsgiref.simple_server.make_server(
-        host, port, EmbeddedServer(), server_class=Server, handler_class=Quiet
+        host, port, EmbeddedServer(version=version), server_class=Server, handler_class=Quiet
     )
 
 
@@ -380,8 +388,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve the embedded agents.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument(
+        "--version", choices=[VERSION, FORGETFUL], default=VERSION, help="2.0 forgets what was said before"
+    )
     given = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt), make_server(given.host, given.port) as server:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        make_server(given.host, given.port, given.version) as server,
+    ):
         server.serve_forever()
 
 

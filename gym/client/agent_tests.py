@@ -1,0 +1,62 @@
+"""Tests of agents: cases, runs and their reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from .connection import LOOK_SECONDS, Connection
+from .values import AgentRun
+
+
+class AgentTests(Connection):
+    def register_agent(self, name: str, url: str, **card: Any) -> str:
+        """A server with neuro-san's interface. Returns its slug; read `agents/{slug}/` until its state is ready or
+        broken. `card`: slug, visibility, description, secret_headers."""
+        return str(self.post("agents/", {"kind": "server", "name": name, "url": url, **card})["slug"])
+
+    def wait_for_agent(self, slug: str, *, seconds: float = 60.0) -> str:
+        """Ask until its check has ended. Returns ready or broken. Raises TimeoutError."""
+        end = time.monotonic() + seconds
+        while (state := self.get(f"agents/{quote(slug)}/")["state"]) not in ("ready", "broken"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"agent {slug} is {state} after {seconds:.0f} s")
+            self.transport.sleep(LOOK_SECONDS)
+        return str(state)
+
+    def make_agent_suite(self, title: str, **card: Any) -> str:
+        """Returns its slug. `card`: slug, visibility, description, judge, judge_agent, judge_votes."""
+        return str(self.post("agent-suites/", {"title": title, **card})["slug"])
+
+    def upload_cases(self, suite: str, files: Sequence[tuple[str, bytes]]) -> list[str]:
+        """Files of cases, or zip archives of them: all or none. Returns the names of the cases; those that were there
+        are replaced."""
+        sent = self.transport.send("POST", f"agent-suites/{quote(suite)}/cases/", files=files)
+        return [case["name"] for case in sent.json()["cases"]]
+
+    def start_agent_run(
+        self, suite: str, agent: str, *, cases: Sequence[str] | None = None, **options: Any
+    ) -> AgentRun:
+        """All cases, or those named. `options`: reading, early_stop, parallel."""
+        body: dict[str, Any] = {"suite": suite, "agent": agent, **options}
+        body |= {"cases": list(cases)} if cases else {}
+        return AgentRun.of(self.post("agent-runs/", body))
+
+    def agent_run(self, key: str) -> AgentRun:
+        return AgentRun.of(self.get(f"agent-runs/{quote(key)}/"))
+
+    def wait_for_agent_run(
+        self, key: str, *, seen: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
+    ) -> AgentRun:
+        """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
+        return self._ended(self.agent_run, key, seen, seconds)
+
+    def agent_report(self, key: str, form: str = "junit") -> bytes:
+        """The results of a run as a file: junit, json or csv."""
+        return self.transport.send("GET", f"agent-runs/{quote(key)}/files/{quote(form)}/").body
+
+    def compare_agent_runs(self, first: str, second: str) -> dict[str, Any]:
+        """Case by case, second minus first."""
+        return dict(self.get("agent-compare/", first=first, second=second))

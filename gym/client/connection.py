@@ -1,0 +1,53 @@
+"""What all operations rest on: any request, every row of a list, and waiting for what the site works off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from .transport import Transport
+from .values import AgentRun, Game, Run, Submission
+
+Awaited = TypeVar("Awaited", Run, Game, Submission, AgentRun)
+LOOK_SECONDS = 0.5
+LOOK_AT_MOST = 5.0
+
+
+class Connection:
+    """`server`: address of the site; `token`: of your profile page there (reading public things takes none)."""
+
+    def __init__(self, server: str, token: str = "", *, timeout: float = 60.0) -> None:
+        self.transport = Transport(server, token, timeout)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """JSON of an address below /api/v1/, e.g. `client.get("me/")`."""
+        return self.transport.send("GET", path, query=query).json()
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self.transport.send("POST", path, body=body).json()
+
+    def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Every row of a list, page after page."""
+        page = self.get(path, **query)
+        while True:
+            yield from page["results"]
+            if page["next"] is None:
+                return
+            page = self.get(page["next"])
+
+    def _ended(
+        self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
+    ) -> Awaited:
+        end, pause = time.monotonic() + seconds, LOOK_SECONDS
+        while True:
+            found = read(key)
+            if seen:
+                seen(found)
+            if found.is_final:
+                return found
+            if time.monotonic() > end:
+                kind = type(found).__name__.lower()
+                raise TimeoutError(f"{kind} {key} is {found.state} after {seconds:.0f} s")
+            self.transport.sleep(pause)
+            pause = min(pause * 1.5, LOOK_AT_MOST)

@@ -1,0 +1,49 @@
+"""LM Challenge: logs, games, their figures and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from .connection import Connection
+from .values import Game
+
+
+class Games(Connection):
+    def upload_log(self, name: str, data: bytes, **card: str) -> Game:
+        """A log of a game that was played elsewhere, of LM Challenge 4 or 5, packed with gzip or not. `card`: title,
+        visibility, description, corpus."""
+        return Game.of(self.transport.send("POST", "lmc/logs/", body=card, files=[(name, data)]).json())
+
+    def start_game(
+        self,
+        corpus: str,
+        game: str,
+        player: str,
+        *,
+        player_options: Mapping[str, int] | None = None,
+        **options: Any,
+    ) -> Game:
+        """`game`: wp, tc or ic; `player`: model:SLUG, process:NAME or adaptive (`GET lmc/players/` lists them).
+        `options`: title, visibility, train, targets and what else the API takes."""
+        body = {"corpus": corpus, "game": game, "player": player, **options}
+        body |= {"player_options": dict(player_options)} if player_options else {}
+        return Game.of(self.post("lmc/games/", body))
+
+    def game(self, key: str) -> Game:
+        return Game.of(self.get(f"lmc/games/{quote(key)}/"))
+
+    def wait_for_game(
+        self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
+    ) -> Game:
+        """Ask until the game has ended and is counted; `seen` is told every time. Raises TimeoutError."""
+        return self._ended(self.game, key, seen, seconds)
+
+    def statistics(self, key: str, **query: Any) -> dict[str, Any]:
+        """Of a game, under the reference's names. `query`: filter, partition and what else the API takes."""
+        return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
+
+    def compare_games(self, first: str, *second: str, **query: Any) -> dict[str, Any]:
+        """Each second game against the first, on the same text. `query`: filter, cluster."""
+        return dict(self.get("lmc/compare/", first=first, second=list(second), **query))

@@ -1,0 +1,151 @@
+"""The client and its command line in LM Challenge, ProPara and agent tests, against a live site."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from gym.client import ApiError, Client
+from tests.process.live import LiveSite
+from tests.process.site import ROOT
+from tests.process.test_client import cli
+
+pytestmark = pytest.mark.process
+DATA = ROOT / "gym" / "propara" / "data"
+SET = "everyday-processes"
+GOOD = b"agent: echo\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"
+BAD = b"agent: echo\ninteractions: [{text: hello, response: {text: {keywords: goodbye}}}]\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = LiveSite(
+        tmp_path_factory.mktemp("live"), prepare="prepare_tutorials", GYM_API_REQUESTS_PER_MINUTE="0"
+    )
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def gym(site) -> Client:
+    return Client(site.url, site.things["tokens"]["alice"])
+
+
+def rows(out: str) -> list[list[str]]:
+    return [line.split("\t") for line in out.splitlines()]
+
+
+def test_games_are_started_waited_for_read_and_compared(gym):
+    made = [
+        gym.start_game("demo-sentences", "wp", "adaptive", train=True, player_options={"order": order})
+        for order in (1, 3)
+    ]
+    first, second = (gym.wait_for_game(one.id, seconds=60) for one in made)
+    assert (first.state, second.raw["player_options"]) == ("done", {"order": 3})
+    figure = gym.statistics(first.id)["parts"][0]["hit3"]
+    found = gym.compare_games(first.id, second.id, second.id)
+    assert (found["first"], [row["id"] for row in found["comparisons"]]) == (first.id, [second.id])
+    assert found["comparisons"][0]["first"] == pytest.approx(figure)
+
+
+def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
+    lines = [
+        {"wordPredictions": [{"target": word, "rank": 1 + number % 4}]} for number, word in enumerate("abcd")
+    ]
+    paths = [tmp_path / name for name in ("one.log", "two.log")]
+    for path in paths:
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out, err = cli(site, "lmc", "upload", *map(str, paths), "--title", "Mine")
+    assert status == 0, err
+    (one, title, game, state, figure), (two, *_) = rows(out)
+    assert (title, game, state, figure) == ("Mine, one.log", "wp", "done", "hit3 0.7500")
+    status, out, _ = cli(site, "lmc", "compare", one, two)
+    assert (status, rows(out)[1][:6]) == (0, [two, "Mine, two.log", "hit3", "0.7500", "0.7500", "0.0000"])
+    status, out, _ = cli(site, "lmc", "stats", one)
+    assert ["hit3", "0.75"] in rows(out)
+
+
+def test_predictions_get_a_score_a_rank_and_an_explanation(gym):
+    made = gym.submit_predictions(SET, "hasty.tsv", (DATA / "hasty.tsv").read_bytes(), system="Hasty")
+    assert (made.state, made.version, gym.submission(made.id)) == ("scored", 1, made)
+    assert [row["f1"] for row in gym.leaderboard(SET) if row["submission"] == made.id] == [made.f1]
+    assert gym.explanation(made.id)["report"]["reference"]["f1"] == made.f1
+    assert gym.explanation(made.id, 3)["mistakes"][0]["code"] == "missed-move"
+    better = gym.submit_predictions(SET, "careful.tsv", (DATA / "careful.tsv").read_bytes())
+    assert gym.compare_submissions(better.id, made.id)["f1_difference"] == pytest.approx(better.f1 - made.f1)
+
+
+def test_a_file_that_needs_repairs_waits_and_says_what_to_do(site, gym, tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("\n" + (DATA / "careful.tsv").read_text(encoding="utf-8"), encoding="utf-8")
+    words = ("propara", "submit", str(path), "--answer-set", SET)
+    status, out, err = cli(site, *words)
+    assert (status, rows(out)[0][1:3], "again with --agree-to-repairs" in err) == (
+        2,
+        ["mine", "waiting"],
+        True,
+    )
+    assert gym.agree(rows(out)[0][0]).state == "scored"
+    assert cli(site, *words, "--agree-to-repairs")[0] == 0
+
+
+def test_cases_are_uploaded_and_run_and_the_report_is_junit(site, gym, tmp_path):
+    for name, data in (("good.hocon", GOOD), ("bad.hocon", BAD)):
+        (tmp_path / name).write_bytes(data)
+    files = [str(tmp_path / name) for name in ("good.hocon", "bad.hocon")]
+    assert cli(site, "agents", "upload", *files, "--suite", "mine")[:2] == (0, "good\nbad\n")
+    status, out, _ = cli(site, "agents", "run", "mine", "--agent", "demo-agents", "--format", "junit")
+    suites = {suite.get("name"): suite for suite in ElementTree.fromstring(out)}
+    assert (status, set(suites)) == (1, {"good", "bad"})
+    assert (suites["good"].get("failures"), int(suites["bad"].get("failures")) > 0) == ("0", True)
+    status, out, _ = cli(site, "agents", "run", "mine", "--agent", "demo-agents", "--case", "good")
+    assert (status, rows(out)[1]) == (0, ["good", "pass", "1", "1", "0"])
+
+
+def test_a_case_that_got_worse_is_named(site, gym):
+    gym.make_agent_suite("Worse", slug="worse")
+    keys = []
+    for text in (GOOD, BAD):
+        gym.upload_cases("worse", [("hello.hocon", text)])
+        done = gym.wait_for_agent_run(gym.start_agent_run("worse", "demo-agents").id, seconds=60)
+        keys.append(done.id)
+    assert [gym.agent_run(key).cases[0].outcome for key in keys] == ["pass", "fail"]
+    status, out, err = cli(site, "agents", "compare", *keys)
+    assert (status, "regression: hello" in err, rows(out)[1][:3]) == (
+        1,
+        True,
+        ["hello", "pass 1/1", "fail 0/1"],
+    )
+    assert cli(site, "agents", "compare", *reversed(keys))[0] == 0
+
+
+def test_a_server_that_may_not_be_talked_to_is_broken_with_the_reason(site):
+    status, out, err = cli(site, "agents", "register", "Mine", "--url", "http://127.0.0.1:9")
+    assert (status, rows(out)[0][1]) == (2, "broken")
+    assert "Not contacted" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("lmc", "stats", "nothing"), "There is nothing here, or not for you."),
+        (("lmc", "play", "no", "--game", "wp", "--player", "adaptive"), "$.corpus: There is no corpus “no”"),
+        (("lmc", "play", "demo-sentences", "--game", "wp", "--player", "me"), "$.player"),
+        (("lmc", "upload", "missing.log"), "There is no file missing.log."),
+        (("propara", "submit", "missing.tsv", "--answer-set", SET), "There is no file missing.tsv."),
+        (("agents", "run", "nothing", "--agent", "demo-agents"), "$.suite: There is no suite “nothing”"),
+        (("agents", "upload", "missing.hocon", "--suite", "x"), "There is no file missing.hocon."),
+    ],
+)
+def test_what_goes_wrong_is_exit_status_2_and_a_sentence(site, words, says):
+    status, _, err = cli(site, *words)
+    assert (status, says in err, "Traceback" in err) == (2, True, False), err
+
+
+def test_results_that_are_not_there_are_an_error_with_a_code(gym):
+    waiting = gym.submit_predictions(SET, "late.tsv", b"\n" + (DATA / "hasty.tsv").read_bytes())
+    with pytest.raises(ApiError) as refused:
+        gym.explanation(waiting.id)
+    assert (refused.value.status, refused.value.code) == (409, "no-results")
