@@ -156,6 +156,14 @@ class Submission(models.Model):
         related_name="propara_submissions",
     )
     provenance = models.JSONField(default=dict, help_text="model, prompt, policy, versions")
+    rescored_from = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="rescored",
+        help_text="submission of the same file to another version of the reference answers",
+    )
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="propara_submission"
     )

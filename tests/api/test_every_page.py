@@ -161,6 +161,8 @@ BY_OPERATIONS: dict[str, str] = {
     "propara-published-edit": "propara_answer_sets_versions_published_retrieve "
     "propara_answer_sets_versions_published_partial_update",
     "propara-published-delete": "propara_answer_sets_versions_published_destroy",
+    "propara-score-earlier": "propara_answer_sets_versions_score_earlier_create",
+    "propara-score-on": "propara_submissions_score_on_create",
     "propara-submission-save": "propara_submissions_save_create",
     "propara-edit": "propara_answer_sets_partial_update",
     "propara-people": "propara_answer_sets_people_list propara_answer_sets_people_create",

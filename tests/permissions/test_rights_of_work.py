@@ -16,6 +16,7 @@ from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import guessing, playing
 from gym.propara.models import AnswerSet, GeneratedProcess
 from gym.propara.site import generation
+from gym.propara.site import services as propara
 from gym.propara.site.services import About
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import preview, services
@@ -29,7 +30,8 @@ from tests.agents.site import FLAKY, make_run, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
 from tests.lmchallenge.site.worlds import make_corpus, wish
-from tests.propara.site.worlds import make_version
+from tests.propara.site.worlds import hand_in, make_version
+from tests.propara.worlds import LIGHT
 
 
 def queue_suite_run(alice, bob):
@@ -43,6 +45,14 @@ def queue_game(alice, bob):
 
 def queue_answers(alice, bob):
     return generation.queue_generation(make_version(alice), make_model(alice), About("x"), actor=bob).job
+
+
+def queue_scoring_on_a_version(alice, bob):
+    version = make_version(alice)
+    hand_in(version, alice, LIGHT)
+    version.answer_set.collaborations.create(user=bob, role="edit")
+    second = propara.add_version(version.answer_set, LIGHT.encode(), actor=alice)
+    return propara.queue_scoring_on(second, actor=bob)
 
 
 def queue_agent_run(alice, bob):
@@ -91,6 +101,11 @@ def take_the_place():
         suite.collaborations.all().delete()
 
 
+def leave_the_answers():
+    for answer_set in AnswerSet.objects.all():
+        answer_set.collaborations.all().delete()
+
+
 @dataclass(frozen=True)
 class Case:
     queue: Callable[[Any, Any], Job]
@@ -105,6 +120,7 @@ CASES = [
     Case(queue_game, close_models, "the model uniform."),
     Case(queue_answers, close(AnswerSet), "the answer set light."),
     Case(queue_answers, close_models, "the model uniform."),
+    Case(queue_scoring_on_a_version, leave_the_answers, "the answer set light."),
     Case(queue_agent_run, close(AgentSuite), "the tests manners."),
     Case(queue_agent_run, close(RegisteredModel), "the agent embedded."),
     Case(queue_agent_run, hide(AgentSuite, "variables"), "the tests manners."),

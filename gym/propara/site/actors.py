@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from gym import __version__
+from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
+from gym.propara.core.errors import ProParaError
 from gym.propara.core.generate import PROMPT, GenerationError, answer_process
 from gym.propara.core.grid import read_grids, read_sentences
-from gym.propara.models import GeneratedProcess, Submission
+from gym.propara.models import AnswerSetVersion, GeneratedProcess, Submission
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
 from models_registry import permissions as model_permissions
@@ -115,5 +118,37 @@ def rescore(context: JobContext) -> None:
             row = services.outdated().select_for_update(of=("self",)).filter(pk=pk).first()
             if row is not None:
                 services.score(row)
+    with context.finish():
+        pass
+
+
+@handler(services.SCORE_VERSION)
+def score_version(context: JobContext) -> None:
+    """One transaction for each submission, so that a later attempt goes on with those that are left. What does not fit
+    the version, or finds no room, is named in the log."""
+    rows = AnswerSetVersion.objects.select_related("answer_set__owner")
+    version = rows.filter(pk=context.payload["version"]).first()
+    if version is None:
+        raise PermanentFailure("The reference answers were deleted.")
+    answer_set = version.answer_set
+    rights.require(
+        context,
+        {f"the answer set {answer_set.slug}": lambda person: permissions.can_edit(person, answer_set)},
+    )
+    actor = User.objects.filter(pk=context.owner_id).first() or answer_set.owner
+    keys = list(services.left_behind(version).order_by("pk").values_list("pk", flat=True))
+    for done, pk in enumerate(keys):
+        context.progress(done, len(keys), "submissions")
+        context.check()
+        with context.transaction(brings_forward=True):
+            row = services.left_behind(version).filter(pk=pk).first()
+            if row is None:
+                continue
+            try:
+                services.score_on_version(row, version, actor=actor)
+            except ProParaError as error:
+                context.log(f"{row.system} ({row.key}) does not fit v{version.number}: {error}")
+            except ValidationError as error:
+                context.log(f"{row.system} ({row.key}): {' '.join(error.messages)}")
     with context.finish():
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from gym.accounts.models import AnyUser
 from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
@@ -87,6 +88,24 @@ def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
     return rows.exclude(visibility=Visibility.UNLISTED)
+
+
+def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[Submission]:
+    """Annotates `same_file_as`: key of the earliest submission of the same file to the same answer set that this user
+    may see in lists. Those that score a file on another version are no news."""
+    earlier = (
+        listed_submissions(user)
+        .filter(
+            version__answer_set=OuterRef("version__answer_set"),
+            file_sha256=OuterRef("file_sha256"),
+            created__lt=OuterRef("created"),
+            rescored_from=None,
+            state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE],
+        )
+        .exclude(pk=Coalesce(OuterRef("rescored_from"), 0))
+        .order_by("created")
+    )
+    return rows.annotate(same_file_as=Subquery(earlier.values("key")[:1]))
 
 
 def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[AnswerSet]:

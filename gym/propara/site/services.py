@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.dispatch import receiver
 from django.utils import timezone
 
@@ -39,6 +39,7 @@ from gym.sharing.selectors import shared_by
 
 ABOUT = ("title", "description", "licence", "reference", "visibility")
 RESCORE = "propara_rescore"
+SCORE_VERSION = "propara_score_version"
 CHECKED_FOR = timedelta(days=1)
 """A checked file that is not saved is deleted after this, when somebody checks another one."""
 MAX_PUBLISHED = 200
@@ -331,6 +332,77 @@ def _require(allowed: bool) -> None:
 
 def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+# --- new versions of reference answers ---
+
+
+def on_other_versions(submission: Submission) -> QuerySet[Submission]:
+    """The same submission, scored on other versions of its reference answers."""
+    root = submission.rescored_from_id or submission.pk
+    rows = Submission.objects.filter(Q(pk=root) | Q(rescored_from=root))
+    return rows.exclude(pk=submission.pk).order_by("version__number")
+
+
+def left_behind(version: AnswerSetVersion) -> QuerySet[Submission]:
+    """Scored submissions to other versions of these answers that are not on this one yet: of each the first."""
+    there = Submission.objects.filter(version=version)
+    rows = Submission.objects.filter(version__answer_set=version.answer_set_id, rescored_from=None)
+    rows = rows.filter(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE])
+    same_file = there.filter(owner=OuterRef("owner"), file_sha256=OuterRef("file_sha256"))
+    rows = rows.exclude(version=version).exclude(Exists(there.filter(rescored_from=OuterRef("pk"))))
+    return rows.exclude(Exists(same_file)).select_related("owner", "version__answer_set")
+
+
+def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor: User) -> Submission:
+    """Score a submission's file against another version of the same reference answers, as a submission of its own to
+    that version. The first one keeps its numbers.
+
+    Raises ProParaError where the file does not fit that version, and OverQuota."""
+    _require(permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set))
+    if not submission.is_scored:
+        raise ValidationError("Only a scored submission can be scored on another version.")
+    if version.answer_set_id != submission.version.answer_set_id:
+        raise ValidationError("This is a version of other reference answers.")
+    root = submission.rescored_from or submission
+    if version.pk == root.version_id or root.rescored.filter(version=version).exists():
+        raise ValidationError(f"It is scored on v{version.number} already.")
+    intake = take_in(bytes(submission.file), version.answers, submission.filename or "predictions")
+    made = Submission(
+        version=version,
+        owner=submission.owner,
+        rescored_from=root,
+        model=submission.model,
+        provenance=submission.provenance,
+        kind=intake.kind,
+        repairs=[one._asdict() for one in intake.repairs],
+        agreed_at=submission.agreed_at if intake.repairs else None,
+        samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+        **{name: getattr(submission, name) for name in _SAME_FILE},
+    )
+    room = SUBMISSIONS.growing(submission.owner, actor=actor, new=True) if submission.owner else nullcontext()
+    with transaction.atomic(), room:
+        if intake.repairs and made.agreed_at is None:
+            made.state = Submission.State.WAITING
+            made.save()
+        else:
+            score(made)
+    return made
+
+
+_SAME_FILE = (
+    "system", "description", "paper", "link", "visibility", "source", "filename", "file", "file_sha256",
+)  # fmt: skip
+
+
+def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
+    """Score by a job, on this version, all submissions that are on earlier ones alone; None where there are none."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    n = left_behind(version).count()
+    if not n:
+        return None
+    title = f"{version}: score {n} earlier submission{'' if n == 1 else 's'}"
+    return jobs.enqueue(SCORE_VERSION, {"version": version.pk}, owner=actor, title=title, total=n)
 
 
 # --- published results ---

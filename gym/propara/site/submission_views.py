@@ -75,11 +75,28 @@ def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Scores, or what it waits for. See `_results` for the context of scored ones."""
+    """Scores, or what it waits for. Context: twin (an earlier submission of the same file), on_others (the same one on
+    other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
     submission = visible(request, key)
     if submission.key != key:
         return redirect(submission)
-    context = {**_about(request, submission), "repairs": submission.repairs}
+    twin = selectors.with_twin(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    on_others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
+    newest = submission.version.answer_set.latest
+    on_others = list(on_others.defer(*selectors.HEAVY, "report"))
+    context = {
+        **_about(request, submission),
+        "repairs": submission.repairs,
+        "twin": Submission.objects.filter(key=twin).select_related("owner", "version").first()
+        if twin
+        else None,
+        "on_others": on_others,
+        "newest": newest,
+        "offers_newest": newest
+        and submission.is_scored
+        and newest.number > submission.version.number
+        and newest.pk not in {row.version_id for row in on_others},
+    }
     if submission.has_scores:
         context |= _results(request, submission)
     return render(request, "propara/submission.html", context)
@@ -198,6 +215,22 @@ def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def submission_save(request: HttpRequest, key: str) -> HttpResponse:
     return act(request, steered(request, key), services.save_checked, "Saved.")
+
+
+@login_required
+@require_POST
+def submission_score_on(request: HttpRequest, key: str, number: int) -> HttpResponse:
+    """Score the file against another version of the same answers."""
+    submission = steered(request, key)
+    version = version_of(request, submission.version.answer_set.slug, number)
+    try:
+        return redirect(services.score_on_version(submission, version, actor=request.user))
+    except ProParaError as error:
+        first = problems_of(error)[0]["message"]
+        messages.error(request, f"The file does not fit v{number}: {first}")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect(submission)
 
 
 @login_required

@@ -87,10 +87,12 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
     board = leaderboard(version, rows, sort)
     mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
     grids = read_grids(version.answers, "answers")
+    versions = list(answer_set.versions.defer("answers", "sentences"))
+    number_is_newest = len(versions) > 1 and version.number == versions[0].number
     context = {
         "answer_set": answer_set,
         "version": version,
-        "versions": list(answer_set.versions.defer("answers", "sentences")),
+        "versions": versions,
         "board": board,
         "has_published": any(row.published for row in board),
         "n_submissions": sum(row.submission is not None for row in board),
@@ -102,6 +104,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "may_edit": permissions.can_edit(request.user, answer_set),
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
+        "n_left_behind": services.left_behind(version).count() if number_is_newest else 0,
         "form": SubmitForm(),
         "splits": SPLITS,
     }
@@ -192,6 +195,17 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
     return render(request, "propara/version_new.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def score_earlier(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Score, on this version, what was submitted to other ones."""
+    version = _editable_version(request, slug, number)
+    job = services.queue_scoring_on(version, actor=request.user)
+    done = f"{job.total} earlier submissions are scored on v{number}." if job else "All are scored already."
+    messages.success(request, done)
+    return redirect(version)
 
 
 @login_required

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers
@@ -179,7 +180,7 @@ class VersionList(SetView, ListView):
         "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Submissions stay with the version they were scored against."""
+        """Submissions stay with the version they were scored against; `score-earlier/` scores them on this one, too."""
         answer_set = self.changeable()
         body = self.body()
         made = services.add_version(
@@ -210,3 +211,20 @@ class VersionFile(ApiView):
         """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
         process with the JSON schema of the answer)."""
         return version_file(version_of(request, slug, number), form)
+
+
+class ScoreEarlier(SetView):
+    @operation(
+        "Score earlier submissions on a version",
+        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
+        status=202,
+    )
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
+        numbers. For whoever may edit the reference answers."""
+        self.changeable()
+        job = services.queue_scoring_on(version_of(request, slug, number), actor=request.user)
+        headers = {"Retry-After": "5"}
+        if job:
+            headers["Location"] = reverse("api-job", args=[job.pk], request=request)
+        return Response({"submissions": job.total if job else 0}, status=202, headers=headers)

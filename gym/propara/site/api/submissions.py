@@ -54,6 +54,17 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
     reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
     progress = serializers.SerializerMethodField(help_text="of what is being generated")
+    same_file_as = serializers.CharField(
+        allow_null=True,
+        default=None,
+        help_text="id of an earlier submission of the same file to these answers",
+    )
+    rescored_from = serializers.CharField(
+        source="rescored_from.key",
+        allow_null=True,
+        default=None,
+        help_text="id of the submission to another version whose file this scores",
+    )
 
     class Meta:
         model = Submission
@@ -81,6 +92,8 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
             "reference",
             "corrected",
             "progress",
+            "same_file_as",
+            "rescored_from",
             "created",
         ]
         read_only_fields = fields
@@ -184,7 +197,8 @@ class SubmissionView(ObjectView):
     lookup_field = "key"
 
     def rows_at(self, address: str) -> QuerySet[Submission]:
-        return selectors.submission_at(self.request.user, address)
+        rows = selectors.submission_at(self.request.user, address).select_related("rescored_from")
+        return selectors.with_twin(rows, self.request.user)
 
     def may_change(self, submission: Submission) -> bool:
         return permissions.can_steer(self.request.user, submission)
@@ -196,6 +210,7 @@ class SubmissionFilter(Filters):
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+    file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
     ordering = django_filters.OrderingFilter(
         fields=[("created", "created"), ("system", "system")], label="Order"
     )
@@ -214,7 +229,7 @@ class SubmissionList(ListView):
         """Public ones, and all of yours; newest first unless `ordering` says otherwise. By score: the leaderboard of a
         version."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
-        return self.page(rows)
+        return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
 
     @operation(
         "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
@@ -235,7 +250,8 @@ class SubmissionList(ListView):
         else:
             agreed = body["agree_to_repairs"]
             made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
-        return self.answer(made, "api-propara-submission", made.key)
+        shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
+        return self.answer(shown, "api-propara-submission", made.key)
 
 
 class Evaluate(ApiView):
@@ -327,6 +343,30 @@ class Save(SubmissionView):
     def post(self, request: Request, key: str) -> Response:
         """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
         return self.act(services.save_checked)
+
+
+class ProParaOtherVersion(Body):
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="of the same answers; default: the newest"
+    )
+
+
+class ScoreOn(SubmissionView):
+    @operation(
+        "Score a submission on another version",
+        takes=ProParaOtherVersion,
+        answers=ProParaSubmissionSerializer,
+        status=201,
+    )
+    def post(self, request: Request, key: str) -> Response:
+        """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
+        where the file does not fit."""
+        submission = self.changeable()
+        number = self.body().get("version")
+        rows = selectors.versions_for(request.user).filter(answer_set=submission.version.answer_set_id)
+        version = referred(rows, "version", number=number) if number else rows.order_by("-number")[0]
+        made = services.score_on_version(submission, version, actor=request.user)
+        return self.answer(made, "api-propara-submission", made.key)
 
 
 class Cancel(SubmissionView):
