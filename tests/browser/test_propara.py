@@ -87,7 +87,29 @@ def test_a_hopeless_file_says_everything_at_once(signed_in, tmp_path):
     page.complaints.clear()  # Chromium logs the 400 as an error
     assert page.get_by_text("bad.tsv, line 1, column 4").is_visible()
     assert page.get_by_text("The line has 2 of 6 columns.").is_visible()
-    assert page.get_by_text("Process 14 is missing.").is_visible()
+    assert page.get_by_text("13 processes are missing: 2, 3, 4, 5, 6 and 8 more.").is_visible()
+
+
+def test_a_refused_file_stays_chosen_and_what_was_typed_stays_typed(signed_in, tmp_path):
+    path = tmp_path / "bad.tsv"
+    path.write_text("1\t1\twater; hot water\tVANISH\ttap\tkettle\n", encoding="utf-8")
+    page = signed_in
+    page.goto(SET)
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_label("System", exact=True).fill("Typed before")
+    page.get_by_role("button", name="Check first").click()
+    page.get_by_text("'VANISH' is not an action.").wait_for()
+    page.complaints.clear()  # Chromium logs the 400 as an error
+    assert page.locator("input[type=file]").evaluate("(input) => input.files[0].name") == "bad.tsv"
+    assert page.get_by_label("System", exact=True).input_value() == "Typed before"
+    page.locator("input[type=file]").set_input_files(
+        {"name": "good.tsv", "mimeType": "", "buffer": shipped("hasty").encode()}
+    )
+    page.get_by_role("button", name="Check first").click()
+    page.wait_for_url("**/propara/submissions/*/")
+    assert page.get_by_text("Checked, not saved").is_visible()
+    page.get_by_role("button", name="Save result").click()
+    page.get_by_text("Saved.").wait_for()
 
 
 def addresses(page) -> list[str]:

@@ -235,7 +235,7 @@ def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
     done = run(["check", "p.tsv", "-a", "a.tsv"])
     assert (done.code, done.err) == (1, "")
     assert "Repaired: p.tsv, line 6, column 5: 'null' became '-'.\n" in done.out
-    assert "Repaired: p.tsv, line 3, column 5: 'UNK' became '?'.\n" in done.out
+    assert "Repaired: p.tsv, lines 3, 4, 5, column 5: 3 × 'UNK' became '?'.\n" in done.out
     (folder / "p.tsv").write_text(words.replace("MOVE\tstar", "WALK\tstar").replace("light; rays", "rays"))
     done = run(["check", "p.tsv", "-a", "a.tsv"])
     assert (done.code, done.out) == (2, "")
@@ -246,7 +246,7 @@ def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
     assert (done.code, json.loads(done.out)["repairs"]) == (0, [])  # the reference takes it, and so do we
     (folder / "a.tsv").write_text(LIGHT.replace("MOVE", "WALK"))
     done = run(["check", "p.tsv", "-a", "a.tsv"])
-    assert (done.code, done.err.count("a.tsv, line")) == (2, 2)
+    assert (done.code, "a.tsv, lines 7, 8, column 4: 2 × 'WALK' is not an action." in done.err) == (2, True)
 
 
 def test_files_are_compared_with_the_first(folder):

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from gym.propara.core.convert import grids_to_json, prompt_lines, template
 from gym.propara.core.errors import Problem, ProParaError
 from gym.propara.core.grid import read_bytes, read_grids, read_sentences
+from gym.propara.core.groups import problem_groups, repair_groups
 from gym.propara.core.report import Report, evaluate
 from gym.propara.core.submission_warnings import CODES
 from gym.propara.core.uploads import Answers, Intake, read_answers, samples_summary, take_in
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
             problems = [problem._asdict() for problem in error.problems]
             out.write(json.dumps({"problems": problems}, ensure_ascii=False, indent=2) + "\n")
         else:
-            for said in error.problems or (f"Error: {error}",):
+            for said in problem_groups(error.problems) or (f"Error: {error}",):
                 print(said, file=err)
         return error.exit_code
     except UnicodeEncodeError:
@@ -105,8 +106,7 @@ def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         }
         _write_json(data, out)
     else:
-        for repair in intake.repairs:
-            print(_told(options.predictions, repair), file=out)
+        _write_repairs(options.predictions, intake, out)
         for flag, n in Counter(one.code for one in report.warnings).items():
             print(f"Warning: {CODES[flag]}{f' × {n}' if n > 1 else ''}.", file=out)
         for sample, said in enumerate(intake.samples, 1):
@@ -227,14 +227,15 @@ def _intake(path: str, answers: Answers) -> Intake:
 def _repaired(path: str, answers: Answers, err: TextIO) -> Intake:
     """Tells what was changed on standard error."""
     intake = _intake(path, answers)
-    for repair in intake.repairs:
-        print(_told(path, repair), file=err)
+    _write_repairs(path, intake, err)
     return intake
 
 
-def _told(path: str, repair: Any) -> str:
-    place = Problem(path, repair.line, repair.column, repair.code, repair.message)
-    return f"Repaired: {place}"
+def _write_repairs(path: str, intake: Intake, out: TextIO) -> None:
+    """A line for each kind of change, with how often and where."""
+    for one in repair_groups(intake.repairs):
+        times = f"{one.n:,} × " if one.n > 1 else ""
+        print(f"Repaired: {one._replace(file=path, message=times + one.message)}", file=out)
 
 
 def _report(answers: Answers, text: str) -> Report:

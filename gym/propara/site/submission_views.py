@@ -17,6 +17,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, polled, progress_of
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.grid import ACTIONS, read_grids
+from gym.propara.core.groups import repair_groups
 from gym.propara.core.mistakes import CODES as MISTAKE_CODES
 from gym.propara.core.mistakes import label, mistakes
 from gym.propara.core.process_report import ProcessReport, evaluate_process
@@ -31,8 +32,8 @@ from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
 from gym.propara.site.views import (
     first_sentences,
     form_status,
+    grouped_problems,
     neighbours,
-    problems_of,
     sentences_of,
     version_of,
 )
@@ -52,7 +53,7 @@ def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         try:
             return redirect(take(version, data, name, form.about(), actor=request.user))
         except ProParaError as error:
-            context["problems"] = problems_of(error)
+            context["problems"] = grouped_problems(error)
         except ValidationError as error:
             form.add_error(None, error)
     return render(request, "propara/submit.html", context, status=form_status(request))
@@ -87,6 +88,7 @@ def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         **_about(request, submission),
         "repairs": submission.repairs,
+        "repair_groups": repair_groups(submission.repairs),
         "twin": Submission.objects.filter(key=twin).select_related("owner", "version").first()
         if twin
         else None,
@@ -226,7 +228,7 @@ def submission_score_on(request: HttpRequest, key: str, number: int) -> HttpResp
     try:
         return redirect(services.score_on_version(submission, version, actor=request.user))
     except ProParaError as error:
-        first = problems_of(error)[0]["message"]
+        first = grouped_problems(error)[0]["message"]
         messages.error(request, f"The file does not fit v{number}: {first}")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

@@ -18,6 +18,7 @@ from gym.downloads import download
 from gym.propara.core import convert
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.grid import read_grids, read_sentences
+from gym.propara.core.groups import problem_groups
 from gym.propara.core.published import SPLITS
 from gym.propara.core.report import EVALUATOR
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
@@ -70,7 +71,7 @@ def set_new(request: HttpRequest) -> HttpResponse:
             messages.success(request, f"{made.title} is kept as version 1.")
             return redirect(made)
         except ProParaError as error:
-            context["problems"] = problems_of(error)
+            context["problems"] = grouped_problems(error)
         except ValidationError as error:
             about.add_error(None, error)
     return render(request, "propara/new.html", context, status=400 if request.method == "POST" else 200)
@@ -191,7 +192,7 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
                 services.add_version(answer_set, *form.files_given(), actor=request.user, note=note)
             )
         except ProParaError as error:
-            context["problems"] = problems_of(error)
+            context["problems"] = grouped_problems(error)
         except ValidationError as error:
             form.add_error(None, error)
     return render(request, "propara/version_new.html", context, status=form_status(request))
@@ -359,6 +360,16 @@ def problems_of(error: ProParaError) -> list[dict[str, Any]]:
     if not error.problems:
         return [{"message": str(error), "hint": "", "where": ""}]
     return [{"message": one.message, "hint": one.hint, "where": one.place} for one in error.problems]
+
+
+def grouped_problems(error: ProParaError) -> list[dict[str, Any]]:
+    """As `problems_of`, those of one kind together."""
+    if not error.problems:
+        return problems_of(error)
+    return [
+        {"message": one.message, "hint": one.hint, "where": one.place}
+        for one in problem_groups(error.problems)
+    ]
 
 
 def form_status(request: HttpRequest) -> int:

@@ -18,6 +18,7 @@ from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
 from gym.propara.core.errors import ProParaError
+from gym.propara.core.groups import problem_groups
 from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
@@ -27,13 +28,18 @@ from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 
 FORM = "multipart/form-data"
+MOST_GROUPS = 20
+"""Kinds of problems that `detail` names."""
 
 
 @answers(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
-    """Everything that is wrong with a file, at once."""
+    """Everything that is wrong with a file, at once: each in `errors`, those of one kind together in `detail`."""
     found = problems_of(error)
     detail = f"{len(found)} problem{'' if len(found) == 1 else 's'} in the file."
+    if groups := problem_groups(error.problems):
+        more = f" And {len(groups) - MOST_GROUPS} more kinds." if len(groups) > MOST_GROUPS else ""
+        detail += f" {' '.join(map(str, groups[:MOST_GROUPS]))}{more}"
     return ApiProblem(
         400, detail, "unreadable", [FieldError(one["where"], one["message"], one["hint"]) for one in found]
     )

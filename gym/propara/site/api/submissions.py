@@ -24,6 +24,7 @@ from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query, Several
 from gym.jobs.api import no_results
+from gym.propara.core.groups import repair_groups
 from gym.propara.core.report import digest, evaluate
 from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
 from gym.propara.models import AnswerSetVersion, Submission
@@ -51,6 +52,9 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
     model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
+    repair_groups = serializers.SerializerMethodField(
+        help_text="the same, those of one kind together: message, n, lines"
+    )
     reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
     progress = serializers.SerializerMethodField(help_text="of what is being generated")
@@ -85,6 +89,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
             "filename",
             "file_sha256",
             "repairs",
+            "repair_groups",
             "agreed_at",
             "n_samples",
             "evaluator",
@@ -97,6 +102,9 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
             "created",
         ]
         read_only_fields = fields
+
+    def get_repair_groups(self, row: Submission) -> list[dict[str, Any]]:
+        return [one.as_dict() for one in repair_groups(row.repairs)]
 
     def get_corrected(self, row: Submission) -> dict[str, Any] | None:
         return row.report.get("corrected")
