@@ -178,6 +178,8 @@ def _games(owner: Any, model: Any) -> Found:
         "lmc-corpus": (["cats"], {}),
         "lmc-corpus-people": (["cats"], {}),
         "lmc-compare": ([], {"first": keys[0], "second": keys[1:]}),
+        "lmc-compare-csv": ([], {"first": keys[0], "second": keys[1:]}),
+        "lmc-compare-text": ([], {"first": keys[0], "second": keys[1:]}),
         "lmc-game": ([first.key], {}),
         "lmc-text": ([first.key], {}),
         "lmc-search": ([correction.key], {}),
@@ -190,6 +192,7 @@ def _games(owner: Any, model: Any) -> Found:
         "api-lmc-guess": ([guess.pk], {}),
         "api-lmc-compare": ([], {"first": keys[0], "second": keys[1:]}),
         "api-lmc-text": ([first.key], {"order": "worst"}),
+        "api-lmc-compare-text": ([], {"first": keys[0], "second": keys[1]}),
         "api-lmc-statistics": ([first.key], {}),
         "api-lmc-search": ([correction.key], {}),
     }

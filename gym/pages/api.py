@@ -132,7 +132,11 @@ class FigureQuery(Query):
     item = serializers.IntegerField(
         required=False, min_value=0, max_value=MAX_REVISION, help_text="of run-item: its number"
     )
-    game = serializers.SlugField(required=False, max_length=80, help_text="of lmc-*")
+    game = serializers.SlugField(
+        required=False,
+        max_length=80,
+        help_text="of lmc-*; repeated for lmc-hits, -ranks, -course and -positions",
+    )
     filter = serializers.ChoiceField(
         list(FILTER_WORDS), required=False, help_text="of lmc-*: which words count"
     )

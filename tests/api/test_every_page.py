@@ -206,6 +206,8 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-upload": "lmc_logs_create",
     "lmc-playground": "lmc_guesses_create lmc_guesses_retrieve",
     "lmc-compare": "lmc_compare_retrieve",
+    "lmc-compare-csv": "lmc_compare_retrieve",
+    "lmc-compare-text": "lmc_compare_text_retrieve",
     "lmc-game": "lmc_games_retrieve lmc_games_statistics_retrieve",
     "lmc-progress": "lmc_games_retrieve",
     "lmc-cancel": "lmc_games_cancel_create",

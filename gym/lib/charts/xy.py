@@ -34,14 +34,15 @@ def xy_chart(
     joined: bool = False,
     domain: tuple[float, float] | None = (0.0, 1.0),
     note: str = "",
+    plot_width: float = _WIDTH,
     standalone: bool = False,
 ) -> Markup:
     """`joined` draws lines through each series in order of x. Values of x are positive when the axis is logarithmic;
-    `counted_x`: they are whole numbers from 1 on, such as runs."""
+    `counted_x`: they are whole numbers from 1 on, such as runs. `plot_width` is that of the axis, in pixels."""
     pen = Pen(standalone=standalone)
     points = [point for _, row in series for point in row]
     top = _TOP + (24.0 if standalone else 0.0)
-    x, ticks_x = _horizontal([point.x for point in points], log=log_x, counted=counted_x)
+    x, ticks_x = _horizontal([point.x for point in points], plot_width, log=log_x, counted=counted_x)
     heights = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     ticks_y = nice_ticks(*(domain or (min([0.0, *heights]), max([0.0, *heights]))), 5)
 
@@ -49,18 +50,18 @@ def xy_chart(
         return top + _HEIGHT * (ticks_y[-1] - value) / (ticks_y[-1] - ticks_y[0])
 
     body = [pen.text(_LEFT, 18.0, title, "c-text", "c-strong")] if standalone else []
-    body += _axes(pen, ticks_x, ticks_y, x, y, top)
+    body += _axes(pen, ticks_x, ticks_y, x, y, top, plot_width)
     body.append(pen.text(_LEFT - 8.0, top - 12.0, y_label, "c-muted"))
-    body.append(pen.text(_LEFT + _WIDTH, top + _HEIGHT + 36.0, x_label, "c-muted", "c-end"))
+    body.append(pen.text(_LEFT + plot_width, top + _HEIGHT + 36.0, x_label, "c-muted", "c-end"))
     for k, (name, row) in enumerate(series):
-        body.append(_series(pen, k, name, sorted(row, key=lambda p: p.x), x, y, joined=joined))
-    body += _key(pen, [name for name, _ in series], top)
+        body.append(_series(pen, k, name, sorted(row, key=lambda p: p.x), x, y, plot_width, joined=joined))
+    body += _key(pen, [name for name, _ in series], top, plot_width)
     foot = top + _HEIGHT + 56.0
     if note:
         body.append(pen.text(_LEFT, foot, note, "c-muted"))
     longest = max((text_width(name) for name, _ in series), default=0.0) if len(series) > 1 else 0.0
     width = max(
-        _LEFT + _WIDTH + 40.0 + min(longest, 200.0),
+        _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
         _LEFT + text_width(note, 11.0) + 12.0,
         text_width(title) * 1.2,
     )
@@ -69,21 +70,21 @@ def xy_chart(
 
 
 def _horizontal(
-    values: Sequence[float], *, log: bool, counted: bool = False
+    values: Sequence[float], width: float, *, log: bool, counted: bool = False
 ) -> tuple[Callable[[float], float], list[float]]:
     if counted:
         most = max(values, default=1.0)
         ticks = [tick for tick in nice_ticks(0.0, most, 6) if 1 <= tick <= most and tick == int(tick)]
-        return lambda value: _LEFT + _WIDTH * (value - 0.5) / most, ticks
+        return lambda value: _LEFT + width * (value - 0.5) / most, ticks
     if log:
         logs = [math.log10(value) for value in values if value > 0] or [0.0]
         low, high = math.floor(min(logs)), math.ceil(max(logs))
         high = max(high, low + 1)
         ticks = [10.0**k for k in range(low, high + 1)]
-        return lambda value: _LEFT + _WIDTH * (math.log10(value) - low) / (high - low), ticks
+        return lambda value: _LEFT + width * (math.log10(value) - low) / (high - low), ticks
     ticks = nice_ticks(min(values, default=0.0), max(values, default=1.0), 6)
     span = ticks[-1] - ticks[0]
-    return lambda value: _LEFT + _WIDTH * (value - ticks[0]) / span, ticks
+    return lambda value: _LEFT + width * (value - ticks[0]) / span, ticks
 
 
 def _tick(value: float) -> str:
@@ -97,18 +98,19 @@ def _axes(
     x: Callable[[float], float],
     y: Callable[[float], float],
     top: float,
+    width: float,
 ) -> list[Markup]:
     drawn = []
     for tick in ticks_y:
         zero = "c-axis" if tick == 0 else "c-grid"
-        drawn.append(pen.line(_LEFT, y(tick), _LEFT + _WIDTH, y(tick), zero))
+        drawn.append(pen.line(_LEFT, y(tick), _LEFT + width, y(tick), zero))
         drawn.append(pen.text(_LEFT - 8.0, y(tick) + 4.0, tick_label(tick), "c-tick", "c-end"))
     if ticks_x[0] < 0 < ticks_x[-1]:
         drawn.append(pen.line(x(0.0), top, x(0.0), top + _HEIGHT, "c-axis"))
     for tick in ticks_x:
         drawn.append(pen.line(x(tick), top + _HEIGHT, x(tick), top + _HEIGHT + 5.0, "c-axis"))
         drawn.append(pen.text(x(tick), top + _HEIGHT + 19.0, _tick(tick), "c-tick", "c-mid"))
-    drawn.append(pen.line(_LEFT, top + _HEIGHT, _LEFT + _WIDTH, top + _HEIGHT, "c-axis"))
+    drawn.append(pen.line(_LEFT, top + _HEIGHT, _LEFT + width, top + _HEIGHT, "c-axis"))
     return drawn
 
 
@@ -119,6 +121,7 @@ def _series(
     points: Sequence[Point],
     x: Callable[[float], float],
     y: Callable[[float], float],
+    width: float,
     *,
     joined: bool,
 ) -> Markup:
@@ -137,19 +140,19 @@ def _series(
             drawn.append(pen.path(d, "c-whisker", "c-color", series=k))
         drawn.append(marker(pen, k, x(point.x), y(point.y), series=k, size=5.5 if point.strong else 4.0))
         if point.strong:
-            right = x(point.x) > _LEFT + 0.6 * _WIDTH  # then there is more room on the left
+            right = x(point.x) > _LEFT + 0.6 * width  # then there is more room on the left
             at, side = (x(point.x) - 9.0, ("c-text", "c-end")) if right else (x(point.x) + 9.0, ("c-text",))
             drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, 220.0), *side))
         parts.append(element("g", None, element("title", None, words), *drawn))
     return element("g", None, *parts)
 
 
-def _key(pen: Pen, names: Sequence[str], top: float) -> list[Markup]:
+def _key(pen: Pen, names: Sequence[str], top: float, width: float) -> list[Markup]:
     if len(names) < 2:
         return []
     drawn = []
     for k, name in enumerate(names):
         y = top + 8.0 + 18.0 * k
-        drawn.append(marker(pen, k, _LEFT + _WIDTH + 16.0, y, series=k))
-        drawn.append(pen.text(_LEFT + _WIDTH + 26.0, y + 4.0, shorten(name, 200.0), "c-text"))
+        drawn.append(marker(pen, k, _LEFT + width + 16.0, y, series=k))
+        drawn.append(pen.text(_LEFT + width + 26.0, y + 4.0, shorten(name, 200.0), "c-text"))
     return drawn

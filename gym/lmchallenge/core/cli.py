@@ -459,8 +459,18 @@ def _validate(validate: argparse.ArgumentParser) -> None:
 
 
 def _compare(compare: argparse.ArgumentParser) -> None:
-    compare.add_argument("log", nargs="+", help="files; each is compared with the first")
-    _output(compare)
+    compare.add_argument("log", nargs="+", help="files, each compared with the first or with --baseline")
+    compare.add_argument("--baseline", metavar="LOG", help="one of the files, or another")
+    compare.add_argument(
+        "-m",
+        "--metric",
+        default="",
+        help="wp, wc: hit1, hit2 and so on (hit3), hit, mrr, bits (wp), idx0_hit3 to idx4_hit3, completion.characters "
+        "(wc); tc: pcpc (default), kpc, keystroke_savings; ic, wr: accuracy (default), base_accuracy, "
+        "corrected_errors, miscorrected, improvement, bits (ic); we, ce: entropy.mean (default), entropy.bits, "
+        "entropy.hit",
+    )
+    _output(compare, "csv")
     _filter(compare)
     compare.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
@@ -501,7 +511,7 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]]
     "diff": (_diff, "two logs of version 5 on one text: what changed, in colours", _logs),
     "grep": (_grep, "select tokens of a log of version 5", _logs),
     "validate": (_validate, "whether logs of version 5 have its form", _logs),
-    "compare": (_compare, "logs on the same text, each against the first", _logs),
+    "compare": (_compare, "logs on the same text, each against a baseline", _logs),
     "corpus": (_corpus, "tools for corpora", _tool),
     "serve": (_serve, "speak the model API on standard input and output", _play),
 }

@@ -20,7 +20,7 @@ from gym.lmchallenge.core import (
     pretty_html,
     stats,
 )
-from gym.lmchallenge.core.compare import TextFingerprint, compare
+from gym.lmchallenge.core.compare import TextFingerprint, WordsFingerprint, compare, corrected
 from gym.lmchallenge.core.errors import LogError, OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
 from gym.lmchallenge.core.games import GAME_WORDS
@@ -33,6 +33,7 @@ from gym.lmchallenge.core.version5 import log as version5_log
 from gym.lmchallenge.core.version5 import pretty as version5_pretty
 from gym.lmchallenge.core.version5 import schema, selection
 from gym.lmchallenge.core.version5 import stats as version5
+from gym.lmchallenge.core.version5 import table as version5_table
 
 if TYPE_CHECKING:
     from gym.lmchallenge.core.cli import Streams
@@ -175,13 +176,7 @@ def _version_5(results: list[tuple[str, Any]], output: str) -> str:
     table = [version5.flat(row) for row in rows]
     names = version5.columns(table)
     cells: list[list[Any]] = [names, *([row.get(name) for name in names] for row in table)]
-    return "\r\n".join(",".join(map(_cell, row)) for row in cells) + "\r"
-
-
-def _cell(value: Any) -> str:
-    """Quoted where it has to be; only the name of a log can need it."""
-    text = "" if value is None else str(value)
-    return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"\r\n') else text
+    return "\r\n".join(",".join(map(cli_tables.csv_cell, row)) for row in cells) + "\r"
 
 
 def _savings(options: argparse.Namespace) -> dict[str, Any]:
@@ -371,48 +366,81 @@ def validate(options: argparse.Namespace, streams: Streams) -> int:
 # -- compare -------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A log that is compared: name, columns, mixture if one was given, and hashes of its text. Of version 5 only the
+    words are hashed."""
+
+    name: str
+    table: Table
+    mix: Mix | None
+    words: WordsFingerprint
+    text: TextFingerprint | None
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.text is not None and self.text.hidden
+
+    def is_like(self, other: _Side) -> bool:
+        """Whether both are of one text, as far as both say."""
+        if self.text is None or other.text is None:
+            return self.words.name == other.words.name
+        return self.text.same(other.text)
+
+
 def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
-    """`compare`: each log against the first."""
-    tables: list[Table] = []
-    texts: list[TextFingerprint] = []
-    pairs = paired(options.log, options.opt_args)
+    """`compare`: each log against the baseline."""
     wanted = options.filter or FILTER
-    for name, mix in pairs:
-        text = TextFingerprint()
-        with opened(name, streams) as lines:
-            mixes = [mix] if mix else interpolation.grid()
-            table = read_table(text.through(lines), filters=[wanted, "all"], mixes=mixes)
-        if texts and not text.same(texts[0]):
+    others = [name for name in options.log if name != options.baseline]
+    pairs = paired([options.baseline, *others] if options.baseline else options.log, options.opt_args)
+    sides = [_side(name, mix, wanted, streams) for name, mix in pairs]
+    first = sides[0]
+    for side in sides[1:]:
+        if not side.is_like(first):
             raise OptionError(
-                f"{name} is of another text than {options.log[0]}.", "Their figures cannot be compared."
+                f"{side.name} is of another text than {first.name}.", "Their figures cannot be compared."
             )
-        tables.append(table)
-        texts.append(text)
-        if text.hidden:
-            streams.err.write(
-                f"note: {name}: no words: all tokens count, and texts are compared by lengths.\n"
-            )
-    keep = "all" if any(text.hidden for text in texts) else wanted
-    tables = [table.by(keep) for table in tables]
-    chosen = [
-        mix or (stats.best(stats.search(table))[0] if table.game == "ic" else None)
-        for (_, mix), table in zip(pairs, tables, strict=True)
+    of_5 = [side for side in sides if side.text is None]
+    if of_5 and options.filter not in (None, "all"):
+        raise OptionError(
+            f"-f: {of_5[0].name} is a log of version 5.", "All selected tokens count; select with `lmc grep`."
+        )
+    keep = "all" if of_5 or any(side.is_hidden for side in sides) else wanted
+    tables = [side.table.by(keep) for side in sides]
+    if 0 < len(of_5) < len(sides):
+        tables = [table.without_empty_lines() for table in tables]
+    mixes = [
+        side.mix or (stats.best(stats.search(table))[0] if table.game == "ic" else None)
+        for side, table in zip(sides, tables, strict=True)
     ]
-    rows: list[dict[str, Any]] = [
-        {
-            "log": name,
-            **compare(tables[0], table, mixes=(chosen[0], mix), cluster=options.cluster).as_dict(),
-        }
-        for name, table, mix in zip(options.log[1:], tables[1:], chosen[1:], strict=True)
-    ]
-    if rows and (options.output or streams.usual) == "table":
-        streams.say(cli_tables.comparison(options.log[0], rows, keep))
+    found = corrected(
+        [
+            compare(tables[0], table, metric=options.metric, mixes=(mixes[0], mix), cluster=options.cluster)
+            for table, mix in zip(tables[1:], mixes[1:], strict=True)
+        ]
+    )
+    rows = [{"log": side.name, **one.as_dict()} for side, one in zip(sides[1:], found, strict=True)]
+    output = options.output or streams.usual
+    if rows and output != "json":
+        show = cli_tables.comparison if output == "table" else cli_tables.comparison_csv
+        streams.say(show(first.name, rows, keep))
         return 0
-    answer = {
-        "first": options.log[0],
-        "filter": keep,
-        "text_fingerprint": texts[0].name,
-        "comparisons": rows,
-    }
+    fingerprint = (first.text or first.words).name
+    answer = {"first": first.name, "filter": keep, "text_fingerprint": fingerprint, "comparisons": rows}
     streams.say(json.dumps(answer, sort_keys=True))
     return 0
+
+
+def _side(name: str, mix: Mix | None, wanted: str, streams: Streams) -> _Side:
+    words, text = WordsFingerprint(), TextFingerprint()
+    with raw(name, streams) as log:
+        if log.is_version_5:
+            tokens = list(words.through_messages(version5_log.read(log.lines, log.source)))
+            return _Side(
+                name, version5_table.read_table(tokens, version5_pretty.game_of(tokens)), None, words, None
+            )
+        lines = words.through(text.through(read_lines(log.lines, log.source)))
+        table = read_table(lines, filters=[wanted, "all"], mixes=[mix] if mix else interpolation.grid())
+    if text.hidden:
+        streams.err.write(f"note: {name}: no words: all tokens count, and texts are compared by lengths.\n")
+    return _Side(name, table, mix, words, text)

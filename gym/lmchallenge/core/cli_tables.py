@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from gym.lmchallenge.core.measures import LOWER_IS_BETTER
 from gym.lmchallenge.core.version5.stats import columns, flat
 
 GAP = "  "
@@ -43,13 +44,52 @@ def _short(names: Sequence[str]) -> list[str]:
     return found if len(set(found)) == len(found) else list(names)
 
 
+COLUMNS = (
+    "metric", "first", "second", "difference", "interval_low", "interval_high", "p", "p_holm", "verdict", "n",
+    "cluster", "clusters", "only_first", "only_second", "mcnemar_p",
+)  # fmt: skip
+
+
+def comparison_rows(first: str, rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """A table of comparisons with a header: `rows` have `log` and what `Comparison.as_dict` says; lossless."""
+    table: list[list[Any]] = [["baseline", "log", *COLUMNS]]
+    for row in rows:
+        low, high = row["interval"] or (None, None)
+        cells = {**row, "interval_low": low, "interval_high": high}
+        table.append([first, row["log"], *(cells[name] for name in COLUMNS)])
+    return table
+
+
+def comparison_csv(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
+    """RFC 4180, without the last end of line."""
+    return "\r\n".join(",".join(map(csv_cell, row)) for row in comparison_rows(first, rows)) + "\r"
+
+
+def csv_cell(value: Any) -> str:
+    """Quoted where it has to be."""
+    text = "" if value is None else str(value)
+    return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"\r\n') else text
+
+
 def comparison(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
     """The baseline, and each log against it. `rows` have `log` and what `Comparison.as_dict` says."""
-    metric = rows[0]["metric"]
+    metric, several = rows[0]["metric"], len(rows) > 1
+    has_tests = any(row["mcnemar_p"] is not None for row in rows)
     first, *names = _short([first, *(row["log"] for row in rows)])
-    header = ["log", metric, "difference", "95% interval", "p", "verdict", "n", "resampled", "McNemar p"]
+    header = [
+        "log",
+        metric,
+        f"− {first}",
+        "95% interval",
+        "p",
+        "p (Holm)",
+        "verdict",
+        "n",
+        "resampled",
+        "McNemar p",
+    ]
     cells: list[list[Any]] = [
-        [first, rows[0]["first"], None, None, None, "baseline", rows[0]["n"], None, None]
+        [first, rows[0]["first"], None, None, None, None, "baseline", rows[0]["n"], None, None]
     ]
     for name, row in zip(names, rows, strict=True):
         interval = row["interval"]
@@ -60,14 +100,22 @@ def comparison(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
                 None if row["difference"] is None else f"{row['difference']:+.4f}",
                 None if interval is None else f"{interval[0]:+.4f} to {interval[1]:+.4f}",
                 _chance(row["p"]),
+                _chance(row["p_holm"]),
                 row["verdict"],
                 row["n"],
                 f"{row['clusters']:,} {row['cluster']}{'s' * (row['clusters'] != 1)}",
                 _chance(row["mcnemar_p"]),
             ]
         )
+    left_out = {None if several else "p (Holm)", None if has_tests else "McNemar p"}
+    shown = [at for at, name in enumerate(header) if name not in left_out]
+    table = aligned([[row[at] for at in shown] for row in [header, *cells]])
     note = f"Difference: log − {first}. Tokens of the filter {keep}. The interval is from resampling."
-    return f"{aligned([header, *cells])}\n\n{note}"
+    if several:
+        note += f" p (Holm): corrected for the {len(rows)} comparisons."
+    if metric in LOWER_IS_BETTER:
+        note += f" Less {metric} is better."
+    return f"{table}\n\n{note}"
 
 
 def _chance(p: float | None) -> str | None:

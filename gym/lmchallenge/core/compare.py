@@ -8,21 +8,24 @@ the one to trust.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from msgspec import UNSET
 
-from gym.lib.stats import mcnemar_p, multinomial_sums, percentile_interval
+from gym.lib.stats import holm_of_known, mcnemar_p, multinomial_sums, percentile_interval
 from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.extra_metrics import outcomes
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine
+from gym.lmchallenge.core.measures import ALIKE, LOWER_IS_BETTER, measure, metric_of
 from gym.lmchallenge.core.table import Floats, Table
+from gym.lmchallenge.core.version5.log import Token
 
 RESAMPLES = 10_000
+ALPHA = 0.05
 
 
 class TextFingerprint:
@@ -61,13 +64,46 @@ class TextFingerprint:
         return self._lengths.digest() == other._lengths.digest()
 
 
+class WordsFingerprint:
+    """A hash of the words of a log of words, of either version: targets in order, of lines (messages) that have some.
+    Words that are hidden count by their lengths."""
+
+    def __init__(self) -> None:
+        self._words = hashlib.sha256()
+
+    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """The same lines, of version 4."""
+        for number, line in lines:
+            if line.entries:
+                self._add(line.text)
+            yield number, line
+
+    def through_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
+        """The same tokens of version 5."""
+        for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
+            message = list(group)
+            self._add([token.target for _, token in message])
+            yield from message
+
+    def _add(self, words: Sequence[str | int]) -> None:
+        self._words.update(repr(list(words)).encode("utf-8", "surrogatepass") + b"\n")
+
+    @property
+    def name(self) -> str:
+        """Hexadecimal."""
+        return self._words.hexdigest()
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Second minus first. `metric` is hit3 (wp), accuracy (ic) or pcpc (tc).
+    """Second minus first, by a metric of `measures.METRICS`.
 
+    n                what the metric is divided by: tokens or characters of the first
     interval         95 % interval of the difference, from resampling clusters; None if there is one only
     p                two-sided share of resamples on the other side of 0
-    only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None for tc
+    p_holm           p, corrected by Holm's method for all comparisons made together
+    only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None where tokens are not
+                     right or wrong
     """
 
     metric: str
@@ -82,16 +118,24 @@ class Comparison:
     only_first: int | None = None
     only_second: int | None = None
     mcnemar_p: float | None = None
+    p_holm: float | None = None
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.metric in LOWER_IS_BETTER
 
     @property
     def verdict(self) -> str:
-        """What the interval says of the second, or why there is none."""
+        """What the interval says of the second, or why there is none. Where several are compared the corrected p must
+        be below 5 %, too."""
         if self.difference is None:
             return "cannot be tested: no value"
         if self.interval is None:
             return f"cannot be tested: one {self.cluster}"
         low, high = self.interval
-        return "better" if low > 0 else "worse" if high < 0 else "no significant difference"
+        if low <= 0 <= high or (self.p_holm is not None and self.p_holm >= ALPHA):
+            return "no significant difference"
+        return "better" if (low > 0) != self.lower_is_better else "worse"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -102,48 +146,56 @@ def compare(
     first: Table,
     second: Table,
     *,
+    metric: str = "",
     mixes: tuple[Mix | None, Mix | None] = (None, None),
     cluster: str = "auto",
     seed: int = 0,
 ) -> Comparison:
-    """Compare two tables of one game and filter on the same text (check `TextFingerprint.same` before; where one is
-    hidden, the filter must be "all", since the other filters need words). cluster: "user", "line", or "auto": users if
-    there are at least 10. Raises LogError where lines or tokens do not fit."""
-    if first.game != second.game or first.filter != second.filter:
-        raise LogError("The logs are of different games or filters.", "Compare like with like.")
+    """Compare two tables of one filter on the same text (check `TextFingerprint.same` before; where one is hidden, the
+    filter must be "all", since the other filters need words), of one game or of two whose figures correspond. `metric`:
+    by default the main one. cluster: "user", "line", or "auto": users if there are at least 10. Raises LogError where
+    lines or tokens do not fit, OptionError for a metric that one of the games has not."""
+    if first.game != second.game and {first.game, second.game} not in ALIKE:
+        raise LogError("The logs are of different games.", "Compare like with like.")
+    metric = metric_of([first.game, second.game], metric)
+    if first.filter != second.filter:
+        raise LogError("The logs are counted by different filters.", "Compare like with like.")
     if len(first.lines) != len(second.lines):
         raise LogError(
             f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
         )
-    tokenwise = first.game != "tc"
-    if tokenwise and not (
-        np.array_equal(first.line, second.line)
-        and np.array_equal(first.chars, second.chars)
-        and np.array_equal(first.kept, second.kept)
+    if first.game != "tc" and not (
+        np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)
     ):
         raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
-    (a, below_a, metric), (b, below_b, _) = outcomes(first, mixes[0]), outcomes(second, mixes[1])
+    if first.game != "tc" and not np.array_equal(first.kept, second.kept):
+        raise LogError("Other tokens are selected in one log than in the other.", "Select the same ones.")
+    a, b = measure(first, metric, mixes[0]), measure(second, metric, mixes[1])
     names, kind = _clusters(first, cluster)
     number = int(names.max()) + 1 if len(names) else 0
-    sums = [
-        np.bincount(names[table.line], weights=values, minlength=number).astype(np.float64)
-        for table, values in ((first, a), (second, b), (first, below_a), (second, below_b))
-    ]
-    value_a, value_b = _ratio(sums[0], sums[2]), _ratio(sums[1], sums[3])
+    (above_a, below_a), (above_b, below_b) = a.by(names[first.line], number), b.by(names[second.line], number)
+    sums = [above_a, above_b, below_a, below_b]
+    value_a, value_b = a.value, b.value
     difference = None if value_a is None or value_b is None else value_b - value_a
     interval, p = _bootstrap(sums, seed) if difference is not None and number > 1 else (None, None)
-    result = Comparison(metric, value_a, value_b, difference, interval, p, kind, number, int(below_a.sum()))
-    if not tokenwise:
+    result = Comparison(metric, value_a, value_b, difference, interval, p, kind, number, int(a.below.sum()))
+    if not a.is_share or not np.array_equal(a.below, b.below):
         return result
-    only_first, only_second = int(((a > 0) & (b == 0)).sum()), int(((b > 0) & (a == 0)).sum())
-    return Comparison(
-        **{
-            **vars(result),
-            "only_first": only_first,
-            "only_second": only_second,
-            "mcnemar_p": mcnemar_p(only_first, only_second),
-        }
+    only_first, only_second = (
+        int(((one.above > 0) & (other.above == 0)).sum()) for one, other in ((a, b), (b, a))
     )
+    return replace(
+        result,
+        only_first=only_first,
+        only_second=only_second,
+        mcnemar_p=mcnemar_p(only_first, only_second),
+    )
+
+
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+    """Comparisons that were made together, with their p corrected."""
+    adjusted = holm_of_known([one.p for one in found])
+    return [replace(one, p_holm=p) for one, p in zip(found, adjusted, strict=True)]
 
 
 def _clusters(table: Table, wanted: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
@@ -151,11 +203,6 @@ def _clusters(table: Table, wanted: str) -> tuple[np.ndarray[Any, np.dtype[np.in
     if wanted == "user" or (wanted == "auto" and len(users) >= 10):
         return np.array([users[user] for user in table.lines.users], dtype=np.int64), "user"
     return np.arange(len(table.lines), dtype=np.int64), "line"
-
-
-def _ratio(above: Floats, below: Floats) -> float | None:
-    total = float(below.sum())
-    return float(above.sum()) / total if total else None
 
 
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:

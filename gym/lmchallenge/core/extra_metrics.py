@@ -13,13 +13,12 @@ import numpy as np
 from gym.lib.stats import drawn_sums, percentile_interval
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.stats import best, search
-from gym.lmchallenge.core.table import Floats, Ints, Table
+from gym.lmchallenge.core.measures import CHAR_BITS, Measured, measure, ranks
+from gym.lmchallenge.core.stats import LAST_INDEX, best, places, search
+from gym.lmchallenge.core.table import Flags, Floats, Ints, Table
 
 FOLDS = 10
 CURVE_BINS = 10
-CHAR_BITS = 8.0
-"""What a character of a word without a score costs: it could always be spelled out in bytes."""
 RESAMPLES = 2_000
 
 
@@ -27,7 +26,7 @@ def extra_metrics(
     table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None, **savings: Any
 ) -> dict[str, Any]:
     """Everything that this game's log allows. `learnt`: see `learning_curve`; `savings`: of `keystroke_savings`."""
-    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt)}
+    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt), **drawn(table, mix)}
     if table.game != "tc":
         found["bits_per_character"] = bits_per_character(table)
     if table.game == "tc":
@@ -36,6 +35,17 @@ def extra_metrics(
             found["keystroke_savings_auto_space"] = keystroke_savings(table, auto_space=True)
     if table.game == "ic" and len(table.mixes) > 1:
         found["cross_validated"] = cross_validated(table)
+    return found
+
+
+def drawn(table: Table, mix: Mix | None = None) -> dict[str, Any]:
+    """What charts show of any game, of version 5 too: the course of the log, figures by the place in a line (not of
+    tc, whose texts are no words), the distribution of ranks."""
+    found: dict[str, Any] = {"course": course(table, mix)}
+    if table.game != "tc":
+        found["by_position"] = by_position(table, mix)
+    if table.game in ("wp", "wc"):
+        found["ranks"] = ranks(table)
     return found
 
 
@@ -103,31 +113,18 @@ def keystroke_savings(
     }
 
 
-def outcomes(table: Table, mix: Mix | None = None) -> tuple[Floats, Floats, str]:
-    """(numerator, denominator, name) per token of the game's headline figure: hit3 for wp, accuracy for ic,
-    and for tc the share of characters that were accepted (pcpc)."""
-    if table.game == "wp":
-        hit = table.kept & (table.rank > 0) & (table.rank <= 3)
-        return hit.astype(np.float64), table.kept.astype(np.float64), "hit3"
-    if table.game == "tc":
-        allowed = table.allowed.astype(np.float64)
-        return np.where(table.rank > 0, allowed, 0.0), allowed, "pcpc"
-    chosen = mix or best(search(table))[0]
-    right = table.kept & table.first(table.mixes.index(chosen))
-    return right.astype(np.float64), table.kept.astype(np.float64), "accuracy"
-
-
 def learning_curve(
     table: Table,
     mix: Mix | None = None,
     *,
+    metric: str = "",
     bins: int = CURVE_BINS,
     learnt: Sequence[int] | None = None,
 ) -> dict[str, Any] | None:
-    """The headline figure by the number of characters learnt before, in at most `bins` bins with about as many lines
-    each. None for a log without training. "by" says which number: "learnt", what was really learnt before each line
-    (`learnt`, see play.learnt_before), or "trainingChars", what the log says, which counts batches otherwise; "most"
-    has the highest of each that is known. Each bin: "from", "to", "lines", "n", "value", "interval"."""
+    """A metric (the headline figure) by the number of characters learnt before, in at most `bins` bins with about as
+    many lines each. None for a log without training. "by" says which number: "learnt", what was really learnt before
+    each line (`learnt`, see play.learnt_before), or "trainingChars", what the log says, which counts batches otherwise;
+    "most" has the highest of each that is known. Each bin: "from", "to", "lines", "n", "value", "interval"."""
     logged = np.array([np.nan if value is None else value for value in table.lines.learnt], dtype=np.float64)
     by = "trainingChars" if learnt is None else "learnt"
     most = {"trainingChars": int(np.nanmax(logged))} if np.isfinite(logged).any() else {}
@@ -137,33 +134,61 @@ def learning_curve(
         most[by] = int(np.nanmax(chars))
     if not most.get(by):
         return None
-    numerator, denominator, name = outcomes(table, mix)
-    edges = np.unique(np.quantile(chars[known], np.linspace(0, 1, bins + 1)[1:-1]))
-    bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(chars), side="right"), -1)
+    measured = measure(table, metric, mix)
+    return {"metric": measured.metric, "by": by, "most": most, "points": _curve(table, measured, chars, bins)}
+
+
+def course(
+    table: Table, mix: Mix | None = None, *, metric: str = "", bins: int = CURVE_BINS
+) -> dict[str, Any]:
+    """A metric over the course of the log: as `learning_curve`, by the number of the line (of version 5, message)."""
+    measured = measure(table, metric, mix)
+    numbers = np.arange(1, len(table.lines) + 1, dtype=np.float64)
+    return {"metric": measured.metric, "by": "line", "points": _curve(table, measured, numbers, bins)}
+
+
+def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list[dict[str, Any]]:
+    known = np.isfinite(of_line)
+    edges = np.unique(np.quantile(of_line[known], np.linspace(0, 1, bins + 1)[1:-1]))
+    bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(of_line), side="right"), -1)
     bin_of_token = bin_of_line[table.line]
     points = []
     for number in range(len(edges) + 1):
         lines = np.flatnonzero(bin_of_line == number)
-        if not len(lines):
-            continue
-        inside = bin_of_token == number
-        above, below = float(numerator[inside].sum()), float(denominator[inside].sum())
-        found = wilson(round(above), round(below)) if table.game != "tc" else None
-        points.append(
-            {
-                "from": float(chars[lines].min()),
-                "to": float(chars[lines].max()),
+        if len(lines):
+            span = {
+                "from": float(of_line[lines].min()),
+                "to": float(of_line[lines].max()),
                 "lines": len(lines),
-                "n": int(below),
-                "value": above / below if below else None,
-                "interval": [found.low, found.high]
-                if found
-                else interval_by_line(
-                    table.line[inside], numerator[inside], denominator[inside], len(table.lines)
-                ),
             }
-        )
-    return {"metric": name, "by": by, "most": most, "points": points}
+            points.append(span | _point(table, measured, bin_of_token == number))
+    return points
+
+
+def _point(table: Table, measured: Measured, inside: Flags) -> dict[str, Any]:
+    """n, value and interval of some tokens: by Wilson for a share, else from resampling lines."""
+    above, below = measured.above[inside], measured.below[inside]
+    top, bottom = float(above.sum()), float(below.sum())
+    found = wilson(round(top), round(bottom)) if measured.is_share else None
+    return {
+        "n": int(bottom),
+        "value": top / bottom if bottom else None,
+        "interval": [found.low, found.high]
+        if found
+        else interval_by_line(table.line[inside], above, below, len(table.lines)),
+    }
+
+
+def by_position(table: Table, mix: Mix | None = None, *, metric: str = "") -> dict[str, Any]:
+    """A metric by the place of a counted token in its line, from 0; LAST_INDEX has all later ones. Of wp and hit3 these
+    are the reference's idx0_hit3 to idx4_hit3."""
+    measured = measure(table, metric, mix)
+    place = np.minimum(places(table), LAST_INDEX)
+    points = [
+        {"position": at, **_point(table, measured, table.kept & (place == at))}
+        for at in range(LAST_INDEX + 1)
+    ]
+    return {"metric": measured.metric, "points": [one for one in points if one["n"]]}
 
 
 def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:

@@ -185,47 +185,100 @@ def coded(pieces: list[tuple[str, Colour]]) -> str:
     return "".join(out)
 
 
-def _difference(
-    lines: Sequence[LogLine], keep: str, mixes: Sequence[Mix | None], number: int
-) -> list[tuple[str, Colour]]:
-    columns = [spans(line, keep, mix) for line, mix in zip(lines, mixes, strict=True)]
-    colour, pieces = _COLOURS[lines[0].game], []
+CHANGES: dict[str, int] = {
+    "better": GREEN,
+    "worse": RED,
+    "same": DEFAULT,
+    "both": CYAN,
+    "both-wrong": YELLOW,
+    "skipped": BLUE,
+}
+"""What became of a token against the best of the baselines -> its colour; some are bold, see CHANGE_WORDS."""
+CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
+    "wp": {
+        ("better", True): "better, and now within rank 1 or 3",
+        ("better", False): "better rank",
+        ("same", False): "same rank",
+        ("worse", False): "worse rank",
+        ("worse", True): "worse, and no longer within rank 1 or 3",
+        ("skipped", False): "not counted by the filter",
+    },
+    "tc": {
+        ("better", False): "accepted only now",
+        ("both", False): "accepted in both",
+        ("same", False): "typed in both",
+        ("worse", False): "no longer accepted",
+        ("skipped", False): "not counted by the filter",
+    },
+    "ic": {
+        ("better", False): "an error, corrected only now",
+        ("better", True): "typed right, no longer broken",
+        ("same", False): "right in both",
+        ("both-wrong", False): "left wrong in both",
+        ("both-wrong", True): "typed right, broken in both",
+        ("worse", False): "an error, no longer corrected",
+        ("worse", True): "typed right, broken only now",
+        ("skipped", False): "not counted by the filter",
+    },
+}
+"""By game: (change, whether it is bold) in words, for a legend."""
+Change: TypeAlias = tuple[str, bool]
+
+
+def changes(
+    lines: Sequence[LogLine],
+    keep: str,
+    mixes: Sequence[Mix | None],
+    where: str,
+    most: int = MOST_STARS,
+) -> list[tuple[str, Change, list[Span]]]:
+    """(text, change, its spans in all logs) of the last line against the best of the others. Raises LogError where the
+    texts differ."""
+    columns = [spans(line, keep, mix, most=most) for line, mix in zip(lines, mixes, strict=True)]
+    judge, found = _CHANGES[lines[0].game], []
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):
         if any(span.text != now.text for span in before):
             raise LogError(
-                f"Line {number}: the logs are of different texts ({now.text!r} and {before[0].text!r}).",
+                f"{where}: the logs are of different texts ({now.text!r} and {before[0].text!r}).",
                 "Compare runs on the same corpus.",
             )
-        skipped = now.outcome == "skipped"
-        pieces.append((now.text, (BLUE, False) if skipped else colour(now, before)))
-    return pieces
+        change = ("skipped", False) if now.outcome == "skipped" else judge(now, before)
+        found.append((now.text, change, [*before, now]))
+    return found
 
 
-def _wp_colour(now: Span, before: list[Span]) -> Colour:
+def _difference(
+    lines: Sequence[LogLine], keep: str, mixes: Sequence[Mix | None], number: int
+) -> list[tuple[str, Colour]]:
+    found = changes(lines, keep, mixes, f"Line {number}")
+    return [(text, (CHANGES[name], bold)) for text, (name, bold), _ in found]
+
+
+def _wp_change(now: Span, before: list[Span]) -> Change:
     rank: Any = 1e10 if now.rank is None else now.rank
     best = min(1e10 if span.rank is None else span.rank for span in before)
     bold = any((rank <= limit) != (best <= limit) for limit in (1, 3))
     if best < rank:
-        return RED, bold
-    return (GREEN, bold) if rank < best else (DEFAULT, False)
+        return "worse", bold
+    return ("better", bold) if rank < best else ("same", False)
 
 
-def _tc_colour(now: Span, before: list[Span]) -> Colour:
+def _tc_change(now: Span, before: list[Span]) -> Change:
     was = any(span.rank is not None for span in before)
     if now.rank is not None:
-        return (CYAN if was else GREEN), False
-    return (RED if was else DEFAULT), False
+        return ("both" if was else "better"), False
+    return ("worse" if was else "same"), False
 
 
-def _ic_colour(now: Span, before: list[Span]) -> Colour:
+def _ic_change(now: Span, before: list[Span]) -> Change:
     was, stays = min(span.rank or 0 for span in before) == 1, bool(now.entry.right_before)
     if now.rank == 1:
-        return (DEFAULT, False) if was else (GREEN, stays)
-    return (RED if was else YELLOW), stays
+        return ("same", False) if was else ("better", stays)
+    return ("worse" if was else "both-wrong"), stays
 
 
-_COLOURS: dict[str, Callable[[Span, list[Span]], Colour]] = {
-    "wp": _wp_colour,
-    "tc": _tc_colour,
-    "ic": _ic_colour,
+_CHANGES: dict[str, Callable[[Span, list[Span]], Change]] = {
+    "wp": _wp_change,
+    "tc": _tc_change,
+    "ic": _ic_change,
 }

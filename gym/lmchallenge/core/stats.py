@@ -115,7 +115,7 @@ def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any
     }
     for most in HITS:
         columns[f"hit{most}"] = _rates(_sums(part, parts, hit & (table.rank <= most)), words)
-    place = np.minimum(_places(table), LAST_INDEX)
+    place = np.minimum(places(table), LAST_INDEX)
     for index in range(LAST_INDEX + 1):
         there = kept & (place == index)
         ranked = _sums(part, parts, hit & there)
@@ -124,7 +124,7 @@ def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any
     return columns
 
 
-def _places(table: Table) -> Ints:
+def places(table: Table) -> Ints:
     """For each token how many counted tokens are before it in its line."""
     before: Ints = np.cumsum(table.kept, dtype=np.int64) - table.kept
     first = np.searchsorted(table.line, np.arange(len(table.lines)))

@@ -91,6 +91,7 @@ class Table:
     before    ic: typed without error
     blank     tc: the text begins with a blank
     correct   ic: (tokens, ceil(mixes / 8)) bits, whether the target came first
+    completed version 5, wc: characters that were completed, 0 if the token never was
 
     `filter` is the one of `filters` by which statistics count. `zero_ranks`: how many ranks are 0 in the log.
     """
@@ -109,6 +110,7 @@ class Table:
     before: Flags
     blank: Flags
     correct: NDArray[np.uint8]
+    completed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def allowed(self) -> NDArray[Any]:
@@ -144,7 +146,17 @@ class Table:
 
     def part(self, inside: Flags) -> Table:
         """Some of the tokens."""
-        return replace(self, **{name: getattr(self, name)[inside] for name in COLUMNS})
+        columns = [name for name in (*COLUMNS, "completed") if len(getattr(self, name))]
+        return replace(self, **{name: getattr(self, name)[inside] for name in columns})
+
+    def without_empty_lines(self) -> Table:
+        """The same without lines that have no token: logs of version 5 have none."""
+        used = np.unique(self.line)
+        lines = Lines()
+        for at in used.tolist():
+            lines.add(self.lines.numbers[at], UNSET, self.lines.learnt[at])
+        lines.users = [self.lines.users[at] for at in used.tolist()]
+        return replace(self, lines=lines, line=np.searchsorted(used, self.line))
 
     def first(self, mix: int) -> Flags:
         """ic: whether each target came first under the mixture of that number."""

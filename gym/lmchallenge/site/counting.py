@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from gym.lmchallenge.core import interpolation, stats
-from gym.lmchallenge.core.compare import Comparison, TextFingerprint
+from gym.lmchallenge.core.compare import Comparison, TextFingerprint, WordsFingerprint, corrected
 from gym.lmchallenge.core.compare import compare as compare_tables
 from gym.lmchallenge.core.errors import LmcError, LogError
-from gym.lmchallenge.core.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
+from gym.lmchallenge.core.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
 from gym.lmchallenge.core.interpolation import Domain, Mix
+from gym.lmchallenge.core.measures import ALIKE, by_part, metric_of
 from gym.lmchallenge.core.play import learnt_before
 from gym.lmchallenge.core.stats import IC_METRICS
-from gym.lmchallenge.core.table import Table, read_table
+from gym.lmchallenge.core.table import Ints, Table, read_table
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.core.version5.log import Token
+from gym.lmchallenge.core.version5.reranking import Mixture
+from gym.lmchallenge.core.version5.table import read_table as read_table_5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site.storage import decoded, decoded_tokens, lines_of, table_of
 
@@ -35,7 +38,6 @@ SEARCHED_METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "wo
 DEFAULT_SEARCH = {"target": "accuracy", "alpha": "0:1:11", "oov_penalty": "-8:0:5"}
 MAX_MATRIX = 20_000_000
 """Scores of wr: the search of its mixture holds a table of all tokens, as wide as the longest list of candidates."""
-ONLY_WHOLE = "A log of LM Challenge 5 is counted as a whole: by user and by line only logs of version 4 are."
 MAX_SIZE_NOW = 30_000_000
 """Bytes of a log that a page counts anew while somebody waits."""
 
@@ -67,32 +69,56 @@ def count(game: Game, check: Any) -> None:
 def _count_version_5(game: Game, check: Any) -> None:
     """What version 5 counts: the selected tokens, under "all"."""
     counts = version5.Counts()
-    for token in _checked(decoded_tokens(game), check):
-        counts.add(token)
+
+    def mixture() -> Mixture | None:
+        _small_enough_to_mix(counts)
+        return counts.mixture
+
+    table = read_table_5(_counted_5(decoded_tokens(game), counts, check), game.game, mixture)
+    _small_enough_to_mix(counts)
+    game.fingerprint = f"{counts.fingerprint:08x}"
+    sums = counts.sums()
+    found = {
+        "all": [counts.rates()],
+        "user": _by_user_5(table),
+        "mix": sums["reranking"]["args"],
+        "more": drawn(table),
+        "notices": [],
+        "counts": {**sums, "characters_scored": counts.characters_scored, "lines": len(table.lines)},
+    }
+    game.statistics = {"all": finite(found)}
+
+
+def _small_enough_to_mix(counts: version5.Counts) -> None:
     if (size := len(counts.lengths) * max(counts.lengths, default=0)) > MAX_MATRIX:
         raise LogError(
             f"The log has {len(counts.lengths):,} tokens with up to {max(counts.lengths):,} candidates, a table of "
             f"{size:,} scores; at most {MAX_MATRIX:,} are searched for a mixture here.",
             "Split the log, or count it with `lmc stats`.",
         )
-    game.fingerprint = f"{counts.fingerprint:08x}"
-    sums = counts.sums()
-    found = {
-        "all": [counts.rates()],
-        "user": ONLY_WHOLE,
-        "mix": sums["reranking"]["args"],
-        "more": {},
-        "notices": [],
-        "counts": {**sums, "characters_scored": counts.characters_scored},
-    }
-    game.statistics = {"all": finite(found)}
 
 
-def _checked(tokens: Iterator[tuple[int, Token]], check: Any) -> Iterator[Token]:
+def _counted_5(
+    tokens: Iterator[tuple[int, Token]], counts: version5.Counts, check: Any
+) -> Iterator[tuple[int, Token]]:
+    """The same tokens, counted as they go by."""
     for number, token in tokens:
         if number % 10_000 == 0:
             check()
-        yield token
+        counts.add(token)
+        yield number, token
+
+
+def _by_user_5(table: Table) -> list[dict[str, Any]] | str:
+    parts = table.lines.parts("user")
+    if int(parts[-1]) >= MAX_PARTS:
+        return _too_many(parts)
+    names = dict(zip(parts.tolist(), table.lines.users, strict=True))
+    return [{"user": names[number], **row} for number, row in enumerate(by_part(table, parts))]
+
+
+def _too_many(parts: Ints) -> str:
+    return f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted apart here."
 
 
 def rank_base_of(game: Game) -> int | None:
@@ -139,9 +165,7 @@ def _intervals(table: Table) -> dict[str, Any]:
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
     parts = table.lines.parts("user")
     if len(parts) and int(parts[-1]) >= MAX_PARTS:
-        return (
-            f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted apart here."
-        )
+        return _too_many(parts)
     rows = stats.statistics(table, "user", mix)
     names: dict[int, str] = {}
     for part, user in zip(parts.tolist(), table.lines.users, strict=True):
@@ -167,8 +191,19 @@ def mix_of(game: Game, keep: str) -> Mix | None:
     return Mix(found["alpha"], found["oov_penalty"]) if found else None
 
 
+def parts_of(game: Game) -> int:
+    """Lines of a log, or messages of one of version 5."""
+    counts = statistics_of(game, "all").get("counts", {})
+    return int(counts.get("lines", counts["messages"])) if game.version == 5 else game.lines
+
+
 def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]]:
-    """Statistics of some lines, each by itself."""
+    """Statistics of some lines, each by itself; of version 5 of some messages, numbered from 1."""
+    if game.version == 5:
+        small_enough(game)
+        table = table_of_version_5(game)
+        rows = by_part(table, np.arange(len(table.lines), dtype=np.int64))[first - 1 : last]
+        return [{"line": number, **row} for number, row in enumerate(finite(rows), first)]
     mix = mix_of(game, keep)
     table = table_of(game, keep=keep, mixes=[mix] if mix else [], first=first, last=last)
     numbers = list(table.lines.numbers)
@@ -243,29 +278,41 @@ class Compared:
     found: Comparison
 
 
-def compare_games(games: list[Game], keep: str, cluster: str) -> list[Compared]:
-    """Every game against the first, by the filter or all tokens (`keep_of`). Raises LogError where the texts
-    or the games differ."""
+def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = "") -> list[Compared]:
+    """Every game against the first by a metric, the main one if none is named, by the filter or all tokens
+    (`keep_of`); p values are corrected together. Raises LogError where the texts or the games differ, OptionError for a
+    metric that they do not share."""
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
         raise LogError(f"From two to {MOST_COMPARED} different games can be compared.", "Choose them.")
-    if of_5 := [game for game in games if game.version == 5]:
-        raise LogError(
-            f"{of_5[0].title} is a log of LM Challenge 5, which is not compared here yet.",
-            "Download both logs and use: lmc diff FIRST SECOND",
-        )
     first = games[0]
     for other in games[1:]:
-        if other.game != first.game:
+        if other.game != first.game and {first.game, other.game} not in ALIKE:
             raise LogError(
                 f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
                 "Compare like with like.",
             )
+    metric = metric_of([game.game for game in games], metric)
     small_enough(*games)
+    keep = keep_of(keep, *games)
+    tables, mixes = _tables(games, keep)
+    found = [
+        compare_tables(tables[0], table, metric=metric, mixes=(mixes[0], mix), cluster=cluster)
+        for table, mix in zip(tables[1:], mixes[1:], strict=True)
+    ]
+    return [Compared(game, one) for game, one in zip(games[1:], corrected(found), strict=True)]
+
+
+def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | None]]:
+    """The columns of games on one text. Raises LogError where the texts differ."""
+    first = games[0]
+    if len({game.version for game in games}) > 1:
+        return _tables_of_both_versions(games)
     by_lengths = [other for other in games if other.has_targets != first.has_targets]
     for other in games[1:]:
         if other not in by_lengths and not (first.fingerprint and first.fingerprint == other.fingerprint):
             raise _other_text(first, other)
-    keep = keep_of(keep, *games)
+    if first.version == 5:
+        return [table_of_version_5(game) for game in games], [None] * len(games)
     mixes = [mix_of(game, keep) for game in games]
     tables, texts = [], {game: TextFingerprint() for game in games}
     for game, mix in zip(games, mixes, strict=True):
@@ -276,10 +323,40 @@ def compare_games(games: list[Game], keep: str, cluster: str) -> list[Compared]:
     for other in by_lengths:
         if not texts[first].same(texts[other]):
             raise _other_text(first, other)
-    return [
-        Compared(game, compare_tables(tables[0], table, mixes=(mixes[0], mix), cluster=cluster))
-        for game, table, mix in zip(games[1:], tables[1:], mixes[1:], strict=True)
-    ]
+    return tables, mixes
+
+
+def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[Mix | None]]:
+    """Logs of version 5 have no lines without tokens, and other names for users: the words of the others tell."""
+    tables, mixes, texts = [], [], []
+    for game in games:
+        words = WordsFingerprint()
+        if game.version == 5:
+            tokens = words.through_messages(decoded_tokens(game))
+            tables.append(read_table_5(tokens, game.game, mixture_of(game)))
+            mixes.append(None)
+        else:
+            mix = mix_of(game, "all")
+            lines = words.through(decoded(game))
+            table = read_table(lines, filters=["all"], mixes=[mix] if mix else [])
+            tables.append(table.without_empty_lines())
+            mixes.append(mix)
+        texts.append(words.name)
+    for game, text in zip(games[1:], texts[1:], strict=True):
+        if text != texts[0]:
+            raise _other_text(games[0], game)
+    return tables, mixes
+
+
+def mixture_of(game: Game) -> Mixture | None:
+    """wr: the mixture that was found when the log was counted."""
+    chosen = statistics_of(game, "all").get("mix")
+    return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen and "beta" in chosen else None
+
+
+def table_of_version_5(game: Game) -> Table:
+    """The log as columns."""
+    return read_table_5(decoded_tokens(game), game.game, mixture_of(game))
 
 
 def _other_text(first: Game, other: Game) -> LogError:

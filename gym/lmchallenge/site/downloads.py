@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from gym.downloads import csv_download, download, json_download, stream
+from gym.lmchallenge.core.cli_tables import comparison_rows
 from gym.lmchallenge.core.stats import HITS, LAST_INDEX
 from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import reading, storage
-from gym.lmchallenge.site.counting import keep_of, statistics_of
+from gym.lmchallenge.site.counting import Compared, keep_of, statistics_of
 
 
 def response_of(
@@ -93,6 +95,14 @@ def record(game: Game, keep: str) -> dict[str, Any]:
         "filter": keep,
         "statistics": statistics_of(game, keep),
     }
+
+
+def comparison(games: Sequence[Game], rows: Sequence[Compared]) -> HttpResponse:
+    """Games against the first, as `lmc compare -o csv` has them."""
+    first = games[0].title if games else ""
+    found = [{"log": row.game.title, **row.found.as_dict()} for row in rows]
+    header, *table = comparison_rows(first, found)
+    return csv_download("lm-challenge-comparison.csv", header, table)
 
 
 COLUMNS = (

@@ -3,6 +3,8 @@ mixture of ic."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -16,11 +18,21 @@ from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.games import GAME_WORDS
+from gym.lmchallenge.core.measures import metrics_of
 from gym.lmchallenge.core.text_index import LOSSES
 from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, downloads, permissions, playing, presenters, reading, selectors
+from gym.lmchallenge.site import (
+    changes,
+    counting,
+    downloads,
+    figures,
+    permissions,
+    playing,
+    presenters,
+    reading,
+    selectors,
+)
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
 from gym.runs.pages.figures import Figure
@@ -96,6 +108,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         "more": presenters.more(found),
         "parts": presenters.parts(game, found, keep, request),
         "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
+        "charts": figures.of_games([game], keep) if found else [],
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
     return render(request, "lmchallenge/game.html", context)
@@ -202,38 +215,102 @@ def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """`?first=…&second=…&second=…`; ticked games (`game`) lead there. Context: games (chosen), choices, rows
-    (counting.Compared), wordless (games), wrong, keep, cluster."""
+    """`?first=…&second=…&second=…`; ticked games (`game`) lead there, the first of them first if `first` names none of
+    them. Context: games (chosen, the baseline first), first, choices, rows (counting.Compared), metric, metrics,
+    wordless (games), wrong, keep, cluster."""
     if ticked := [key for key in request.GET.getlist("game") if key]:
         given = request.GET.copy()
         del given["game"]
-        given["first"] = ticked[0]
-        given.setlist("second", ticked[1:])
+        given["first"] = first = given["first"] if given.get("first") in ticked else ticked[0]
+        given.setlist("second", [key for key in ticked if key != first])
         return redirect(f"{request.path}?{given.urlencode()}")
-    named = [request.GET.get("first", ""), *request.GET.getlist("second")]
-    keys = [key for key in dict.fromkeys(named) if key][: counting.MOST_COMPARED + 1]
-    games = [selectors.get_counted_game(request.user, key) for key in keys]
-    keep, cluster = filter_of(request, *games), request.GET.get("cluster", "auto")
-    if cluster not in counting.CLUSTERS:
-        raise Http404("There is no such cluster.")
-    choices = selectors.listed_games(request.user).filter(counted_at__isnull=False, game__in=GAME_WORDS)
+    asked = _compared(request)
+    games = asked.games
+    choices = selectors.listed_games(request.user).filter(counted_at__isnull=False)
     context: dict[str, Any] = {
         "games": games,
         "first": games[0] if games else None,
-        "keep": keep,
+        "keep": asked.keep,
         "filters": FILTER_WORDS,
         "wordless": [game for game in games if not game.has_targets],
-        "cluster": cluster,
+        "has_filters": all(game.has_filters for game in games),
+        "cluster": asked.cluster,
         "clusters": counting.CLUSTERS,
         "choices": choices[:200],
+        "metrics": [(name, presenters.metric_words(name)) for name in asked.metrics],
         "rows": [],
     }
     if len(games) > 1:
         try:
-            context["rows"] = counting.compare_games(games, keep, cluster)
+            rows = context["rows"] = asked.rows()
+            context["metric"] = presenters.metric_words(rows[0].found.metric)
+            context["charts"] = figures.of_games(games, asked.keep)
         except LmcError as error:
             context["wrong"] = error
     return render(request, "lmchallenge/compare.html", context, status=400 if "wrong" in context else 200)
+
+
+@require_safe
+def compare_table(request: HttpRequest) -> HttpResponse:
+    """What `compare` shows, as CSV."""
+    asked = _compared(request)
+    try:
+        return downloads.comparison(asked.games, asked.rows())
+    except LmcError as error:
+        raise Http404(f"{error.message} {error.hint}") from None
+
+
+@require_safe
+def compare_text(request: HttpRequest) -> HttpResponse:
+    """The second game of the address against the first, word by word. Context: first, game, keep, text
+    (changes.ChangedPage), legend, has_filters, wrong."""
+    asked = _compared(request)
+    if len(asked.games) != 2:
+        raise Http404("Name two games.")
+    first, game = asked.games
+    context: dict[str, Any] = {
+        "first": first,
+        "game": game,
+        "keep": asked.keep,
+        "filters": FILTER_WORDS,
+        "has_filters": first.has_filters and game.has_filters,
+        "legend": changes.legend_of(game),
+    }
+    try:
+        number = presenters.whole(request.GET.get("page"), 1)
+        context["text"] = changes.read_changes(first, game, asked.keep, number)
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/changes.html", context, status=400 if "wrong" in context else 200)
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    """What the address of a comparison asks for."""
+
+    games: list[Game]
+    keep: str
+    cluster: str
+    metric: str
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Those that all games have, and the one that is asked for."""
+        known = metrics_of([game.game for game in self.games]) if self.games else ()
+        return known if not self.metric or self.metric in known else (*known, self.metric)
+
+    def rows(self) -> list[counting.Compared]:
+        return counting.compare_games(self.games, self.keep, self.cluster, self.metric)
+
+
+def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
+    keys = dict.fromkeys([request.GET.get(named, ""), *request.GET.getlist("second")])
+    chosen = [key.replace("\0", "") for key in keys if key][: counting.MOST_COMPARED + 1]
+    games = [selectors.get_counted_game(request.user, key) for key in chosen]
+    cluster = request.GET.get("cluster", "auto")
+    if cluster not in counting.CLUSTERS:
+        raise Http404("There is no such cluster.")
+    return _Comparing(games, filter_of(request, *games), cluster, request.GET.get("metric", "")[:30])
 
 
 @require_safe
@@ -272,6 +349,21 @@ def search_chart(request: HttpRequest) -> Figure:
         return presenters.search_figure(game, counting.searched(game, asked), asked)
     except LmcError as error:
         raise Http404(f"{error.message} {error.hint}") from None
+
+
+def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
+    """A chart of `figures.BUILDERS`, of the game that the address names, and of those beside it (`second`)."""
+
+    def chart(request: HttpRequest) -> Figure:
+        asked = _compared(request, "game")
+        if not 1 <= len(asked.games) <= counting.MOST_COMPARED:
+            raise Http404("Name one game or more.")
+        figure = figures.BUILDERS[kind](asked.games, asked.keep)
+        if figure is None:
+            raise Http404("Not all of these games have the numbers of this chart.")
+        return figure
+
+    return chart
 
 
 def learning_chart(request: HttpRequest) -> Figure:

@@ -16,7 +16,8 @@ from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.coloured import user_words
 from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.stats import HITS
+from gym.lmchallenge.core.measures import METRICS
+from gym.lmchallenge.core.stats import HITS, LAST_INDEX
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting
 from gym.runs.pages.figures import Figure
@@ -45,6 +46,10 @@ LABELS = {
     "entropy.bits": "bits per character of the tokens with a score",
     "entropy.hit": "tokens with a score",
     "base_accuracy": "right by the error score alone",
+    "bits": "bits per character",
+    "keystroke_savings": "keystrokes saved",
+    **{f"idx{index}_hit3": f"hit@3 of word {index + 1} of a line" for index in range(LAST_INDEX)},
+    f"idx{LAST_INDEX}_hit3": f"hit@3 of word {LAST_INDEX + 1} and later",
 }
 COUNTERPARTS = {
     "hit": "wp: predicted at all (hit)",
@@ -76,6 +81,14 @@ class Metric:
     n: int | None = None
     interval: Sequence[float] | None = None
     counterpart: str = ""
+
+
+def metric_words(name: str) -> str:
+    """A metric for people, also one as `hit5`."""
+    if name in LABELS:
+        return LABELS[name]
+    most = name.removeprefix("hit")
+    return f"among the first {most} (hit@{most})" if most.isdecimal() else name
 
 
 def options(game: Game) -> list[tuple[str, Any]]:
@@ -198,15 +211,16 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     result: dict[str, Any] = {"kind": kind, "kinds": PARTITIONS, "rows": [], "header": [], "message": ""}
     if not kind or not found:
         return result
+    names = ["lines", "words", "chars", *ORDER.get(game.game, ()), "skip"]
     if game.version == 5:
-        return {**result, "message": counting.ONLY_WHOLE}
-    names = ["lines", "words", "chars", *ORDER[game.game], "skip"]
+        names = ["messages", "tokens", "characters", "skipped", *METRICS[game.game]]
     if kind == "user":
         rows = found["user"]
         if isinstance(rows, str):
             return {**result, "message": rows}
     else:
-        number, pages, first, last = page_of(game, whole(request.GET.get("page"), 1))
+        number = whole(request.GET.get("page"), 1)
+        number, pages, first, last = _page_of(counting.parts_of(game), LINES_PER_PAGE, number)
         try:
             rows = counting.by_line(game, keep, first, last)
         except LmcError as error:
@@ -233,12 +247,15 @@ def whole(text: str | None, default: int) -> int:
 
 def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
     """(page, pages, first line, last line)."""
-    size = page_size(game)
-    pages = max(1, math.ceil(game.lines / size))
+    return _page_of(game.lines, page_size(game), number)
+
+
+def _page_of(lines: int, size: int, number: int) -> tuple[int, int, int, int]:
+    pages = max(1, math.ceil(lines / size))
     if not 1 <= number <= pages:
         raise Http404("There is no such page.")
     first = (number - 1) * size + 1
-    return number, pages, first, min(game.lines, first + size - 1)
+    return number, pages, first, min(lines, first + size - 1)
 
 
 def page_size(game: Game) -> int:

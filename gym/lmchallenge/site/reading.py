@@ -19,7 +19,6 @@ from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.table import Ints
 from gym.lmchallenge.core.text_index import ERROR, Index, index_of, index_of_messages, outcomes_of
 from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.core.version5.reranking import Mixture
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
 from gym.lmchallenge.site.presenters import page_of, page_size
@@ -142,7 +141,7 @@ def _rows(index: Index, places: Ints) -> Ints:
 def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:
     raw = storage.rows_at(game, rows.tolist())
     if game.version == 5:
-        mixture = _mixture_of(game)
+        mixture = counting.mixture_of(game)
         tokens = [one for number, row in raw for one in version5_log.read([row], game.title, first=number)]
         # Messages that follow each other here, not in the log, may have one user and number.
         for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
@@ -156,11 +155,6 @@ def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:
 
 def _mix_of(game: Game, keep: str) -> Mix | None:
     return counting.mix_of(game, keep) if game.game == "ic" else None
-
-
-def _mixture_of(game: Game) -> Mixture | None:
-    chosen = counting.statistics_of(game, "all").get("mix")
-    return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen else None
 
 
 # --- the index, kept for the next page ---
@@ -183,7 +177,7 @@ def _index(pk: int, size: int, counted: str, keep: str) -> Index:
     """Of a log in the state that `size` and `counted` tell of: logs only grow."""
     game = Game.objects.get(pk=pk)
     if game.version == 5:
-        return index_of_messages(storage.decoded_tokens(game), game.game, _mixture_of(game))
+        return index_of_messages(storage.decoded_tokens(game), game.game, counting.mixture_of(game))
     return index_of(storage.decoded(game), keep, _mix_of(game, keep))
 
 
@@ -211,7 +205,7 @@ def html_of(game: Game, asked: Asked) -> Iterator[str]:
 
 def _whole(game: Game, keep: str) -> Iterator[ColouredLine]:
     if game.version == 5:
-        yield from coloured.messages_of(storage.decoded_tokens(game), _mixture_of(game))
+        yield from coloured.messages_of(storage.decoded_tokens(game), counting.mixture_of(game))
         return
     mix, base = _mix_of(game, keep), counting.rank_base_of(game)
     for number, line in storage.decoded(game):

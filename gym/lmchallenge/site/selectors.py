@@ -7,7 +7,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from gym.accounts.models import AnyUser, User
-from gym.lmchallenge.core.games import GAME_WORDS
+from gym.lmchallenge.core.measures import ALIKE
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.sharing.models import Visibility
@@ -92,17 +92,15 @@ def _on_unlisted(user: User) -> Q:
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Other counted games of the same kind on the same text that this user may see. A log without words has another
-    fingerprint than one with words; what tells here that their texts may be the same is the corpus. Logs of version 5
-    are not compared yet."""
-    same = Q(fingerprint=game.fingerprint)
+    fingerprint than one with words, and one of the other version has another kind of fingerprint; what tells here that
+    their texts may be the same is the corpus."""
+    same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:
-        same |= Q(corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
+        same |= Q(game=game.game, corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
+        alike = next((games - {game.game} for games in ALIKE if game.game in games), set())
+        same |= Q(game__in=alike, corpus=game.corpus_id, has_targets=True)
     return (
-        listed_games(user)
-        .filter(same, game=game.game, counted_at__isnull=False)
-        .exclude(pk=game.pk)
-        .exclude(fingerprint="")
-        .filter(game__in=GAME_WORDS)
+        listed_games(user).filter(same, counted_at__isnull=False).exclude(pk=game.pk).exclude(fingerprint="")
     )
 
 

@@ -45,7 +45,6 @@ def test_a_log_is_counted_coloured_and_given_back(client, people, game):
     assert (made.game, made.version, made.lines, made.problem) == (game, 5, 2, "")
     page = client.get(made.get_absolute_url()).content.decode()
     assert "<span>LM Challenge 5</span>" in page
-    assert "cannot be compared here yet" in page
     text = client.get(reverse("lmc-text", args=[made.key]), {"line": 2}).content.decode()
     for outcome in OUTCOMES[game]:
         assert f'class="lm lm-{outcome}"' in text.partition("data-lm-text")[2]
@@ -70,16 +69,9 @@ def test_the_api_has_the_figures_of_the_reference_and_says_what_it_cannot_do_yet
     assert answer["mix"].keys() == {"alpha", "beta"}
     found = client.get(reverse("api-lmc-game", args=[made.key])).json()
     assert (found["version"], found["figure"]) == (5, {"name": "accuracy", "value": 1.0, "filter": "all"})
-    other = upload(people.alice, a_log(*RESULTS["wr"]))
-    for name, args, query, words in (
-        ("api-lmc-statistics", [made.key], {"partition": "line"}, "counted as a whole"),
-        ("api-lmc-statistics", [made.key], {"partition": "user"}, "counted as a whole"),
-        ("api-lmc-search", [made.key], {}, "under `mix` of its statistics"),
-        ("api-lmc-compare", [], {"first": made.key, "second": other.key}, "lmc diff FIRST SECOND"),
-    ):
+    for name, args, query, words in (("api-lmc-search", [made.key], {}, "under `mix` of its statistics"),):
         answer = client.get(reverse(name, args=args), query)
         assert (answer.status_code, words in answer.content.decode()) == (400, True), answer.content
-    assert client.get(reverse("lmc-compare"), {"first": made.key, "second": other.key}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -166,45 +166,92 @@ def gaps(message: Iterable[Token]) -> Iterator[bool]:
         end = start + len(token.target)
 
 
+CHANGES: dict[str, int] = {
+    "better": GREEN,
+    "worse": RED,
+    "same": DEFAULT,
+    "typed": BLACK,
+    "similar": YELLOW,
+    "unknown": MAGENTA,
+    "scored": WHITE,
+    "right": BLACK,
+    "skipped": BLUE,
+}
+"""What became of a piece of a token against the baseline -> its colour; some are bold, see CHANGE_WORDS."""
+_ENTROPY_CHANGES = {
+    ("better", True): "much lower entropy",
+    ("better", False): "lower entropy",
+    ("similar", False): "similar entropy",
+    ("worse", False): "higher entropy",
+    ("worse", True): "much higher entropy",
+    ("scored", False): "a score only now",
+    ("scored", True): "no score any more",
+    ("unknown", False): "no score in both",
+    ("skipped", False): "not selected",
+}
+CHANGE_WORDS: dict[str, dict[version4.Change, str]] = {
+    "wc": {
+        ("typed", False): "typed in both",
+        ("better", True): "completed earlier",
+        ("same", False): "completed in both",
+        ("worse", True): "completed later",
+        ("skipped", False): "not selected",
+    },
+    "we": _ENTROPY_CHANGES,
+    "ce": _ENTROPY_CHANGES,
+    "wr": {
+        ("better", False): "an error, corrected only now",
+        ("better", True): "typed right, no longer broken",
+        ("right", False): "right in both",
+        ("right", True): "wrong in both",
+        ("worse", False): "an error, no longer corrected",
+        ("worse", True): "typed right, broken only now",
+        ("skipped", False): "not selected",
+    },
+}
+"""By game: (change, whether it is bold) in words, for a legend."""
+ChangedPiece: TypeAlias = tuple[str, version4.Change]
+
+
 @dataclass(frozen=True)
-class _Change:
+class Difference:
     """How two logs are compared: their mixtures, if they are of wr, and the options."""
 
     mixtures: tuple[Mixture | None, Mixture | None]
-    interval: float
-    readings: str
+    interval: float = INTERVAL
+    readings: str = "corrected"
 
-    def completion(self, before: Token, now: Token) -> list[Piece]:
+    def completion(self, before: Token, now: Token) -> list[ChangedPiece]:
         was, typed = _typed(before), _typed(now)
         least = min(was, typed)
-        colour = (RED, True) if was < typed else (GREEN, True) if typed < was else (DEFAULT, False)
-        return [(now.target[:least], (BLACK, False)), (now.target[least:], colour)]
+        change = ("worse", True) if was < typed else ("better", True) if typed < was else ("same", False)
+        return [(now.target[:least], ("typed", False)), (now.target[least:], change)]
 
-    def entropy(self, before: Token, now: Token) -> list[Piece]:
+    def entropy(self, before: Token, now: Token) -> list[ChangedPiece]:
         was, is_now = before.logp, now.logp
         if not isinstance(was, float) or not isinstance(is_now, float):
-            colour = (MAGENTA, False) if was is is_now else (WHITE, is_now is None)
-            return [(now.target, colour)]
+            return [(now.target, ("unknown", False) if was is is_now else ("scored", is_now is None))]
         more, step = is_now - was, self.interval / 6
-        least: tuple[tuple[float, Colour], ...] = (
-            (3 * step, (GREEN, True)),
-            (step, (GREEN, False)),
-            (-step, (YELLOW, False)),
-            (-3 * step, (RED, False)),
+        least: tuple[tuple[float, version4.Change], ...] = (
+            (3 * step, ("better", True)),
+            (step, ("better", False)),
+            (-step, ("similar", False)),
+            (-3 * step, ("worse", False)),
         )
-        return [(now.target, next((colour for limit, colour in least if limit < more), (RED, True)))]
+        return [(now.target, next((change for limit, change in least if limit < more), ("worse", True)))]
 
-    def reranking(self, before: Token, now: Token) -> list[Piece]:
+    def reranking(self, before: Token, now: Token) -> list[ChangedPiece]:
         right = is_first(before, None, self.readings)
         was = is_first(before, self.mixtures[0], self.readings)
         is_now = is_first(now, self.mixtures[1], self.readings)
         if was == is_now:
-            return [(now.target, (BLACK, not is_now))]
-        return [(now.target, (GREEN if is_now else RED, right))]
+            return [(now.target, ("right", not is_now))]
+        return [(now.target, ("better" if is_now else "worse", right))]
 
-    def pieces(self, before: Token, now: Token) -> list[Piece]:
+    def changes(self, before: Token, now: Token) -> list[ChangedPiece]:
+        """The target in pieces, perhaps empty, each with what changed."""
         if not now.select:
-            return [(now.target, (BLUE, False))]
+            return [(now.target, ("skipped", False))]
         show = {"wc": self.completion, "we": self.entropy, "wr": self.reranking}
         return show[now.game](before, now)
 
@@ -225,14 +272,16 @@ def difference(
     readings: str = "reference",
 ) -> Iterator[str]:
     """The messages of a log, coloured by what changed from the baseline. Raises LogError where the texts differ."""
-    change = _Change((mixture_of(baseline), mixture_of(log)), interval, readings)
-    pairs = zip(_texts_checked(baseline, log), log, strict=True)
-    yield from _messages((now, change.pieces(before, now)) for before, (_, now) in pairs)
+    change = Difference((mixture_of(baseline), mixture_of(log)), interval, readings)
+    pairs = zip(texts_checked(baseline, log), log, strict=True)
+    yield from _messages((now, _coloured(change.changes(before, now))) for before, (_, now) in pairs)
 
 
-def _texts_checked(
-    baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]
-) -> Iterator[Token]:
+def _coloured(pieces: Sequence[ChangedPiece]) -> list[Piece]:
+    return [(text, (CHANGES[name], bold)) for text, (name, bold) in pieces]
+
+
+def texts_checked(baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]) -> Iterator[Token]:
     """The tokens of the baseline. Raises LogError where they are not those of the log."""
     if len(baseline) != len(log):
         raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare whole logs.")

@@ -64,6 +64,20 @@ def _matrix(values: array[float], lengths: NDArray[np.int64]) -> NDArray[np.floa
     return found
 
 
-def _first(scores: NDArray[Any]) -> int:
+def firsts(
+    error: array[float], model: array[float], lengths: array[int], mixture: Mixture
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the target of each token comes first by the error score alone, and with the mixture."""
+    of = np.frombuffer(lengths, dtype=np.int64)
+    errors, models = _matrix(error, of), _matrix(model, of)
+    return _is_first(errors), _is_first(_mixed(mixture.alpha, mixture.beta, errors, models))
+
+
+def _is_first(scores: NDArray[Any]) -> NDArray[np.bool_]:
     """Rows whose first score is above all others."""
-    return int((scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)).sum())
+    found: NDArray[np.bool_] = scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)
+    return found
+
+
+def _first(scores: NDArray[Any]) -> int:
+    return int(_is_first(scores).sum())

@@ -12,14 +12,15 @@ from rest_framework.response import Response
 from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
-from gym.api.requests import Query, Several
+from gym.api.requests import Pair, Query, Several
 from gym.jobs.api import no_results
 from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.measures import metrics_of
 from gym.lmchallenge.core.text_index import ERRORS, LOSSES
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, downloads, reading, selectors
+from gym.lmchallenge.site import changes, counting, downloads, reading, selectors
 from gym.lmchallenge.site.api.games import GameView
 
 OBJECT = {"type": "object"}
@@ -92,7 +93,16 @@ class LmcSearch(LmcFilter):
 
 class LmcGames(Several, LmcFilter):
     former = {"games": "first and second (once for each further game)"}
+    metric = serializers.CharField(
+        required=False,
+        max_length=30,
+        help_text="default: the game's main figure; see `metrics` of the answer",
+    )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
+
+
+class LmcTwoGames(Pair, LmcFilter):
+    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
 
 
 def counted(request: Request, key: str) -> Game:
@@ -174,19 +184,20 @@ class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once.
+        learning curve, cross-validated mixture, the main figure over the course of the log (`course`) and by the place
+        in the line (`by_position`), each with n and interval, and how many tokens have which rank (`ranks`). By line
+        (of version 5 by message, numbered from 1): at most 1,000 lines at once.
         With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
         answer: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
-        if partition == "line" and game.version == 5:
-            raise invalid(FieldError("?partition", counting.ONLY_WHOLE))
         if partition == "line":
             first = self.query["first"]
-            last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, game.lines)
+            lines = counting.parts_of(game)
+            last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, lines)
             if first > last:
-                raise invalid(FieldError("?first", f"The log has {game.lines:,} lines."))
+                raise invalid(FieldError("?first", f"The log has {lines:,} lines."))
             return Response({**answer, "parts": counting.by_line(game, keep, first, last)})
         parts = found[partition]
         if isinstance(parts, str):
@@ -225,19 +236,65 @@ class Search(ApiView):
 class Compare(ApiView):
     @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
-        """Each against the first, second less first: interval and p by resampling users or lines, and McNemar's test of
-        the tokens that only one got right. 400 when the texts differ."""
+        """Each `second` against the first, second minus first: interval and p by resampling users or lines, `p_holm`
+        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. 400 when
+        the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
-        rows = counting.compare_games(games, self.query["filter"], self.query["cluster"])
+        rows = counting.compare_games(
+            games, self.query["filter"], self.query["cluster"], self.query.get("metric", "")
+        )
         return Response(
             {
                 "first": games[0].key,
+                "metric": rows[0].found.metric,
+                "metrics": metrics_of([game.game for game in games]),
+                "lower_is_better": rows[0].found.lower_is_better,
                 "filter": counting.keep_of(self.query["filter"], *games),
                 "texts_compared": "words" if all(game.has_targets for game in games) else "lengths",
                 "text_fingerprint": games[0].fingerprint,
                 "comparisons": [
                     {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
+                ],
+            }
+        )
+
+
+class CompareText(ApiView):
+    @operation("Read what changed in a text", query=LmcTwoGames, answers=OBJECT)
+    def get(self, request: Request) -> Response:
+        """Lines of the second game (of version 5: messages) as pieces with what changed from the first: `change` and
+        `strong` as in `legend`. 25 lines a page, of version 5 500 tokens. 400 when the texts or the games differ."""
+        first, game = counted(request, self.query["first"]), counted(request, self.query["second"])
+        keep = counting.keep_of(self.query["filter"], first, game)
+        text = changes.read_changes(first, game, keep, self.query["page"])
+        legend = [
+            {"change": name, "strong": strong, "words": words}
+            for name, strong, words in changes.legend_of(game)
+        ]
+        return Response(
+            {
+                "first": first.key,
+                "second": game.key,
+                "filter": keep,
+                "legend": legend,
+                "page": text.number,
+                "pages": text.pages,
+                "lines": [
+                    {
+                        "number": line.number,
+                        "user": line.user,
+                        "pieces": [
+                            {
+                                "text": one.text,
+                                "change": one.change,
+                                "strong": one.is_strong,
+                                "words": one.words,
+                            }
+                            for one in line.pieces
+                        ],
+                    }
+                    for line in text.lines
                 ],
             }
         )

@@ -18,6 +18,7 @@ urlpatterns = [
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),
     path("lmc/guesses/", guesses.GuessList.as_view(), name="api-lmc-guesses"),
     path("lmc/guesses/<int:pk>/", guesses.GuessDetail.as_view(), name="api-lmc-guess"),
+    path("lmc/compare/text/", reading.CompareText.as_view(), name="api-lmc-compare-text"),
     path("lmc/compare/", reading.Compare.as_view(), name="api-lmc-compare"),
     path(_GAME, games.GameDetail.as_view(), name="api-lmc-game"),
     path(f"{_GAME}cancel/", games.Cancel.as_view(), name="api-lmc-cancel"),

@@ -1,0 +1,206 @@
+"""Charts of games, one or several on one text: hit@k over k, the distribution of ranks, figures over the course of the
+log and by the place of a word in its line. What they draw was counted with the game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.stats.intervals import wilson
+from gym.lmchallenge.core.measures import LOWER_IS_BETTER
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site import counting
+from gym.lmchallenge.site.presenters import metric_words
+from gym.runs.pages.figures import Figure
+
+PLOT_WIDTH = 280.0
+"""Of two charts beside each other, or of one on a telephone."""
+MOST_RANK = 20
+"""Ranks that are drawn; the log may have more."""
+
+
+def of_games(games: Sequence[Game], keep: str) -> list[tuple[str, Figure]]:
+    """(heading, chart) of those that all of these games have numbers for."""
+    found = (build(games, keep) for build in BUILDERS.values())
+    return [(_heading(figure.title), figure) for figure in found if figure is not None]
+
+
+def _heading(title: str) -> str:
+    """A title without the names of the games."""
+    words = title.rpartition(": ")[2]
+    return words if words.startswith("hit@") else words[:1].upper() + words[1:]
+
+
+def _figure(
+    kind: str,
+    title: str,
+    games: Sequence[Game],
+    keep: str,
+    points: Sequence[Sequence[tuple[Any, ...]]],
+    header: tuple[str, ...],
+    **chart: Any,
+) -> Figure:
+    """`points` of each game: (x, value, low, high, n, what a point is called, more columns of the table)."""
+    series = [
+        (
+            game.title,
+            [
+                Point(x, value, said, low, high)
+                for x, value, low, high, _, said, *_ in row
+                if value is not None
+            ],
+        )
+        for game, row in zip(games, points, strict=True)
+    ]
+    rows = [
+        (game.title, *more, value, low, high, n)
+        for game, row in zip(games, points, strict=True)
+        for _, value, low, high, n, _, *more in row
+    ]
+    whole = games[0].title if len(games) == 1 else f"{len(games)} games"
+    title = f"{whole}: {title}"
+    has_intervals = any(point.low is not None for _, marks in series for point in marks)
+    draw = partial(
+        xy_chart,
+        series,
+        title,
+        joined=True,
+        plot_width=PLOT_WIDTH,
+        note="Whiskers: 95% interval." if has_intervals else "",
+        **chart,
+    )
+    query: dict[str, str | list[str]] = {"game": games[0].key, "filter": keep}
+    if len(games) > 1:
+        query["second"] = [game.key for game in games[1:]]
+    columns = ("game", *header, "ci_low_95", "ci_high_95", "n")
+    return Figure(kind, title, draw, columns, rows, query)
+
+
+def _more(games: Sequence[Game], keep: str, name: str) -> list[dict[str, Any]] | None:
+    found = [
+        counting.statistics_of(game, counting.keep_of(keep, *games)).get("more", {}).get(name)
+        for game in games
+    ]
+    return found if games and all(found) else None  # type: ignore[return-value]
+
+
+def _interval(n: float, of: int) -> tuple[float | None, float | None]:
+    found = wilson(round(n), of)
+    return (found.low, found.high) if found else (None, None)
+
+
+def _ranks(games: Sequence[Game], keep: str) -> list[dict[str, Any]] | None:
+    found = _more(games, keep, "ranks")
+    return found if found is not None and all(one["n"] for one in found) else None
+
+
+def hits(games: Sequence[Game], keep: str) -> Figure | None:
+    """hit@k over k."""
+    found = _ranks(games, keep)
+    if found is None:
+        return None
+    points = []
+    for one in found:
+        counts, n = dict(one["counts"]), one["n"]
+        sums = accumulate(counts.get(rank, 0) for rank in range(1, MOST_RANK + 1))
+        points.append(
+            [(k, right / n, *_interval(right, n), n, f"hit@{k}", k) for k, right in enumerate(sums, 1)]
+        )
+    return _figure(
+        "lmc-hits", "hit@k", games, keep, points, ("k", "hit_at_k"),
+        x_label="k", y_label="hit@k", counted_x=True,
+    )  # fmt: skip
+
+
+def ranks(games: Sequence[Game], keep: str) -> Figure | None:
+    """The share of tokens at each rank."""
+    found = _ranks(games, keep)
+    if found is None:
+        return None
+    points = []
+    for one in found:
+        counts, n = dict(one["counts"]), one["n"]
+        at = [(rank, counts.get(rank, 0)) for rank in range(1, MOST_RANK + 1)]
+        points.append([(rank, at / n, *_interval(at, n), n, f"rank {rank}", rank) for rank, at in at])
+    figure = _figure(
+        "lmc-ranks", "distribution of ranks", games, keep, points, ("rank", "share_of_tokens"),
+        x_label="rank", y_label="share of tokens", counted_x=True, domain=None,
+    )  # fmt: skip
+    missed = [
+        f"{one['missed'] / one['n']:.3f}{f' ({game.title})' if len(games) > 1 else ''}"
+        for game, one in zip(games, found, strict=True)
+    ]
+    return replace(figure, note=f"Not predicted: {', '.join(missed)}.")
+
+
+def course(games: Sequence[Game], keep: str) -> Figure | None:
+    """The main figure by the number of the line."""
+    found = _more(games, keep, "course")
+    if found is None or len({one["metric"] for one in found}) > 1:
+        return None
+    unit = "message" if games[0].version == 5 else "line"
+    points = [
+        [
+            (
+                (one["from"] + one["to"]) / 2,
+                one["value"],
+                *(one["interval"] or (None, None)),
+                one["n"],
+                f"{unit}s {one['from']:,.0f} to {one['to']:,.0f}, n = {one['n']:,}",
+                one["from"],
+                one["to"],
+            )
+            for one in row["points"]
+        ]
+        for row in found
+    ]
+    metric = found[0]["metric"]
+    return _figure(
+        "lmc-course", f"{metric_words(metric)} over the course of the log", games, keep, points,
+        (f"from_{unit}", f"to_{unit}", metric.replace(".", "_")),
+        x_label=f"number of the {unit}, middle of a bin", y_label=metric, domain=_domain(metric),
+    )  # fmt: skip
+
+
+def positions(games: Sequence[Game], keep: str) -> Figure | None:
+    """The main figure by the place of a counted token in its line."""
+    found = _more(games, keep, "by_position")
+    if found is None or len({one["metric"] for one in found}) > 1:
+        return None
+    unit = "character" if games[0].game == "ce" else "word"
+    points = [
+        [
+            (
+                one["position"] + 1,
+                one["value"],
+                *(one["interval"] or (None, None)),
+                one["n"],
+                f"{unit} {one['position'] + 1}{' and later' if one['position'] == 4 else ''}",
+                one["position"] + 1,
+            )
+            for one in row["points"]
+        ]
+        for row in found
+    ]
+    metric = found[0]["metric"]
+    return _figure(
+        "lmc-positions", f"{metric_words(metric)} by place in the line", games, keep, points,
+        ("place", metric.replace(".", "_")),
+        x_label=f"counted {unit} of the line; 5: and later", y_label=metric, counted_x=True, domain=_domain(metric),
+    )  # fmt: skip
+
+
+def _domain(metric: str) -> tuple[float, float] | None:
+    return None if metric in LOWER_IS_BETTER else (0.0, 1.0)
+
+
+BUILDERS: dict[str, Callable[[Sequence[Game], str], Figure | None]] = {
+    "lmc-hits": hits,
+    "lmc-ranks": ranks,
+    "lmc-course": course,
+    "lmc-positions": positions,
+}
