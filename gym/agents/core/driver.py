@@ -19,7 +19,7 @@ from typing import Any
 from gym.agents.core.cases import UNSUPPORTED, Interaction, Reading, TestCase
 from gym.agents.core.foreseen import why_none_can_pass
 from gym.agents.core.protocol import Answer, request_body
-from gym.agents.core.redact import Redactor, messages_kept, redactor, tested_only
+from gym.agents.core.redact import Redactor, bounded, given_only, messages_kept, redactor, tested_only
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask, earliest
@@ -138,7 +138,12 @@ class Driver:
             ), ""
         started = time.monotonic()
         body = self._body(interaction, session)
-        empty = replace(empty, notes=self._notes(connection, body))
+        sent = {
+            "sly_data": given_only(body.get("sly_data"), self.case),
+            "chat_context": bounded(self.clean(body.get("chat_context"))),
+        }
+        sent = {name: value for name, value in sent.items() if value}
+        empty = replace(empty, notes=self._notes(connection, body), sent=sent or None)
         until = self._time_for(interaction, deadline)
         try:
             if connection in UNSUPPORTED:

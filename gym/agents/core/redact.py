@@ -90,6 +90,18 @@ def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
     return _keep(sly_data, paths)
 
 
+def given_only(sly_data: Any, case: TestCase) -> Any:
+    """Private data that were sent, as stored: the values that the case names. Those that a server gave in earlier turns
+    are hidden."""
+    if not isinstance(sly_data, dict):
+        return None
+    named = [turn.sly_data for turn in case.interactions if turn.sly_data]
+    return {
+        key: value if any(key in one and one[key] == value for one in named) else HIDDEN
+        for key, value in sly_data.items()
+    }
+
+
 def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
     if value is None:
         return None

@@ -37,7 +37,8 @@ class CheckResult:
 class TurnResult:
     """One interaction over one connection. `trouble`: why there is no answer (see TransportError); `notes`: parts of
     the case that were not done; `reused`: the answer is of an earlier run, which paid for it. `waited`: seconds during
-    which the server or the judge was busy; they are no part of `seconds`."""
+    which the server or the judge was busy; they are no part of `seconds`. `sent`: sly_data and
+    chat_context that went along, as they may be stored."""
 
     connection: int
     interaction: int
@@ -54,6 +55,7 @@ class TurnResult:
     notes: tuple[str, ...] = ()
     reused: bool = False
     waited: float = 0.0
+    sent: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -190,6 +190,7 @@ def cleaned_turn(turn: TurnResult, clean: Redactor) -> TurnResult:
         text=clean(turn.text),
         structure=clean(turn.structure),
         sly_data=clean(turn.sly_data),
+        sent=clean(turn.sent),
         messages=tuple(clean(turn.messages)),
         error=cut(clean(turn.error), MAX_ERROR),
     )

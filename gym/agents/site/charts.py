@@ -17,6 +17,7 @@ from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.svg import Markup
 from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.text import count, listing
 from gym.runs.pages.figures import Figure
 from models_registry.names import tell_apart
 
@@ -24,9 +25,11 @@ SUITE_TREND = "agent-suite-trend"
 RUNS_AT_MOST = 60
 """Runs in the trend of a suite, the newest ones."""
 TREND_NOTE = (
-    "Iterations of all {} cases pooled; runs with verdicts on other cases are left out. 95% Wilson interval, of "
-    "iterations with a verdict. Runs that scored stored answers again, or that stop early, are left out."
+    "Iterations pooled over the {} that all these runs have verdicts on: {}.{} 95% Wilson interval, of iterations with "
+    "a verdict. Runs that scored stored answers again, or that stop early, are left out."
 )
+SHARED_AT_LEAST = 0.5
+"""Runs with verdicts on a smaller part of the cases are left out of the trend, so that many cases stay in it."""
 SERIES_AT_MOST = 8
 
 
@@ -119,8 +122,9 @@ def _numbers(found: Evidence) -> tuple[float | None, ...]:
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
-    """All iterations of a run pooled, over the runs with a verdict on the same cases as the newest run with one on all
-    current cases. None below two runs."""
+    """Iterations of a run pooled over the cases that all runs of the trend share. Runs belong to it if they have
+    verdicts on at least half of the cases of the run that has most of the current ones (of several, the newest). None
+    below two runs."""
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}
     rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], made__gt=0).exclude(outcome="")
@@ -132,11 +136,21 @@ def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     tell_apart(run.server.model for run in runs)
     cases = {run.pk: {row.name for row in of_run[run.pk]} for run in runs}
     now = {case.name for case in suite.cases.all()}
-    names = next((cases[run.pk] for run in runs if cases[run.pk] >= now), cases[runs[0].pk])
-    pooled = [(run, _pooled(of_run[run.pk])) for run in reversed(runs) if cases[run.pk] == names]
-    if len(pooled) < 2:
+    names = max((cases[run.pk] for run in runs), key=lambda known: len(known & now))
+    alike = [run for run in reversed(runs) if len(cases[run.pk] & names) >= SHARED_AT_LEAST * len(names)]
+    if len(alike) < 2:
         return None
-    return _suite_figure(suite, pooled, TREND_NOTE.format(len(names)))
+    shared = set.intersection(*(cases[run.pk] for run in alike))
+    if not shared:
+        return None
+    pooled = [(run, _pooled([row for row in of_run[run.pk] if row.name in shared])) for run in alike]
+    return _suite_figure(suite, pooled, _trend_note(shared, names | now))
+
+
+def _trend_note(shared: set[str], known: set[str]) -> str:
+    left = sorted(known - shared)
+    without = f" Not in all of them: {listing(left)}." if left else ""
+    return TREND_NOTE.format(count(len(shared), "case"), listing(sorted(shared)), without)
 
 
 def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:

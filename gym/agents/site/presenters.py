@@ -247,6 +247,64 @@ def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Compa
     return rows, replace(total, errors=_summed([row.errors for row in both]))
 
 
+# --- two runs, check by check ---
+
+MAX_CHECKS_COMPARED = 2_000
+
+
+@dataclass
+class CheckComparison:
+    """One check in two runs. `interaction` counts from 0."""
+
+    case: str
+    connection: int
+    interaction: int
+    where: str
+    element: int | None
+    comparison: Comparison
+
+
+CheckKey = tuple[str, int, int, str, int]
+"""Case, connection, interaction, place, element (-1: the only one)."""
+
+
+def compared_checks(first: AgentRun, second: AgentRun) -> list[CheckComparison]:
+    """The checks that both runs made, the first MAX_CHECKS_COMPARED, those that differ most first. Checks without a
+    verdict are in no rate."""
+    paired = _answers_of(first) == _answers_of(second)
+    early_stop = first.early_stop or second.early_stop
+    ours, theirs = _verdicts_of(first), _verdicts_of(second)
+    rows = []
+    for key in sorted(ours.keys() & theirs.keys()):
+        one, two = ours[key], theirs[key]
+        if paired:
+            pairs = [(one[number], two[number]) for number in sorted(one.keys() & two.keys())]
+            found = compare_paired(pairs, early_stop=early_stop)
+        else:
+            found = compare(
+                (sum(one.values()), len(one)), (sum(two.values()), len(two)), early_stop=early_stop
+            )
+        case, connection, interaction, where, element = key
+        rows.append(
+            CheckComparison(case, connection, interaction, where, None if element < 0 else element, found)
+        )
+    rows.sort(key=lambda row: -abs(row.comparison.difference or 0.0))
+    return rows[:MAX_CHECKS_COMPARED]
+
+
+def _verdicts_of(run: AgentRun) -> dict[CheckKey, dict[int, bool]]:
+    """By check, which iterations passed it. Transcripts stay in the database."""
+    found: dict[CheckKey, dict[int, bool]] = {}
+    made = CaseIteration.objects.filter(case_run__run=run)
+    for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():
+        for check in checks or ():
+            if check["outcome"] in VERDICTS:
+                element = -1 if check["element"] is None else check["element"]
+                key = (case, check["connection"], check["interaction"], check["where"], element)
+                found.setdefault(key, {})[number] = check["outcome"] == "pass"
+    return found
+
+
 def _summed(pairs: list[tuple[int, int]]) -> tuple[int, int]:
     return sum(one for one, _ in pairs), sum(two for _, two in pairs)
 

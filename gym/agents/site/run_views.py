@@ -195,8 +195,10 @@ def compare(request: HttpRequest) -> HttpResponse:
     tell_apart([first.server.model, second.server.model])
     rows, total = presenters.compared(first, second)
     sides = [("A", first), ("B", second)]
-    context = {"first": first, "sides": sides, "rows": rows, "total": total}
-    return render(request, "agents/compare.html", context)
+    by_check = request.GET.get("by") == "check"
+    checks = presenters.compared_checks(first, second) if by_check else []
+    context = {"first": first, "second": second, "sides": sides, "rows": rows, "total": total}
+    return render(request, "agents/compare.html", context | {"by_check": by_check, "checks": checks})
 
 
 # --- failure modes: naming them by a model, renaming and merging them ---

@@ -237,14 +237,15 @@ class CaseResult(RunView):
 class AgentCompare(ApiView):
     @operation("Compare two runs of agent tests", answers=AgentComparisonSerializer, query=Pair)
     def get(self, request: Request) -> Response:
-        """Case by case, by name; rates with Fisher's exact test. Where both scored the same answers their iterations
-        are pairs, with McNemar's exact test."""
+        """Case by case, by name, and check by check; rates with Fisher's exact test. Where both scored the same answers
+        their iterations are pairs, with McNemar's exact test."""
         runs: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
         first, second = (get_or_404(runs, key=self.query[name]) for name in ("first", "second"))
         for run in (first, second):
             _require_ended(run)
         rows, total = presenters.compared(first, second)
-        data = {"first": first, "second": second, "total": total, "cases": rows}
+        checks = presenters.compared_checks(first, second)
+        data = {"first": first, "second": second, "total": total, "cases": rows, "checks": checks}
         return self.answer(data)
 
 

@@ -345,6 +345,21 @@ class AgentTotalSerializer(serializers.Serializer):
     )
 
 
+class AgentComparedCheckSerializer(serializers.Serializer):
+    case = serializers.CharField()
+    connection = serializers.IntegerField(help_text="from 0")
+    interaction = serializers.IntegerField(help_text="from 0")
+    where = serializers.CharField()
+    element = serializers.IntegerField(allow_null=True, help_text="of a list of expectations, from 0")
+    first = serializers.ListField(
+        child=serializers.IntegerField(), source="comparison.first", help_text="passed, made (with a verdict)"
+    )
+    second = serializers.ListField(child=serializers.IntegerField(), source="comparison.second")
+    difference = serializers.FloatField(source="comparison.difference", allow_null=True)
+    p = serializers.FloatField(source="comparison.p", allow_null=True)
+    test = serializers.CharField(source="comparison.test")
+
+
 class AgentComparisonSerializer(serializers.Serializer):
     first = serializers.CharField(source="first.key")
     second = serializers.CharField(source="second.key")
@@ -354,6 +369,9 @@ class AgentComparisonSerializer(serializers.Serializer):
     second_versions = serializers.ListField(source="second.versions", child=serializers.CharField())
     total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
     cases = AgentComparedCaseSerializer(many=True)
+    checks = AgentComparedCheckSerializer(
+        many=True, help_text="those with a verdict in both, the largest differences first; 2,000 at most"
+    )
 
 
 class AgentFailuresSerializer(serializers.Serializer):

@@ -1,0 +1,74 @@
+"""Two runs check by check, and a trend over the cases that runs share."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.agents.models import AgentCase, CaseIteration
+from gym.agents.site import services
+from gym.agents.site.charts import suite_trend
+from gym.agents.site.presenters import compared_checks
+from gym.jobs.testing import run_pending
+from tests.agents.site import GOOD, make_case, make_run, make_server, make_suite
+
+pytestmark = pytest.mark.django_db
+TWO = 'agent: echo, success_ratio: "{}", interactions: [{{text: FLAKY, response: {{text: {{keywords: [world, e]}}}}}}]'
+
+
+@pytest.fixture
+def server(people):
+    return make_server(people.alice)
+
+
+def test_the_check_that_differs_most_comes_first_with_both_rates(people, server, client):
+    suite = make_suite(
+        people.alice, cases={"hello": GOOD.replace("agent: echo", 'agent: echo, success_ratio: "6/6"')}
+    )
+    first = make_run(suite, server)
+    case = make_case(suite)
+    case.text = case.text.replace("{keywords: hello}", "{keywords: hello, not_keywords: hello}")
+    services.save_case(case, actor=people.alice)
+    second = make_run(suite, server)
+    for row in CaseIteration.objects.filter(case_run__run=second):
+        row.data["checks"][0]["outcome"] = "fail"
+        row.save()
+    (only,) = compared_checks(first, second)
+    assert (only.where, only.comparison.first, only.comparison.second) == (
+        "response.text.keywords",
+        (6, 6),
+        (0, 6),
+    )
+    assert only.comparison.p == pytest.approx(0.00216, abs=1e-5)
+    address = f"/agents/compare/?first={first.key}&second={second.key}&by=check"
+    page = client.get(address).content.decode()
+    assert "text.keywords" in page
+    assert "0.002" in page
+    answer = client.get(f"/api/v1/agent-compare/?first={first.key}&second={second.key}").json()
+    assert [(row["where"], row["first"], row["second"]) for row in answer["checks"]] == [
+        ("response.text.keywords", [6, 6], [0, 6])
+    ]
+
+
+def test_of_the_same_answers_the_iterations_are_pairs(people, server):
+    suite = make_suite(people.alice, cases={"hello": TWO.format("2/4")})
+    first = make_run(suite, server, parallel=1)
+    again = services.queue_rescoring(first, actor=people.alice)
+    run_pending()
+    rows = compared_checks(first, again)
+    assert [(row.element, row.comparison.changed) for row in rows] == [(0, (0, 0)), (1, (0, 0))]
+
+
+def test_the_trend_is_over_the_cases_that_the_runs_share_and_names_them(people, server):
+    cases = dict.fromkeys(("a", "b", "c"), GOOD)
+    suite = make_suite(people.alice, cases=cases)
+    make_run(suite, server)
+    make_run(suite, server, cases=list(suite.cases.filter(name__in=["a", "b"])))
+    make_run(suite, server, cases=list(suite.cases.filter(name="c")))
+    AgentCase.objects.create(suite=suite, name="new", text=GOOD, agent="echo")
+    figure = suite_trend(suite, people.alice)
+    assert figure is not None
+    assert [row[5:7] for row in figure.rows] == [(2, 2), (2, 2)], "the run of c alone shares too little"
+    assert (
+        "over the 2 cases that all these runs have verdicts on: a, b. Not in all of them: c, new."
+        in figure.note
+    )
