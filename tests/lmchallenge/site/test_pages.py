@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -372,6 +373,13 @@ def test_a_player_is_told_what_the_form_says_and_others_are_passed_over(client, 
 def test_the_list_of_games_leads_to_their_comparison(client, people):
     play(make_corpus(people.alice), people.alice)
     assert reverse("lmc-compare") in page(client, "lmc-list")
+
+
+def test_the_form_of_logs_has_the_field_that_is_read(client, people):
+    client.force_login(people.alice)
+    text = page(client, "lmc-upload")
+    assert re.search(r'<input type="file"[^>]* name="file"', text)
+    assert '<label class="form-label" for="id_file">Logs</label>' in text
 
 
 def test_ticked_games_lead_to_the_comparison_with_the_first_one(client, people):
