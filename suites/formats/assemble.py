@@ -260,6 +260,9 @@ def region_names(given: dict[int, str], where: str, report: Report) -> list[str]
         return None
     nameless = [number for number in expected if not clean_name(given[number])]
     if nameless:
-        message = f"region {listing(nameless)} has no name and is called “Region {nameless[0]}”"
-        report.notice(where, message if len(nameless) == 1 else f"{message} and so on")
+        called = f"called “Region {nameless[0]}”"
+        if len(nameless) == 1:
+            report.notice(where, f"region {nameless[0]} has no name and is {called}")
+        else:
+            report.notice(where, f"regions {listing(nameless)} have no names and are {called} and so on")
     return [clean_name(given[number]) or f"Region {number}" for number in expected]

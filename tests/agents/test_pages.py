@@ -102,7 +102,8 @@ def test_a_suite_and_a_case_are_written(alice):
         "judge_votes": 1,
         "variable_lines": "KEY: hush-hush",
     }
-    assert alice.post(reverse("agent-suite-new"), given).status_code == 302
+    made = alice.post(reverse("agent-suite-new"), given, follow=True)
+    assert "Saved. Now write or import its cases." in made.content.decode()
     suite = AgentSuite.objects.get()
     assert suite.slug == "my-manners"
     assert "hush" not in text_of(alice.get(reverse("agent-suite-edit", args=[suite.slug])))

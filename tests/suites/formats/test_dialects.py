@@ -123,10 +123,17 @@ def test_predictions_may_be_an_empty_list_without_a_word():
     assert doc.notices == ()
 
 
-def test_regions_without_a_name_are_numbered():
-    doc = read(suite(region_meta={"1": "Subject", "2": "", "3": None}))
-    assert doc.region_names == ("Subject", "Region 2", "Region 3")
-    assert "region 2, 3 has no name" in notices(doc)
+@pytest.mark.parametrize(
+    ("third", "said"),
+    [
+        (None, "regions 2, 3 have no names and are called “Region 2” and so on"),
+        ("Object", "region 2 has no name and is called “Region 2”"),
+    ],
+)
+def test_regions_without_a_name_are_numbered(third, said):
+    doc = read(suite(region_meta={"1": "Subject", "2": "", "3": third}))
+    assert doc.region_names == ("Subject", "Region 2", third or "Region 3")
+    assert any(said == notice.message for notice in doc.notices)
 
 
 def test_region_keys_may_have_blanks_and_zeros():
