@@ -22,15 +22,15 @@ def rate_bar(
         return 1.0 + inner * min(max(share, 0.0), 1.0)
 
     parts = [element("rect", {"class": "rb-track", "x": 1.0, "y": 3.0, "width": inner, "height": 8.0})]
-    if rate is not None and finite(rate):
+    if finite(rate):
         parts.append(
             element("rect", {"class": "rb-bar", "x": 1.0, "y": 3.0, "width": x(rate) - 1.0, "height": 8.0})
         )
-    if low is not None and high is not None and finite(low) and finite(high):
+    if finite(low) and finite(high):
         a, b = x(low), x(high)
         d = f"M{a:.2f} 4.5v5M{a:.2f} 7H{b:.2f}M{b:.2f} 4.5v5"
         parts.append(element("path", {"class": "rb-whisker", "d": d, "fill": "none"}))
-    if chance is not None and finite(chance):
+    if finite(chance):
         c = x(chance)
         tick = {"x1": c, "y1": 0.0, "x2": c, "y2": height}
         parts.insert(2, element("line", {"class": "rb-halo", **tick}))
@@ -63,9 +63,7 @@ def margin_strip(
     Items without a margin are left out; items at nearly the same place are stacked.
     """
     pen = Pen(standalone=standalone)
-    shown = sorted(
-        (float(m), k) for k, m in enumerate(margins) if m is not None and finite(m) and k < len(outcomes)
-    )
+    shown = sorted((float(m), k) for k, m in enumerate(margins) if finite(m) and k < len(outcomes))
     ticks = nice_ticks(min([0.0, *(m for m, _ in shown)]), max([0.0, *(m for m, _ in shown)]), 6)
     low, high = ticks[0], ticks[-1]
     left, inner = 12.0, width - 24.0

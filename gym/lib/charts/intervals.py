@@ -47,12 +47,7 @@ def interval_rows(
 ) -> Markup:
     """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits."""
     pen = Pen(standalone=standalone)
-    values = [
-        v
-        for row in rows
-        for v in (row.value, row.low, row.high, row.reference)
-        if v is not None and finite(v)
-    ]
+    values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
     ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 5)
     labels = [_lines(row.label) for row in rows]
     step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
@@ -115,7 +110,7 @@ def _row(pen: Pen, row: RowMark, y: float, x: Callable[[float], float], unit: st
         at = x(row.reference)
         parts.append(pen.line(at, y - 8.0, at, y + 8.0, "c-ref"))
     words = f"{row.label}: no value"
-    if row.value is not None and finite(row.value):
+    if finite(row.value):
         words = f"{row.label}: {row.value:.3f} {unit}"
         if row.low is not None and row.high is not None:
             a, b = x(row.low), x(row.high)

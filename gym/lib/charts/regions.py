@@ -51,7 +51,7 @@ class Series:
 
 def _at(values: Sequence[float | None], index: int) -> float | None:
     value = values[index] if index < len(values) else None
-    return float(value) if value is not None and finite(value) else None
+    return float(value) if finite(value) else None
 
 
 # --- mean surprisal by region and condition ---------------------------------------------------------------------

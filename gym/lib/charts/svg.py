@@ -10,6 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TypeGuard
 from xml.sax.saxutils import escape, quoteattr
 
 PAPER_COLOURS = ("#0a66a3", "#c04a08", "#0b7658", "#8d4a86", "#806600", "#1f7fb6", "#55524c", "#b0305e")
@@ -172,7 +173,7 @@ def _n(value: float) -> str:
     return _number(float(value))
 
 
-def finite(value: float | None) -> bool:
+def finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 

@@ -77,7 +77,7 @@ def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> dict[st
         result["interval"] = interval_by_line(
             table.line[kept], bits, chars.astype(np.float64), len(table.lines)
         )
-    if scored.any() and chars[scored].sum():
+    if chars[scored].sum():
         result["scored_only"] = float(bits[scored].sum() / chars[scored].sum())
     return result
 

@@ -1,0 +1,15 @@
+"""Numbers as pages write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.lib.number_format import bits
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12.345, "12.35"), (0.5, "0.50"), (-1.5, "−1.50"), (-0.001, "0.00"), (None, "–"), (float("nan"), "–")],
+)
+def test_bits_have_two_places_a_true_minus_and_no_negative_zero(value, text):
+    assert bits(value) == text
