@@ -38,7 +38,7 @@ def add_parsers(names: Any, common: Any) -> None:
     start.add_argument("--reading", choices=READINGS, help="the rules; default: the documentation's")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
     start.add_argument("--format", default="table", choices=FORMS)
-    start.add_argument("-o", "--output", type=Path, help="default: standard output")
+    start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
     start.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
     start.set_defaults(act=run)
 
@@ -92,6 +92,7 @@ def run(client: Client, given: Namespace) -> int:
     report = _table(done).encode() if form == "table" else client.agent_report(done.id, form)
     if given.output is not None:
         given.output.write_bytes(report)
+        say(done.id)
     else:
         sys.stdout.write(report.decode("utf-8"))
     return _status(done)

@@ -66,6 +66,27 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "agent-home",
             "Agent tests",
         ),
+        Guide(
+            "tutorial-lmchallenge",
+            "LM Challenge tutorial",
+            "From a predictor and three logs to a comparison.",
+            "lmc-list",
+            "LM Challenge",
+        ),
+        Guide(
+            "tutorial-propara",
+            "ProPara tutorial",
+            "From predictions to a leaderboard row and an explanation.",
+            "propara-list",
+            "ProPara",
+        ),
+        Guide(
+            "tutorial-agents",
+            "Agent tests tutorial",
+            "From a test case to a JUnit report with a regression.",
+            "agent-home",
+            "Agent tests",
+        ),
     ),
 }
 GUIDES = {guide.name: guide for guides in GROUPS.values() for guide in guides}

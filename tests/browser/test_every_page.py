@@ -15,6 +15,7 @@ PAGES = [
     "/about/",
     "/help/",
     "/help/tutorial/",
+    "/help/tutorial-agents/",
     "/help/formulas/",
     "/help/suite-format/",
     "/help/glossary/",

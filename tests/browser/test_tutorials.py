@@ -1,0 +1,104 @@
+"""The tutorials of the neighbours in a browser: the numbered steps of docs/ are done by their labels."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import free_port, watched_page
+from tests.process.live import LiveSite
+from tests.tutorials import NAMES, Terminal, Tutorial, deeds, walk
+
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    site = LiveSite(
+        tmp_path_factory.mktemp("live"), prepare="prepare_tutorials", GYM_NET_ALLOW="public,127.0.0.1"
+    )
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def reader(browser, live):
+    with watched_page(browser, live.url) as page:
+        page.goto("/accounts/login/")
+        page.get_by_label("Username").fill("alice")
+        page.get_by_label("Password").fill("demo-alice")
+        page.locator("main").get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/")
+        page.set_default_timeout(15_000)
+        yield page
+
+
+class Reader:
+    """Does what a step says."""
+
+    def __init__(self, page, terminal: Terminal, folder: Path) -> None:
+        self.page, self.terminal, self.folder = page, terminal, folder
+
+    def do(self, deed: dict[str, str]) -> None:
+        match deed:
+            case {"press": name}:
+                self.press(name)
+            case {"field": name, "text": text}:
+                self.labelled(name).fill(text)
+            case {"choice": name, "chosen": chosen}:
+                self.choose(name, re.findall(r"`([^`]+)`", chosen))
+            case {"tick": name}:
+                self.page.get_by_label(re.compile(rf"^\s*{re.escape(name)}")).first.check()
+            case {"until": words}:
+                self.reload_until(words)
+            case {"says": words}:
+                self.page.get_by_text(words).first.wait_for()
+            case {"block": block}:
+                self.terminal.type(block)
+
+    def press(self, name: str) -> None:
+        called = re.compile(rf"^\s*{re.escape(name)}\s*\d*\s*$")  # links to processes end with their number
+        button, link = (self.page.get_by_role(role, name=called) for role in ("button", "link"))
+        button.or_(link).first.click()
+
+    def labelled(self, name: str):
+        """The field with this label, which may end with the star of those that must be filled in."""
+        return self.page.get_by_label(re.compile(rf"^\s*{re.escape(name)}\s*\*?\s*$")).first
+
+    def choose(self, name: str, chosen: list[str]) -> None:
+        control = self.labelled(name)
+        if control.get_attribute("type") == "file":
+            control.set_input_files([self.folder / one for one in chosen])
+        else:
+            control.select_option(label=chosen[0])
+
+    def reload_until(self, words: str) -> None:
+        end = time.monotonic() + SECONDS
+        while not self.page.get_by_text(words).count():
+            assert time.monotonic() < end, f"{words} is not there: {self.page.locator('main').inner_text()}"
+            self.page.wait_for_timeout(300)
+            self.page.reload()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_does_in_a_browser_what_it_says(live, reader, tmp_path, name):
+    tutorial = Tutorial(name, str(free_port()))
+    tutorial.save_files(tmp_path)
+    terminal = Terminal(tmp_path, LM_GYM_SERVER=live.url)
+    try:
+        walk(tutorial, "The files", terminal)
+        hands = Reader(reader, terminal, tmp_path)
+        for step in tutorial.steps("In the browser"):
+            done = list(deeds(step))
+            assert done, f"this step does nothing: {step}"
+            for deed in done:
+                try:
+                    hands.do(deed)
+                except Exception as error:
+                    shown = f"{reader.url}\n{reader.locator('main').inner_text()}"
+                    raise AssertionError(f"{deed} of: {step}\n{shown}") from error
+    finally:
+        terminal.close()

@@ -1,0 +1,44 @@
+"""The tutorials of the neighbours on the command line and through the API: every block of docs/ is typed, in order."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.process.live import LiveSite
+from tests.tutorials import NAMES, Terminal, Tutorial, walk
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = LiveSite(
+        tmp_path_factory.mktemp("live"),
+        prepare="prepare_tutorials",
+        GYM_API_REQUESTS_PER_MINUTE="0",
+        GYM_NET_ALLOW="public,127.0.0.1",
+    )
+    yield site
+    site.close()
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@pytest.mark.parametrize("section", ["On the command line", "Through the API"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_does_what_it_says(site, tmp_path, name, section):
+    tutorial = Tutorial(name, free_port())
+    tutorial.save_files(tmp_path)
+    token = site.things["tokens"]["alice"]
+    terminal = Terminal(tmp_path, LM_GYM_SERVER=site.url, LM_GYM_TOKEN=token)
+    try:
+        walk(tutorial, "The files", terminal)
+        walk(tutorial, section, terminal)
+    finally:
+        terminal.close()

@@ -1,0 +1,127 @@
+"""Tutorials of docs/ as they are read: what to save, what to type into a terminal, what it says, and numbered steps."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+
+from tests.process.site import ROOT
+
+NAMES = ("lmchallenge", "propara", "agents")
+PORT = "8091"
+"""Of the agent server, as the tutorial writes it."""
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+_SAVED = re.compile(r"^Save this as `([^`]+)`", re.MULTILINE)
+_END = "--- done ---"
+
+
+@dataclass
+class Tutorial:
+    """Sections by their headings; `files`: what is to be saved, by name."""
+
+    name: str
+    port: str = PORT
+    sections: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = (
+            (ROOT / "docs" / f"tutorial-{self.name}.md").read_text(encoding="utf-8").replace(PORT, self.port)
+        )
+        _, *parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+        self.sections = dict(zip(parts[::2], parts[1::2], strict=True))
+
+    def save_files(self, folder: Path) -> None:
+        text = self.sections["The files"]
+        names, blocks = _SAVED.findall(text), [block[3] for block in _BLOCK.finditer(text) if not block[2]]
+        for name, block in zip(names, blocks, strict=True):
+            (folder / name).write_text(block, encoding="utf-8")
+
+    def blocks(self, section: str) -> Iterator[tuple[str, str]]:
+        """(sh or text, what it holds), in order."""
+        for block in _BLOCK.finditer(self.sections[section]):
+            if block[2]:
+                yield block[2], dedent(block[3])
+
+    def steps(self, section: str) -> list[str]:
+        """The numbered steps, in one line each, with the blocks in them as they are."""
+        found = re.split(r"^\d+\. ", self.sections[section], flags=re.MULTILINE)
+        assert len(found) > 4
+        return found[1:]
+
+
+class Terminal:
+    """One shell, so that a later block knows what an earlier one set. A command that fails ends it."""
+
+    def __init__(self, folder: Path, **more: str) -> None:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env = os.environ | {
+            "PATH": path,
+            "PYTHONPATH": str(ROOT),
+            "DJANGO_SETTINGS_MODULE": "gym.settings",
+            **more,
+        }
+        self.shell = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env=env,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.type("set -e -o pipefail")
+
+    def type(self, block: str) -> str:
+        """What it says, up to its end."""
+        assert self.shell.stdin
+        assert self.shell.stdout
+        self.shell.stdin.write(f"{block}\necho\necho '{_END}'\n")
+        self.shell.stdin.flush()
+        said: list[str] = []
+        for line in self.shell.stdout:
+            if line.strip() == _END:
+                return "".join(said)
+            said.append(line)
+        raise AssertionError(f"This failed:\n{block}\n{''.join(said)}")
+
+    def close(self) -> None:
+        if self.shell.poll() is None:
+            self.shell.communicate("kill $(jobs -p) 2>/dev/null\nexit\n", timeout=60)
+
+
+def walk(tutorial: Tutorial, section: str, terminal: Terminal) -> None:
+    """Type every block, and look for what the tutorial says that it prints: lines whose parts between … are there."""
+    said = ""
+    for kind, block in tutorial.blocks(section):
+        if kind == "sh":
+            said = terminal.type(block)
+            continue
+        assert kind == "text"
+        for line in block.splitlines():
+            wanted = r".*".join(re.escape(part.strip()) for part in line.split("…"))
+            assert re.search(wanted, said.replace("\t", " ")), f"no line like “{line}” in:\n{said}"
+
+
+STEP = re.compile(
+    r"[Pp]ress \*\*(?P<press>[^*]+)\*\*"
+    r"|\*\*(?P<field>[^*]+)\*\*: type `(?P<text>[^`]+)`"
+    r"|\*\*(?P<choice>[^*]+)\*\*: choose (?P<chosen>`[^`]+`(?:(?:, | and )`[^`]+`)*)"
+    r"|Tick \*\*(?P<tick>[^*]+)\*\*"
+    r"|Reload until it says “(?P<until>[^”]+)”"
+    r"|says “(?P<says>[^”]+)”"
+    r"|```sh\n(?P<block>.*?)```",
+    re.DOTALL,
+)
+
+
+def deeds(step: str) -> Iterator[dict[str, str]]:
+    """What one does in a numbered step, in order: the named groups of STEP that are there."""
+    for found in STEP.finditer(step):
+        yield {name: dedent(text) for name, text in found.groupdict().items() if text is not None}
