@@ -11,7 +11,7 @@ SPILL = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 def play(page, player: str) -> None:
     page.get_by_role("link", name="Play", exact=True).first.click()
-    page.get_by_label("Player").select_option(player)
+    page.locator(f"input[name=player][value='{player}']").check()
     page.get_by_role("button", name="Play", exact=True).click()
     page.get_by_role("heading", name="Beyond the reference").wait_for(timeout=60_000)
 

@@ -24,8 +24,9 @@ from gym.lmchallenge.core.play import play
 from gym.lmchallenge.core.player import Player, Timed
 from gym.lmchallenge.core.players import AdaptivePlayer
 from gym.lmchallenge.core.process import ProcessPlayer
+from gym.lmchallenge.core.version5 import games as version5
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site import counting, permissions, storage
+from gym.lmchallenge.site import counting, permissions, playing, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
 from models_registry.backends import BackendError, NotOnThisMachine
@@ -140,40 +141,60 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
     """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
     and gets the same numbers."""
     assert game.corpus is not None
-    options = GameOptions.of(game.options)
+    options = playing.options_of({**game.options, "game": game.game})
     lines = _Counted(storage.lines_of(game.corpus), context)
     waiting: list[str] = []
-    size, taken, since = 0, 0, monotonic()
-    played = play(
-        lines,
-        options.build(storage.words_of(game)),
-        player,
-        train=options.train,
-        readings=options.readings,
-        skip=game.lines,
-    )
+    size, taken, since, done = 0, 0, monotonic(), _done(game)
+    played = _played(options, lines, storage.words_of(game), player, done)
     try:
-        for one in played:
+        for number, rows in played:
             due = size >= storage.CHUNK_BYTES or monotonic() - since >= COMMIT_SECONDS
             if waiting and due and lines.taken != taken:
-                _commit(context, game, waiting)
+                _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
                 if not options.train:  # a later attempt would have to learn again what this one has read
                     context.give_way()
             taken = lines.taken
-            line = logs.line_of(one.row)
-            waiting.append(line)
-            size += len(line)
-            context.progress(one.number, game.corpus.lines, "lines")
+            for row in rows:
+                waiting.append(logs.line_of(row))
+                size += len(waiting[-1])
+            done = number
+            context.progress(number, game.corpus.lines, "lines")
     except (LmcError, Cancelled, WorkerStopping):
-        _commit(context, game, waiting)
+        _commit(context, game, waiting, done)
         raise
-    _commit(context, game, waiting)
+    _commit(context, game, waiting, done)
 
 
-def _commit(context: JobContext, game: Game, waiting: list[str]) -> None:
+def _played(
+    options: GameOptions | version5.Options,
+    lines: Iterable[Line],
+    words: list[str] | None,
+    player: Player,
+    skip: int,
+) -> Iterator[tuple[int, list[logs.Row]]]:
+    """(number of the line, its rows of the log, of version 5 one for each token) for each line of the corpus."""
+    if isinstance(options, version5.Options):
+        for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):
+            yield message.number, message.rows
+        return
+    for one in play(
+        lines, options.build(words), player, train=options.train, readings=options.readings, skip=skip
+    ):
+        yield one.number, [one.row]
+
+
+def _done(game: Game) -> int:
+    """Lines of the corpus whose rows are kept. A log of version 5 has none for a line without tokens."""
+    return int(game.report.get("played", 0)) if game.version == 5 else game.lines
+
+
+def _commit(context: JobContext, game: Game, waiting: list[str], done: int) -> None:
     with context.transaction(brings_forward=True):
         storage.append(game, waiting)
+        if game.version == 5:
+            game.report = {**game.report, "played": done}
+            Game.objects.filter(pk=game.pk).update(report=game.report)
     if game.packed_size > MAX_LOG_PACKED:
         raise PermanentFailure(
             f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB packed. What was played is kept. "

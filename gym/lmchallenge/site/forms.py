@@ -9,10 +9,19 @@ from django.core.exceptions import ValidationError
 
 from gym.lmchallenge.core import typing_errors
 from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import guessing
-from gym.lmchallenge.site.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, playable, players_for
+from gym.lmchallenge.site.playing import (
+    MAX_LOGS,
+    PLAYER_OPTIONS,
+    Option,
+    Wish,
+    options_of,
+    playable,
+    players_for,
+)
 from gym.lmchallenge.site.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
@@ -100,12 +109,26 @@ class CorpusFileForm(forms.Form):
 
 
 class GameForm(forms.Form):
-    """All options of a game; those of other games are passed over."""
+    """Every chosen game by every chosen player. All options of games are there; those of other games are passed over,
+    and the stylesheet shows those of the chosen ones only."""
 
-    game = forms.ChoiceField(choices=[(k, f"{w} ({k})") for k, w in GAME_WORDS.items()], label="Game")
-    player = forms.ChoiceField(label="Player", widget=forms.Select(attrs={"data-search": "players"}))
+    game = forms.MultipleChoiceField(
+        choices=[
+            ("LM Challenge 4", [(k, f"{w} ({k})") for k, w in GAME_WORDS.items()]),
+            ("LM Challenge 5", [(k, f"{w} ({k})") for k, w in GAME_WORDS_5.items()]),
+        ],
+        label="Games",
+        initial=["wp"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    player = forms.MultipleChoiceField(
+        label="Players", widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
+    )
     title = forms.CharField(
-        max_length=200, required=False, label="Title", help_text="Empty: player and game."
+        max_length=150,
+        required=False,
+        label="Title",
+        help_text="Empty: player and game, which also follow the title of several.",
     )
     visibility = forms.ChoiceField(
         choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility",
@@ -115,7 +138,7 @@ class GameForm(forms.Form):
         required=False,
         label="Train",
         help_text="Clear at each user, learn each line after it was played. Programs and the adaptive n-gram learn; "
-        "models of this site do not.",
+        "models of this site do not, and play without beside others.",
     )
     targets = forms.BooleanField(
         required=False,
@@ -140,6 +163,11 @@ class GameForm(forms.Form):
     )
     select_from = forms.IntegerField(
         required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
+    )
+    next_word_only = forms.BooleanField(
+        required=False,
+        label="Ask for whole words only",
+        help_text="Once before each word, not before each of its letters: faster, and nothing is completed.",
     )
     words = OneFileField(
         required=False,
@@ -211,23 +239,31 @@ class GameForm(forms.Form):
                 self.add_error("words", error)
         return given
 
-    def wish(self) -> Wish:
-        """What the use case takes. Raises ValidationError."""
+    def wishes(self) -> list[Wish]:
+        """What the use case takes, a game for each of them. Raises ValidationError."""
         given = self.cleaned_data
+        several = len(given["player"]) * len(given["game"]) > 1
+        return [self._wish(game, player, several) for player in given["player"] for game in given["game"]]
+
+    def _wish(self, game: str, player: str, several: bool) -> Wish:
+        given, about = self.cleaned_data, self.players[player]
+        train = given["train"] and (about["learns"] or len(given["player"]) == 1)
         try:
-            options = GameOptions.of(given)
+            options = options_of({**given, "game": game, "train": train})
         except LmcError as error:
             raise ValidationError(str(error)) from error
-        taken = self.players[given["player"]]["options"]
-        told = {name: value for name in taken if (value := given.get(f"player_{name}")) is not None}
+        told = {
+            name: value for name in about["options"] if (value := given.get(f"player_{name}")) is not None
+        }
+        title = given["title"]
         return Wish(
-            given["player"],
+            player,
             options,
             given.get("words_bytes", b""),
-            given["title"],
+            f"{title}, {about['name']}, {game}" if title and several else title,
             given["visibility"],
             told,
-            given["transcript"] and given["player"].startswith("process:"),
+            given["transcript"] and player.startswith("process:"),
         )
 
 

@@ -51,7 +51,10 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     form = GameForm(request.POST or None, request.FILES or None, user=request.user)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect(playing.start_game(corpus, form.wish(), actor=request.user))
+            made = playing.start_games(corpus, form.wishes(), actor=request.user)
+            if len(made) > 1:
+                messages.success(request, f"{len(made)} games are queued.")
+            return redirect(made[0] if len(made) == 1 else corpus)
         except ValidationError as error:
             form.add_error(None, error)
         except TooManyJobs as error:

@@ -3,7 +3,7 @@ played elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -23,6 +23,8 @@ from gym.lmchallenge.core.backend_players import PLAYABLE
 from gym.lmchallenge.core.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.typing_errors import ErrorModel
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
+from gym.lmchallenge.core.version5 import games as version5
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.quotas import GAMES
@@ -112,6 +114,9 @@ def _described(player: str, name: str, kind: str, *, learns: bool, words: str = 
 
 PLAY = "lmc_play"
 COUNT = "lmc_count"
+WITH_VOCABULARY = ("ic", "wr")
+MAX_GAMES = 20
+"""That are started at once."""
 MAX_WORDS = 200_000
 MAX_LOG = 200_000_000
 """Bytes of an uploaded log, unpacked."""
@@ -126,7 +131,7 @@ class Wish:
     said to and by a program."""
 
     player: str
-    options: GameOptions
+    options: GameOptions | version5.Options
     words: bytes = b""
     title: str = ""
     visibility: str = Visibility.PRIVATE
@@ -149,6 +154,7 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     _check_options(options)
     kind, name, model = _player(wish.player, actor)
     _check_player_options(model.backend if model is not None else kind, wish.player_options)
+    is_of_5 = isinstance(options, version5.Options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
             {"train": ["The adaptive model knows only what it is taught: play with training."]}
@@ -157,7 +163,7 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
         raise ValidationError({"train": ["Models of this site do not learn. Play without training."]})
     if wish.transcript and kind != Game.Kind.PROCESS:
         raise ValidationError({"transcript": ["Only programs have a transcript."]})
-    words = _vocabulary(corpus, wish.words) if options.game == "ic" else []
+    words = _vocabulary(corpus, wish.words) if options.game in WITH_VOCABULARY else []
     with GAMES.growing(actor, new=True):
         daily_sentences.charge(actor, corpus.lines)
         game = Game(
@@ -176,8 +182,8 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
             },
             words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
             n_words=len(words),
-            has_targets=options.targets,
-            has_predictions=options.game == "wp" and options.predictions and options.targets,
+            has_targets=is_of_5 or options.targets,
+            has_predictions=is_of_5 or (options.game == "wp" and options.predictions and options.targets),
         )
         if model is not None:
             game.report = {"fingerprint": model.fingerprint}
@@ -196,10 +202,32 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     return game
 
 
-def _check_options(options: GameOptions) -> None:
+def start_games(corpus: Corpus, wishes: Sequence[Wish], *, actor: User) -> list[Game]:
+    """Queue several games, or none of them. Raises as `start_game`, with the game and the player in front."""
+    if not 1 <= len(wishes) <= MAX_GAMES:
+        raise ValidationError(f"{len(wishes)} games: from one to {MAX_GAMES} are started at once.")
+    made = []
+    with transaction.atomic():
+        for wish in wishes:
+            try:
+                made.append(start_game(corpus, wish, actor=actor))
+            except ValidationError as error:
+                if len(wishes) == 1:
+                    raise
+                said = [f"{wish.options.game} by {wish.player}: {message}" for message in error.messages]
+                raise ValidationError(said) from error
+    return made
+
+
+def options_of(given: Mapping[str, Any]) -> GameOptions | version5.Options:
+    """Those of the values that are options of `given["game"]`, a game of either version. Raises OptionError."""
+    return (version5.Options if given["game"] in GAME_WORDS_5 else GameOptions).of(given)
+
+
+def _check_options(options: GameOptions | version5.Options) -> None:
     wrong: dict[str, list[str]] = {}
-    if options.game == "ic":
-        if options.seed == 0:
+    if options.game in WITH_VOCABULARY:
+        if options.seed == 0 and options.game == "ic":
             wrong["seed"] = ["0 takes the clock, and a game could not go on after a break. Give a number."]
         if not 2 <= options.num_candidates <= 1_000:
             wrong["num_candidates"] = ["From 2 to 1000 are possible."]
@@ -207,7 +235,7 @@ def _check_options(options: GameOptions) -> None:
             ErrorModel(options.p_anykey, options.error_chars)
         except LmcError as error:
             wrong["p_anykey"] = [str(error)]
-    if options.game == "tc" and not 1 <= options.select_from <= 100:
+    if isinstance(options, GameOptions) and options.game == "tc" and not 1 <= options.select_from <= 100:
         wrong["select_from"] = ["From 1 to 100 are possible."]
     if wrong:
         raise ValidationError(wrong)

@@ -101,7 +101,9 @@ def options(game: Game) -> list[tuple[str, Any]]:
     ]
     if game.game == "tc":
         rows.append(("predictions looked at", given["select_from"]))
-    if game.game == "ic":
+    if game.game == "wc":
+        rows.append(("asked", "before each word" if given["next_word_only"] else "before each letter"))
+    if game.game in ("ic", "wr"):
         rows += [
             ("vocabulary", f"{game.n_words:,} words"),
             ("candidates", given["num_candidates"]),
@@ -109,7 +111,8 @@ def options(game: Game) -> list[tuple[str, Any]]:
             ("characters of errors", given["error_chars"]),
             ("seed", given["seed"]),
         ]
-    rows.append(("reading", given["readings"]))
+    if "readings" in given:
+        rows.append(("reading", given["readings"]))
     return rows
 
 

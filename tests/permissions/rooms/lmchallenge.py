@@ -91,6 +91,7 @@ ROWS: list[Row] = [
     ("GET", "api-lmc-players", [], OPEN),
     ("GET", "api-lmc-games", [], OPEN),
     ("POST", "api-lmc-games", [], SENDERS),
+    ("POST", "api-lmc-game-batch", [], SENDERS),
     ("POST", "api-lmc-logs", [], SENDERS),
     ("POST", "api-lmc-guesses", [], SENDERS),
     ("GET", "api-lmc-guess", ["alices-guess"], (401, 404, 404, 404, 200, 404)),

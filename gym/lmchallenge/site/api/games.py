@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, ObjectView
@@ -17,7 +18,7 @@ from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.lmchallenge.core import typing_errors
-from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
@@ -28,7 +29,7 @@ from gym.sharing.models import Visibility
 from gym.uploads import open_upload
 
 WAIT = 5
-GAMES = sorted(GAME_WORDS.items())
+PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
 ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
 
@@ -104,12 +105,8 @@ class LmcGameAbout(Body):
     description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
 
 
-class NewGame(Body):
+class HowToPlay(Body):
     corpus = serializers.SlugField(max_length=80)
-    game = serializers.ChoiceField(GAMES)
-    player = serializers.CharField(
-        max_length=200, help_text='"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
-    )
     title = serializers.CharField(max_length=200, default="", allow_blank=True)
     visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
     train = serializers.BooleanField(default=False)
@@ -117,29 +114,48 @@ class NewGame(Body):
     predictions = serializers.BooleanField(default=False, help_text="wp: all predictions in the log")
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
     select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
+    next_word_only = serializers.BooleanField(
+        default=False, help_text="wc: ask once for each word, before its first letter"
+    )
     words = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         default=list,
         max_length=playing.MAX_WORDS,
-        help_text="ic: the vocabulary; default: the words of the corpus, most frequent first",
+        help_text="ic, wr: the vocabulary; default: the words of the corpus, most frequent first",
     )
     num_candidates = serializers.IntegerField(
-        default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic"
+        default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic, wr"
     )
     seed = serializers.IntegerField(
-        default=typing_errors.SEED, min_value=1, max_value=2**31 - 1, help_text="ic"
+        default=typing_errors.SEED, min_value=1, max_value=2**31 - 1, help_text="ic, wr"
     )
     p_anykey = serializers.FloatField(
-        default=typing_errors.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic"
+        default=typing_errors.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic, wr"
     )
     error_chars = serializers.CharField(
-        default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic"
+        default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic, wr"
     )
     transcript = serializers.BooleanField(
         default=False, help_text="of programs: keep the end of what is said, for transcript.txt"
     )
     player_options = serializers.DictField(
         child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
+    )
+
+
+class NewGame(HowToPlay):
+    game = serializers.ChoiceField(ALL_GAMES)
+    player = serializers.CharField(max_length=200, help_text=PLAYER)
+
+
+class NewGames(HowToPlay):
+    games = serializers.ListField(
+        child=serializers.ChoiceField(ALL_GAMES), min_length=1, max_length=len(ALL_GAMES)
+    )
+    players = serializers.ListField(
+        child=serializers.CharField(max_length=200, help_text=PLAYER),
+        min_length=1,
+        max_length=playing.MAX_GAMES,
     )
 
 
@@ -192,13 +208,45 @@ class GameList(ListView):
         """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
-        words = "".join(f"{word}\n" for word in body["words"]).encode()
-        about = {
-            name: body[name] for name in ("player", "title", "visibility", "player_options", "transcript")
-        }
-        wish = playing.Wish(options=GameOptions.of(body), words=words, **about)
-        made = playing.start_game(corpus, wish, actor=request.user)
+        made = playing.start_game(corpus, _wish(body, body["game"], body["player"]), actor=request.user)
         return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
+
+
+def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
+    words = "".join(f"{word}\n" for word in body["words"]).encode()
+    about = {name: body[name] for name in ("title", "visibility", "player_options", "transcript")}
+    options = playing.options_of({**body, "game": game})
+    return playing.Wish(player=player, options=options, words=words, **about)
+
+
+class GameBatchSerializer(serializers.Serializer):
+    games = GameSerializer(many=True)
+
+
+class GameBatch(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Start several games", takes=NewGames, answers=GameBatchSerializer, status=202)
+    def post(self, request: Request) -> Response:
+        """Every game by every player, all or none of them. `train` is for players that learn; models of this site play
+        without, and player_options go to players that take them."""
+        body: dict[str, Any] = self.body()
+        corpus = corpus_of(request, body["corpus"])
+        known = {row["player"]: row for row in playing.players_for(request.user)}
+        wishes = []
+        for player in dict.fromkeys(body["players"]):
+            about = known.get(player, {"learns": True, "options": body["player_options"]})
+            told = {name: value for name, value in body["player_options"].items() if name in about["options"]}
+            own = {
+                **body,
+                "train": body["train"] and about["learns"],
+                "player_options": told,
+                "transcript": body["transcript"] and player.startswith("process:"),
+            }
+            wishes += [_wish(own, game, player) for game in dict.fromkeys(body["games"])]
+        made = playing.start_games(corpus, wishes, actor=request.user)
+        data = GameBatchSerializer({"games": made}, context={"request": request}).data
+        return Response(data, status=202, headers={"Location": reverse("api-lmc-games", request=request)})
 
 
 class LogList(ApiView):

@@ -15,6 +15,7 @@ urlpatterns = [
     *people_api(ROOM, _CORPUS),
     path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
+    path("lmc/games/batch/", games.GameBatch.as_view(), name="api-lmc-game-batch"),
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),
     path("lmc/guesses/", guesses.GuessList.as_view(), name="api-lmc-guesses"),
     path("lmc/guesses/<int:pk>/", guesses.GuessDetail.as_view(), name="api-lmc-guess"),
