@@ -1,10 +1,13 @@
 /* Charts with data-figure: every mark has a <title>. Pointing at one, or walking through them with the arrow keys,
    says it in a line below the drawing. Without this file the browser shows the titles as tooltips. */
 
+/* A figure may hold two drawings, one for narrow screens; one of them is shown. */
+const isDrawn = (mark) => mark.closest("svg").getClientRects().length > 0 || !mark.closest(".chart-narrow, .chart-wide");
+
 function enhance(figure) {
   const box = figure.querySelector(".chart-box");
   const readout = figure.querySelector("[data-figure-readout]");
-  const marks = [...box.querySelectorAll("svg g > title")].map((title) => title.parentElement);
+  const marks = [...box.querySelectorAll("svg g > title")].map((title) => title.parentElement).filter(isDrawn);
   if (!marks.length || !readout) return;
   let current = -1;
   readout.hidden = false;

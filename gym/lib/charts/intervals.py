@@ -19,6 +19,7 @@ from gym.lib.charts.svg import (
 )
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
+_NARROW_PLOT, _NARROW_LABEL = 170.0, 110.0
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,22 @@ def interval_rows(
     reference: str = "chance",
     series: Sequence[str] = (),
     standalone: bool = False,
+    narrow: bool = False,
 ) -> Markup:
-    """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits."""
+    """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits. `narrow`
+    fits a telephone of 390 px."""
+    plot, label = (_NARROW_PLOT, _NARROW_LABEL) if narrow else (_PLOT, _LABEL)
     pen = Pen(standalone=standalone)
     values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
-    ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 5)
-    labels = [_lines(row.label) for row in rows]
+    ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 3 if narrow else 5)
+    labels = [_lines(row.label, label) for row in rows]
     step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
     left = 12.0 + max((text_width(line) for lines in labels for line in lines), default=0.0)
     top = _TOP + (24.0 if standalone else 0.0) + (18.0 if series else 0.0)
     bottom = top + step * max(len(rows), 1)
 
     def x(value: float) -> float:
-        return left + 12.0 + _PLOT * (value - ticks[0]) / (ticks[-1] - ticks[0])
+        return left + 12.0 + plot * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
     body: list[Markup] = [pen.text(left, 18.0, title, "c-text", "c-strong")] if standalone else []
     body += _keys(pen, left + 12.0, top - 26.0, series)
@@ -70,12 +74,12 @@ def interval_rows(
     said = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
     said += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
     said += f". {note}" if note else ""
-    lines = wrap(said, _PLOT + 20.0, 11.0) or [said]
+    lines = wrap(said, plot + 20.0, 11.0) or [said]
     for k, line in enumerate(lines):
         body.append(pen.text(left + 12.0, bottom + 20.0 + 15.0 * k, line, "c-muted"))
     widest = max(text_width(line, 11.0) for line in lines)
     width = max(
-        left + _PLOT + 40.0,
+        left + plot + 40.0,
         left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
         left + 20.0 + widest,
         left + text_width(title) * 1.1 if standalone else 0.0,
@@ -85,10 +89,10 @@ def interval_rows(
     )
 
 
-def _lines(label: str) -> list[str]:
+def _lines(label: str, width: float) -> list[str]:
     """A label in one line or two."""
-    found = wrap(label, _LABEL)
-    return found if found and len(found) < 3 else [shorten(label, _LABEL)]
+    found = wrap(label, width)
+    return found if found and len(found) < 3 else [shorten(label, width)]
 
 
 def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:

@@ -39,7 +39,9 @@ def generate(context: JobContext) -> None:
     rights.require(
         context,
         {
-            f"the answer set {answer_set.slug}": lambda person: permissions.can_submit(person, answer_set),
+            f"the reference answers {answer_set.slug}": lambda person: permissions.can_submit(
+                person, answer_set
+            ),
             f"the model {model.slug}": lambda person: model_permissions.can_run(person, model),
         },
     )
@@ -133,7 +135,7 @@ def score_version(context: JobContext) -> None:
     answer_set = version.answer_set
     rights.require(
         context,
-        {f"the answer set {answer_set.slug}": lambda person: permissions.can_edit(person, answer_set)},
+        {f"the reference answers {answer_set.slug}": lambda person: permissions.can_edit(person, answer_set)},
     )
     actor = User.objects.filter(pk=context.owner_id).first() or answer_set.owner
     keys = list(services.left_behind(version).order_by("pk").values_list("pk", flat=True))

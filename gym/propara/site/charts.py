@@ -51,7 +51,7 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
         if row.f1 is not None
     ]  # fmt: skip
     query = {"set": version.answer_set.slug, "v": str(version.number), "sort": sort}
-    return Figure("propara-board", title, draw, header, rows, query)
+    return Figure("propara-board", title, draw, header, rows, query, has_narrow=True)
 
 
 def confusion_figure(submission: Submission) -> Figure:
@@ -67,7 +67,7 @@ def confusion_figure(submission: Submission) -> Figure:
         actions,
         shares,
         title,
-        said="Steps of participants; the darker, the greater the share of the answers’ action",
+        said="Steps; the stronger the colour, the greater their share",
         axes=("answers", "prediction"),
         texts=[[f"{n:,}" for n in row] for row in grid],
         unit=" steps",

@@ -33,7 +33,7 @@ def queue_generation(
     """Queue a model on an answer set. Submission and job are written together or not at all. Each step of a participant
     counts as a sentence of the daily cap."""
     if not permissions.can_submit(actor, version.answer_set) or not model_permissions.can_run(actor, model):
-        raise PermissionDenied("you may not run this model on this answer set")
+        raise PermissionDenied("you may not run this model on these reference answers")
     if not model.is_hosted:
         raise ValidationError(model.not_hosted)
     if not model.is_ready:

@@ -55,10 +55,16 @@ class Figure:
     query: Mapping[str, str | list[str]]
     note: str = ""
     rule: Rule | None = None
+    has_narrow: bool = False
+    """Whether `draw(narrow=True)` fits a telephone."""
 
     @property
     def svg(self) -> Markup:
         return self.draw(standalone=False)
+
+    @property
+    def narrow_svg(self) -> Markup | None:
+        return self.draw(standalone=False, narrow=True) if self.has_narrow else None
 
     @property
     def stem(self) -> str:

@@ -106,6 +106,23 @@ def test_actions_have_recall_by_row_and_precision_by_column(client, pair):
     assert context["recalls"]["MOVE"] != context["precisions"]["MOVE"]
 
 
+def test_corrected_f1_leads_to_its_line_of_how_scores_are_computed(client, pair):
+    first, second = pair
+    addresses = [
+        first.get_absolute_url(),
+        first.version.get_absolute_url(),
+        f"{reverse('propara-compare')}?first={first.key}&second={second.key}",
+    ]
+    for address in addresses:
+        assert f'{reverse("about")}#corrected-f1"' in client.get(address).content.decode(), address
+    assert 'id="corrected-f1"' in client.get(reverse("about")).content.decode()
+
+
+def test_the_chart_of_actions_stands_beside_their_table(client, pair):
+    html = client.get(pair[0].get_absolute_url()).content.decode().split('id="confusion"')[1]
+    assert "<svg" in html.split("</section>")[0]
+
+
 def test_hostile_names_are_shown_as_text(client, people):
     evil = "<script>alert(1)</script>"
     text = LIGHT.replace("gas", evil).replace("soil", f"a {evil}")

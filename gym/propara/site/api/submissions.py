@@ -213,7 +213,7 @@ class SubmissionView(ObjectView):
 
 
 class SubmissionFilter(Filters):
-    answer_set = django_filters.CharFilter("version__answer_set__slug", label="Answer set")
+    answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
