@@ -34,9 +34,11 @@ def add_parsers(names: Any, common: Any) -> None:
     why.add_argument("--process", type=int, help="one process, mistake by mistake; default: all, worst first")
     why.set_defaults(act=explain)
 
-    beside = commands.add_parser("compare", parents=[common], help="two submissions, with an interval")
-    beside.add_argument("first", help="id")
-    beside.add_argument("second", help="id")
+    beside = commands.add_parser(
+        "compare", parents=[common], help="submissions with a first one, with intervals"
+    )
+    beside.add_argument("first", help="id of the baseline")
+    beside.add_argument("second", nargs="+", help="ids of others, each compared with the first")
     beside.set_defaults(act=compare)
 
 
@@ -107,14 +109,23 @@ def _process(found: dict[str, Any]) -> None:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    found = client.compare_submissions(given.first, given.second)
+    found = client.compare_submissions(given.first, *given.second)
     if given.json:
         say_json(found)
         return 0
-    low, high = found["interval"]
-    say(f"F1, first − second: {found['f1_difference']:+.4f}, 95% interval {low:+.4f} to {high:+.4f}")
-    say(f"p {found['p_value']:.4f}; {found['wins']} won, {found['losses']} lost, {found['ties']} tied")
+    for one in found["comparisons"]:
+        say(f"F1, {one['system']} − {found['first']['system']}: {_difference(one)}")
+        for question, apart in one["questions"].items():
+            say(f"  {question}: {_difference(apart)}")
+        say(f"  better on {one['better']} processes, worse on {one['worse']}, equal on {one['equal']}")
     return 0
+
+
+def _difference(found: dict[str, Any]) -> str:
+    low, high = found["interval"]
+    return (
+        f"{found['difference']:+.4f}, 95% interval {low:+.4f} to {high:+.4f}, p (Holm) {found['p_holm']:.4f}"
+    )
 
 
 def _number(value: float | None) -> str:

@@ -63,6 +63,6 @@ class Submissions(Connection):
         what = "report" if process is None else f"processes/{process}"
         return dict(self.get(f"propara/submissions/{quote(key)}/{what}/"))
 
-    def compare_submissions(self, first: str, second: str) -> dict[str, Any]:
-        """Paired over the processes."""
-        return dict(self.get("propara/compare/", first=first, second=second))
+    def compare_submissions(self, first: str, *others: str) -> dict[str, Any]:
+        """Each of the others against the first, paired over the processes: `comparisons`, and `rows` by process."""
+        return dict(self.get("propara/compare/", first=first, second=list(others)))

@@ -67,14 +67,17 @@ def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
     assert ["hit3", "0.75"] in rows(out)
 
 
-def test_predictions_get_a_score_a_rank_and_an_explanation(gym):
+def test_predictions_get_a_score_a_rank_and_an_explanation(site, gym):
     made = gym.submit_predictions(SET, "hasty.tsv", (DATA / "hasty.tsv").read_bytes(), system="Hasty")
     assert (made.state, made.version, gym.submission(made.id)) == ("scored", 1, made)
     assert [row["f1"] for row in gym.leaderboard(SET) if row["submission"] == made.id] == [made.f1]
     assert gym.explanation(made.id)["report"]["reference"]["f1"] == made.f1
     assert gym.explanation(made.id, 3)["mistakes"][0]["code"] == "missed-move"
     better = gym.submit_predictions(SET, "careful.tsv", (DATA / "careful.tsv").read_bytes())
-    assert gym.compare_submissions(better.id, made.id)["f1_difference"] == pytest.approx(better.f1 - made.f1)
+    [found] = gym.compare_submissions(better.id, made.id)["comparisons"]
+    assert found["difference"] == pytest.approx(made.f1 - better.f1)
+    status, out, _ = cli(site, "propara", "compare", better.id, made.id)
+    assert (status, out.startswith(f"F1, Hasty − careful: {found['difference']:+.4f}")) == (0, True)
 
 
 def test_a_file_that_needs_repairs_waits_and_says_what_to_do(site, gym, tmp_path):
