@@ -42,6 +42,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "agent_suites_cases_create": {"file": DOWNLOAD},
     "lmc_corpora_create": {"file": DOWNLOAD, "text": DOWNLOAD},
     "lmc_logs_create": {"file": DOWNLOAD},
+    "lmc_games_batch_create": {"words": "up to 200,000; every game has their number, `n_words`"},
     "lmc_games_create": {"words": "up to 200,000; the answer has their number, `n_words`"},
     "propara_answer_sets_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
     "propara_answer_sets_versions_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
@@ -159,10 +160,13 @@ def test_comparisons_of_two_things_take_first_and_second():
         for path, methods in DESCRIPTION["paths"].items()
         if path in {f"/api/v1/{room}/" for room in ("lmc/compare", "propara/compare", "agent-compare")}
     }
-    assert len(pairs) == 3
-    for found in pairs.values():
-        assert found["first"]["required"]
-        assert found["second"]["required"]
+    pairs |= {
+        path: {one["name"]: one for one in methods["get"]["parameters"]}
+        for path, methods in DESCRIPTION["paths"].items()
+        if path.startswith("/api/v1/compare/")
+    }
+    assert len(pairs) == 6
+    assert all({"first", "second"} <= found.keys() for found in pairs.values())
 
 
 @pytest.mark.parametrize(

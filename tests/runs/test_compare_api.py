@@ -141,13 +141,16 @@ def test_two_revisions_under_the_same_model(client, world, people):
 @pytest.mark.parametrize(
     ("address", "query", "status", "where"),
     [
-        ("compare/", {}, 400, "?model"),
+        ("compare/", {}, 400, "?first"),
         ("compare/", {"model": "first"}, 400, "?model"),
         ("compare/", {"model": "a,b,c,d,e,f"}, 400, "?model"),
         ("compare/", {"model": "first,nobody"}, 404, "?model"),
         ("compare/", {"model": "first,second", "correction": "none"}, 400, "?correction"),
         ("compare/", {"model": "first,second", "suite": "s,nothing"}, 404, "?suite"),
         ("compare/", {"model": "first,second", "base": "third"}, 400, "?base"),
+        ("compare/", {"model": "first,second", "first": "first"}, 400, "?first"),
+        ("compare/", {"second": "second"}, 400, "?first"),
+        ("compare/", {"first": "first", "second": "second", "base": "second"}, 400, "?base"),
         ("compare/s/", {"model": "first,second", "base": "third"}, 400, "?base"),
         ("compare/s/", {"model": "first,second", "r": "x"}, 400, "?r"),
         ("compare/s/", {"model": "first,second", "r": "1,2,3"}, 400, "?r"),

@@ -87,6 +87,8 @@ def test_on_a_suite_a_baseline_leaves_its_own_pairs_and_none_means_all_of_them(c
     names = [(pair.first.run.model.slug, pair.second.run.model.slug) for pair in response.context["pairs"]]
     assert names == [("c", "a"), ("c", "b"), ("c", "d")]
     answer = client.get("/api/v1/compare/s/?model=a,b,c,d&base=c").json()
+    same = client.get("/api/v1/compare/s/?first=c&second=a&second=b&second=d").json()
+    assert same == answer
     slugs = [side["model"] for side in answer["sides"]]
     assert [(slugs[pair["first"]], slugs[pair["second"]]) for pair in answer["pairs"]] == names
 

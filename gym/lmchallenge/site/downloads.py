@@ -17,6 +17,9 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import reading, storage
 from gym.lmchallenge.site.counting import Compared, keep_of, statistics_of
 
+DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
+"""Made of what is counted."""
+
 
 def response_of(
     game: Game, form: str, keep: str, asked: reading.Asked | None = None

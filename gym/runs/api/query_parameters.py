@@ -100,8 +100,16 @@ class BoardQuery(PagesQuery, RuleQuery):
 
 
 class CompareQuery(RuleQuery):
+    first = serializers.SlugField(required=False, max_length=80, help_text="model; the baseline")
+    second = serializers.ListField(
+        child=serializers.SlugField(max_length=80),
+        required=False,
+        help_text="model that is compared with the first; repeat the parameter for more",
+    )
     model = serializers.CharField(
-        help_text=f"at most {MAX_SIDES} models: names joined by commas, in the order of the answer"
+        required=False,
+        help_text=f"instead of first and second: at most {MAX_SIDES} models, names joined by commas, in the order of "
+        "the answer",
     )
     base = serializers.SlugField(
         required=False, max_length=80, help_text="one of the models: every other is compared with it"
@@ -109,6 +117,17 @@ class CompareQuery(RuleQuery):
     correction = serializers.ChoiceField(
         list(CORRECTIONS), default=HOLM.key, help_text="of p for many comparisons"
     )
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        """`first` and `second` are the models, with the first as the baseline."""
+        first, second = given.pop("first", None), given.pop("second", [])
+        if (first is None) == ("model" not in given) or (second and first is None):
+            raise serializers.ValidationError({"first": ["Send first and second, or model."]})
+        if first is None:
+            return given
+        if "base" in given:
+            raise serializers.ValidationError({"base": ["The first is the baseline."]})
+        return {**given, "model": ",".join([first, *second]), "base": first}
 
 
 class CompareModelsQuery(PagesQuery, CompareQuery):

@@ -127,6 +127,8 @@ def test_what_is_not_counted_has_no_statistics_yet(bob, people):
     answer = bob.get(reverse("api-lmc-statistics", args=[key]))
     assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")
     assert int(answer["Retry-After"]) > 0
+    assert bob.get(reverse("api-lmc-log", args=[key, "statistics.json"])).status_code == 409
+    assert bob.get(reverse("api-lmc-log", args=[key, "statistics.exe"])).status_code == 404
     assert bob.post(reverse("api-lmc-cancel", args=[key])).json()["state"] == "cancelled"
     assert bob.post(reverse("api-lmc-retry", args=[key])).json()["state"] == "queued"
     run_pending()

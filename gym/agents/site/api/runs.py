@@ -220,8 +220,10 @@ class CaseResult(RunView):
     def get(self, request: Request, key: str, pk: int) -> Response:
         """Its iterations with transcripts, each check over all of them, why it failed by turn and answer, pass@k and
         pass^k."""
-        rows = self.get_object().case_runs.select_related("run__suite", "case")
+        rows = self.get_object().case_runs.select_related("run__suite", "run__job", "case")
         found = get_or_404(rows, pk=pk)
+        if not found.outcome:
+            raise no_results("This case", found.run.job)
         evidence, told = selectors.evidence_of(found), presenters.overall(found)
         data = {
             "case_run": found,

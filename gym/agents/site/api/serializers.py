@@ -194,6 +194,9 @@ class AgentRunSerializer(serializers.ModelSerializer):
     reading = serializers.CharField()
     early_stop = serializers.BooleanField()
     parallel = serializers.IntegerField()
+    iterations = serializers.IntegerField(
+        allow_null=True, help_text="of each case; null: as many as the case says"
+    )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
@@ -202,8 +205,7 @@ class AgentRunSerializer(serializers.ModelSerializer):
         model = AgentRun
         fields = [
             "id", "suite", "agent", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "rescored_from", "created",
-            "completed_at", "cases", "at_k",
+            "iterations", "rescored_from", "created", "completed_at", "cases", "at_k",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -84,6 +84,7 @@ class GameDetailSerializer(GameSerializer):
     predictions = serializers.BooleanField(source="has_predictions", help_text="all predictions in the log")
     readings = serializers.CharField(source="options.readings", default=None)
     select_from = serializers.IntegerField(source="options.select_from", default=None)
+    next_word_only = serializers.BooleanField(source="options.next_word_only", default=None)
     num_candidates = serializers.IntegerField(source="options.num_candidates", default=None)
     seed = serializers.IntegerField(source="options.seed", default=None)
     p_anykey = serializers.FloatField(source="options.p_anykey", default=None)
@@ -94,7 +95,8 @@ class GameDetailSerializer(GameSerializer):
     class Meta(GameSerializer.Meta):
         fields = [
             *GameSerializer.Meta.fields, "corpus_match", "train", "targets", "predictions", "readings", "select_from",
-            "num_candidates", "seed", "p_anykey", "error_chars", "transcript", "player_options", "n_words",
+            "next_word_only", "num_candidates", "seed", "p_anykey", "error_chars", "transcript", "player_options",
+            "n_words",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -220,7 +222,7 @@ def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
 
 
 class GameBatchSerializer(serializers.Serializer):
-    games = GameSerializer(many=True)
+    games = GameDetailSerializer(many=True)
 
 
 class GameBatch(ApiView):

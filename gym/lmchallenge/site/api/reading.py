@@ -135,6 +135,8 @@ class GameLog(GameView):
         game = self.get_object()
         asked = reading.asked_of(game, counting.keep_of(self.query["filter"], game), self.query)
         response = downloads.response_of(game, form, self.query["filter"], asked)
+        if response is None and not game.is_counted and form in downloads.DERIVED:
+            raise no_results("This game", game.job)
         if response is None:
             raise Http404
         return response
