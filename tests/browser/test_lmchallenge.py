@@ -51,7 +51,42 @@ def test_upload_play_read_compare(signed_in, corpus):
     page.get_by_role("heading", name="Line 3").wait_for()
     page.get_by_role("link", name="Metrics", exact=True).click()
     page.get_by_role("button", name="Compare").click()
-    page.get_by_role("heading", name="hit3, difference").wait_for()
+    page.get_by_role("heading", name="(hit@3), difference").wait_for()
+    assert violations_in_both_themes(page) == {}
+    page.get_by_role("link", name="what changed").click()
+    page.get_by_role("heading", name="What changed in the text").wait_for()
+    assert page.locator(".lm-text [class*=lm-change-]").count() == 13
+    assert violations_in_both_themes(page) == {}
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(SPILL) <= 0
+
+
+def test_the_form_has_the_fields_of_the_ticked_games_only(signed_in, corpus):
+    page = signed_in
+    page.goto(f"{corpus}play/")
+    predictions, looked_at = (
+        page.get_by_label("All predictions in the log"),
+        page.get_by_label("Predictions looked at"),
+    )
+    vocabulary, whole = (
+        page.get_by_text("Characters of errors"),
+        page.get_by_label("Ask for whole words only"),
+    )
+    assert [field.is_visible() for field in (predictions, looked_at, vocabulary, whole)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    page.get_by_label("next word (wp)").uncheck()
+    page.get_by_label("text completion (tc)").check()
+    page.get_by_label("word reranking (wr)").check()
+    assert [field.is_visible() for field in (predictions, looked_at, vocabulary, whole)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_the_playground_answers_while_one_types(signed_in):
@@ -80,8 +115,8 @@ def test_pages_fit_a_telephone_and_axe_finds_nothing(signed_in):
     addresses = ["/games/", demo, f"{demo}play/", "/games/corpora/new/", "/games/upload/", "/games/compare/"]
     addresses += ["/games/try/"]
     for game in games:
-        addresses += [game, f"{game}text/?line=2", f"{game}?partition=line"]
-    assert len(addresses) == 13
+        addresses += [game, f"{game}text/?line=2", f"{game}text/?order=worst", f"{game}?partition=line"]
+    assert len(addresses) == 15
     wrong = {}
     for address in addresses:
         page.goto(address)

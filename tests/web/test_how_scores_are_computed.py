@@ -8,7 +8,10 @@ import pytest
 
 from gym.agents.core.pass_rates import pass_at_k, pass_hat_k
 
-LINKED = ("pcpc", "kpc", "mixture", "corrected-f1", "pass-at-k", "pass-hat-k", "agent-rules")
+LINKED = (
+    "hit", "mrr", "pcpc", "kpc", "mixture", "keystroke-savings", "bits-per-character", "completion", "entropy",
+    "corrected-f1", "pass-at-k", "pass-hat-k", "agent-rules",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def xy_chart(
     width = max(
         _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
         _LEFT + text_width(note, 11.0) + 12.0,
-        text_width(title) * 1.2,
+        text_width(title) * 1.2 if standalone else 0.0,
     )
     said = f"{len(points)} points; {x_label} against {y_label}. {note}"
     return pen.canvas(width, foot + 10.0, title, said, "chart", body)

@@ -19,6 +19,8 @@ from gym.lmchallenge.site.counting import Compared, keep_of, statistics_of
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
 """Made of what is counted."""
+ONLY_OF_4 = ("targets", "lengths")
+ONE_FORM = "A log of LM Challenge 5 has one form, with its words: “Log” in the downloads (predictions.log)."
 
 
 def response_of(

@@ -163,6 +163,9 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv; what
     `game_text` shows as text.html."""
     game = selectors.get_game(request.user, key)
+    if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
+        messages.info(request, downloads.ONE_FORM)
+        return redirect(game)
     keep = filter_of(request, game)
     try:
         response = downloads.response_of(game, form, keep, asked_text(request, game, keep))
@@ -321,8 +324,12 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
     """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
     figure (the same as a drawing), wrong."""
     game = selectors.get_counted_game(request.user, key)
+    if game.game == "wr":
+        found = counting.statistics_of(game, "all")
+        context = {**about(request, game), "mix": found["mix"], "figures": presenters.figures(game, found)}
+        return render(request, "lmchallenge/mixture_5.html", context)
     if game.game != "ic":
-        raise Http404("Only input correction has a mixture.")
+        raise Http404("Only input correction and word reranking have a mixture.")
     asked = _asked(request, game)
     context: dict[str, Any] = {
         **about(request, game),

@@ -82,6 +82,27 @@ class Metric:
     interval: Sequence[float] | None = None
     counterpart: str = ""
 
+    @property
+    def explained(self) -> str:
+        """The part of "How scores are computed" that says how."""
+        return EXPLAINED.get(self.name, "hit")
+
+
+EXPLAINED = {
+    "mrr": "mrr",
+    "pcpc": "pcpc",
+    "kpc": "kpc",
+    **dict.fromkeys(("keystroke_savings", "keystroke_savings_auto_space"), "keystroke-savings"),
+    **dict.fromkeys(("bpc", "bpc_scored"), "bits-per-character"),
+    **dict.fromkeys(("completion.characters", "completion.tokens"), "completion"),
+    **dict.fromkeys(("entropy.mean", "entropy.bits", "entropy.hit"), "entropy"),
+    **dict.fromkeys(
+        ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement", "cross_validated"),
+        "mixture",
+    ),
+}
+"""Metric -> heading of the page; those that are not here are hits."""
+
 
 def metric_words(name: str) -> str:
     """A metric for people, also one as `hit5`."""
@@ -196,7 +217,7 @@ def more(found: dict[str, Any]) -> list[Metric]:
         rows.append(Metric("bpc_scored", label, bits["scored_only"]))
     for key, label in (
         ("keystroke_savings", "keystrokes saved, over the whole text"),
-        ("keystroke_savings_auto_space", "keystrokes saved, blanks after accepted words typed by themselves"),
+        ("keystroke_savings_auto_space", "keystrokes saved, spaces after accepted words typed by themselves"),
     ):
         if saved := extra.get(key):
             rows.append(Metric(key, label, saved["value"], saved["n"], saved["interval"]))

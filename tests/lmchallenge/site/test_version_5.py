@@ -50,7 +50,6 @@ def test_a_log_is_counted_coloured_and_given_back(client, people, game):
         assert f'class="lm lm-{outcome}"' in text.partition("data-lm-text")[2]
     answer = client.get(reverse("lmc-download", args=[made.key, "predictions.log"]))
     assert b"".join(answer.streaming_content).decode() == log
-    assert client.get(reverse("lmc-download", args=[made.key, "lengths.log"])).status_code == 404
     answer = client.get(reverse("lmc-download", args=[made.key, "statistics.csv"])).content.decode()
     assert answer.startswith("fingerprint,users,")
     assert client.get(reverse("lmc-list")).status_code == 200

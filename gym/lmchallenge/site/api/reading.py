@@ -133,6 +133,8 @@ class GameLog(GameView):
         users.csv (tokens of `filter`); transcript.txt; text.html, the text coloured, as one file: all of it, or with
         `order`, `outcome`, `word` or `user` at most 2,000 rows of what `text/` finds."""
         game = self.get_object()
+        if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
+            raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
         asked = reading.asked_of(game, counting.keep_of(self.query["filter"], game), self.query)
         response = downloads.response_of(game, form, self.query["filter"], asked)
         if response is None and not game.is_counted and form in downloads.DERIVED:
