@@ -62,7 +62,7 @@ class Reader:
     def press(self, name: str) -> None:
         called = re.compile(rf"^\s*{re.escape(name)}\s*\d*\s*$")  # links to processes end with their number
         button, link = (self.page.get_by_role(role, name=called) for role in ("button", "link"))
-        button.or_(link).first.click()
+        button.or_(link).or_(self.page.locator("summary", has_text=called)).first.click()
 
     def labelled(self, name: str):
         """The field with this label, which may end with the star of those that must be filled in."""
