@@ -24,14 +24,16 @@ NOT_MEASURED = {
             "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
             "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
-            "propara-generate propara-submission-edit lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
+            "propara-generate propara-submission-edit propara-published propara-published-edit "
+            "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
             "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
             "api-draft api-draft-cells"
         ),
         _FILE: (
-            "help-template suite-download propara-submission-download propara-download lmc-corpus-download "
+            "help-template suite-download propara-submission-download propara-download propara-compare-download "
+            "lmc-corpus-download "
             "lmc-download "
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
             "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
@@ -44,7 +46,7 @@ NOT_MEASURED = {
         ),
         _FLOW: (
             "about help help-page healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in "
-            "api-root api-docs matrix"
+            "api-root api-docs matrix propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
             "staff staff-accounts staff-jobs staff-clean-up "
@@ -135,10 +137,12 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
 
 
 def _propara(owner: Any) -> Found:
+    from gym.propara.site.services import add_published
     from tests.propara.site.worlds import LIGHT, hand_in, make_version
 
     version = make_version(owner, slug="answers")
     first, second = hand_in(version, owner), hand_in(version, owner, LIGHT, system="right")
+    paper = add_published(version, actor=owner, system="ProStruct", f1=0.545, citation="Tandon et al. 2018")
     a, b = first.key, second.key
     return {
         "propara-list": ([], {}),
@@ -155,6 +159,9 @@ def _propara(owner: Any) -> Found:
         "api-propara-set-people": (["answers"], {}),
         "api-propara-versions": (["answers"], {}),
         "api-propara-version": (["answers", 1], {}),
+        "api-propara-leaderboard": (["answers", 1], {}),
+        "api-propara-published": (["answers", 1], {}),
+        "api-propara-published-result": (["answers", 1, paper.pk], {}),
         "api-propara-submissions": ([], {}),
         "api-propara-submission": ([a], {}),
         "api-propara-report": ([a], {}),

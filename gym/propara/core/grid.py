@@ -43,6 +43,12 @@ class Grid(NamedTuple):
 Grids = dict[int, Grid]
 
 
+def nothing_happens(grid: Grid) -> Grid:
+    """The same participants and steps, with NONE everywhere and all places unknown."""
+    where = {name: [UNKNOWN] * (grid.steps + 1) for name in grid.participants}
+    return Grid(grid.process_id, grid.steps, where, {name: ["NONE"] * grid.steps for name in where})
+
+
 def token(location: str) -> str:
     """`-` and `?` as the summaries call them."""
     return _TOKENS.get(location, location)

@@ -7,6 +7,7 @@ report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -44,6 +45,11 @@ class Report:
     predictions_text: str = field(repr=False, default="")
     answer_grids: Grids = field(repr=False, default_factory=dict)
     prediction_grids: Grids = field(repr=False, default_factory=dict)
+
+    @classmethod
+    def of(cls, processes: Sequence[ProcessReport]) -> Report:
+        """Of processes that were evaluated one by one; it knows no file, and so no warnings."""
+        return cls(tuple(processes), len(processes), _averages(processes))
 
     @property
     def precision(self) -> float | None:
@@ -138,9 +144,15 @@ def evaluate(
         evaluate_process(grid, prediction_grids[pid], texts.get(pid, ()))
         for pid, grid in answer_grids.items()
     )
+    return Report(
+        processes, len(prediction_grids), _averages(processes), predictions, answer_grids, prediction_grids
+    )
+
+
+def _averages(processes: Sequence[ProcessReport]) -> Averages | None:
+    """None where a process has no score."""
     scores = [one.scores for one in processes if one.scores]
-    averages = averages_of(scores) if len(scores) == len(processes) else None
-    return Report(processes, len(prediction_grids), averages, predictions, answer_grids, prediction_grids)
+    return averages_of(scores) if len(scores) == len(processes) else None
 
 
 def _problems(answers: str, predictions: str, answers_file: str, predictions_file: str) -> list[Problem]:

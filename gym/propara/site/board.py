@@ -11,9 +11,9 @@ from typing import Any
 from django.core.cache import cache
 
 from gym.propara.core.bootstrap import bootstrap
-from gym.propara.core.convert import template
-from gym.propara.core.grid import read_grids
-from gym.propara.core.report import EVALUATOR, RESAMPLES, evaluate
+from gym.propara.core.grid import nothing_happens, read_grids
+from gym.propara.core.process_report import evaluate_process
+from gym.propara.core.report import EVALUATOR, Report
 from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import AnswerSetVersion, PublishedResult, Submission
 
@@ -26,6 +26,8 @@ SORTS: dict[str, tuple[str, ...]] = {
 }
 ORDERS = (*SORTS, "system", "created")
 _KEEP = 30 * 24 * 3600
+_RESAMPLES = 2_000
+"""For the baseline's interval, which is made while somebody waits for the page."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,15 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
     key = f"propara-all-none-{EVALUATOR}-{version.sha256}"
     known: dict[str, Any] | None = cache.get(key)
     if known is None:
-        report = evaluate(version.answers, template(read_grids(version.answers, "answers")))
+        processes = [
+            evaluate_process(grid, nothing_happens(grid))
+            for grid in read_grids(version.answers, "answers").values()
+        ]
+        report = Report.of(processes)
         known = {
             "reference": report.reference_as_dict() if report.averages else None,
             "corrected": report.corrected.as_dict(),
-            "intervals": bootstrap(report, RESAMPLES).as_dict()
+            "intervals": bootstrap(report, _RESAMPLES).as_dict()
             if report.averages and report.n_answers > 1
             else None,
         }

@@ -107,7 +107,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
     version = found[0].version
     reports = [process_of(one, process_id) for one in found]
     names = presenters.names_apart(found)
-    listed = [row["id"] for row in presenters.compare_submissions(*found).rows]
+    listed = presenters.greatest_difference_first(found)
     grids = [report.prediction_grid for report in reports]
     answer = reports[0].answer_grid
     context: dict[str, Any] = {

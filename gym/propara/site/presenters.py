@@ -319,12 +319,22 @@ def compare_submissions(
             "first_sentence": (sentences or {}).get(pid, ""),
             "f1": [one[pid]["f1"] for one in by_id],
             "corrected_f1": [one[pid]["corrected_f1"] for one in by_id],
-            "differences": [pair.by_process[pid] for pair in pairs],
+            "differences": _differences(by_id, pid),
         }
-        for pid in ids
+        for pid in greatest_difference_first(systems)
     ]
-    rows.sort(key=lambda row: (-max(map(abs, row["differences"])), row["id"]))
     return Compared(systems, names_apart(systems), pairs, rows)
+
+
+def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
+    """Processes by how much F1 of any of the others differs from that of the first."""
+    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
+    return sorted(by_id[0], key=lambda pid: (-max(map(abs, _differences(by_id, pid))), pid))
+
+
+def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
+    first, *others = (one[pid]["f1"] for one in by_id)
+    return [other - first for other in others]
 
 
 def names_apart(systems: Sequence[Submission]) -> list[str]:
