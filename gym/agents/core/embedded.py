@@ -175,10 +175,14 @@ SLICE = 0.05
 class EmbeddedServer:
     """Its only state is a counter, by which FLAKY alternates."""
 
-    def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = VERSION) -> None:
+    def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = "") -> None:
         self.flaky = itertools.count()
         self.sleep = sleep
-        self.version = version
+        self._version = version
+
+    @property
+    def version(self) -> str:
+        return self._version or VERSION
 
     # --- what it knows ---
 
@@ -376,7 +380,7 @@ class Quiet(wsgiref.simple_server.WSGIRequestHandler):
 
 
 def make_server(
-    host: str = "127.0.0.1", port: int = 0, version: str = VERSION
+    host: str = "127.0.0.1", port: int = 0, version: str = ""
 ) -> wsgiref.simple_server.WSGIServer:
     """A server that has yet to be told to serve; port 0 finds a free one."""
     return wsgiref.simple_server.make_server(
