@@ -229,6 +229,7 @@ def _agents(owner: Any) -> Found:
         "api-agent-suites": ([], {}),
         "api-agent-suite": (["manners"], {}),
         "api-agent-suite-people": (["manners"], {}),
+        "api-agent-schedules": (["manners"], {}),
         "api-agent-matrix": (["manners"], {}),
         "api-agent-cases": (["manners"], {}),
         "api-agent-case": (["manners", case], {}),

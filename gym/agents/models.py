@@ -139,6 +139,36 @@ class AgentCase(models.Model):
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
 
+class AgentSchedule(models.Model):
+    """All cases of a suite on a server, again and again, in the name of its owner. `trouble`: why the last run could
+    not be started."""
+
+    class Every(models.TextChoices):
+        HOUR = "hour", "every hour"
+        NIGHT = "night", "every night"
+        CHANGE = "change", "when the cases have changed"
+
+    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="schedules")
+    server = models.ForeignKey(AgentServer, on_delete=models.CASCADE, related_name="schedules")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_schedules"
+    )
+    every = models.CharField(max_length=10, choices=Every.choices)
+    iterations = models.PositiveIntegerField(null=True, blank=True, help_text="of each case; empty: its own")
+    next_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    stamp = models.CharField(
+        max_length=100, blank=True, help_text="schedules.stamp_of the cases that were run"
+    )
+    trouble = models.TextField(blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["suite_id", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.suite} on {self.server}, {self.get_every_display()}"
+
+
 class AgentRun(HasJob, models.Model):
     """Cases of a suite on one server. `completed_at` is set when the job ends."""
 
@@ -157,6 +187,12 @@ class AgentRun(HasJob, models.Model):
     )
     rescored_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
+    )
+    schedule = models.ForeignKey(
+        AgentSchedule, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
+    )
+    fall = models.JSONField(
+        null=True, blank=True, help_text="of a scheduled run, against those before it (core/falls.py)"
     )
     spent = models.FloatField(default=0.0, help_text="wall-clock seconds, those of all attempts together")
     created = models.DateTimeField(auto_now_add=True)

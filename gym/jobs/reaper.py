@@ -20,6 +20,7 @@ from django.utils import timezone
 from gym.jobs import batches, conf, fairness, states
 from gym.jobs.broker import needs_messages, ready_messages, wake
 from gym.jobs.models import Job, Lock, State, WorkerHeartbeat
+from gym.jobs.signals import time_passes
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,9 @@ def reap() -> int:
     if needs_messages():
         resend_wakeups()
     batches.announce()
+    for receiver, error in time_passes.send_robust(Reaper):
+        if isinstance(error, Exception):
+            log.error("%s failed", receiver, exc_info=error)
     WorkerHeartbeat.objects.filter(last_seen__lt=timezone.now() - KEEP_SILENT_WORKERS).delete()
     return expired
 

@@ -114,7 +114,8 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-server-check": "agents_check_create",
     "agent-server-delete": "agents_destroy",
     "agent-server-status": "agents_retrieve",
-    "agent-suite": "agent_suites_retrieve agent_suites_cases_list agent_suites_matrix_retrieve agent_runs_list",
+    "agent-suite": "agent_suites_retrieve agent_suites_cases_list agent_suites_matrix_retrieve "
+    "agent_suites_schedules_list agent_runs_list",
     "agent-suite-new": "agent_suites_create",
     "agent-suite-edit": "agent_suites_partial_update",
     "agent-suite-people": "agent_suites_people_list agent_suites_people_create",
@@ -127,6 +128,8 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-suite-import": "agent_suites_cases_create",
     "agent-suite-download": "agent_suites_export_retrieve",
     "agent-suite-run": "agent_runs_create agent_runs_batch_create",
+    "agent-schedule-new": "agent_suites_schedules_create",
+    "agent-schedule-delete": "agent_suites_schedules_destroy",
     "agent-case": "agent_suites_cases_retrieve",
     "agent-case-new": "agent_suites_cases_create",
     "agent-case-new-form": "agent_suites_cases_create",

@@ -16,7 +16,7 @@ from gym.agents.core.case_form import plain_lines
 from gym.agents.core.case_reader import HEADER, TAKEN
 from gym.agents.core.cases import MAX_ITERATIONS
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words
-from gym.agents.models import AgentCase, AgentServer, AgentSuite
+from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.site.selectors import judges_for, servers_usable_by
 from gym.lib.text import listing as listing_of
 from gym.sharing.permissions import owns
@@ -353,6 +353,24 @@ class RunForm(forms.Form):
             "parallel": given["parallel"] or 4,
             "iterations": given["iterations"],
         }
+
+
+class ScheduleForm(forms.Form):
+    """Runs that start by themselves."""
+
+    prefix = "schedule"
+    server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
+    every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
+    iterations = forms.IntegerField(
+        min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
+        help_text="Empty: as many as the case says. More of them find smaller falls.",
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in field.queryset]
 
 
 class NamerForm(forms.Form):

@@ -19,7 +19,16 @@ from gym.agents.core.driver import Options
 from gym.agents.core.embedded import least_seconds
 from gym.agents.core.foreseen import why_none_can_pass
 from gym.agents.core.transport import server_address_problem
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode, Naming
+from gym.agents.models import (
+    AgentCase,
+    AgentRun,
+    AgentSchedule,
+    AgentServer,
+    AgentSuite,
+    CaseRun,
+    FailureMode,
+    Naming,
+)
 from gym.agents.site import permissions
 from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.agents.site.selectors import judges_for, servers_lent_to, servers_usable_by
@@ -255,19 +264,19 @@ def queue_run(
     early_stop: bool = False,
     parallel: int = 4,
     iterations: int | None = None,
+    schedule: AgentSchedule | None = None,
     unchecked: bool = False,
 ) -> AgentRun:
     """Queue cases (all, unless some are named) on a server. `iterations`: of each case, at the rate that it requires;
     else as many as it says. `unchecked`: its check is still queued.
     Raises TooManyJobs and OverQuota."""
-    _require_may_run(actor, suite, server, checked=not unchecked)
+    require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
     chosen = list(suite.cases.all()) if cases is None else cases
     if not chosen:
         raise ValidationError("There is no case to run.")
-    if iterations is not None and not 0 < iterations <= MAX_ITERATIONS:
-        raise ValidationError(f"Between 1 and {MAX_ITERATIONS:,} iterations of a case can be made.")
+    require_iterations(iterations)
     parallel = max(1, min(16, parallel))
     _require_short(
         chosen, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
@@ -275,13 +284,16 @@ def queue_run(
     with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
         options |= {} if iterations is None else {"iterations": iterations}
-        run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
+        run = AgentRun.objects.create(
+            suite=suite, server=server, owner=actor, options=options, schedule=schedule
+        )
         total = sum(len(_add_case(run, case).numbers) for case in chosen)
         return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
 
 
 def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
-    payload, batch = {"run": run.pk}, jobs.batch_of(owner)
+    """People are told of the end of what they queued, not of every scheduled run."""
+    payload, batch = {"run": run.pk}, None if run.schedule_id else jobs.batch_of(owner)
     run.job = jobs.enqueue(kind, payload, owner=owner, queue=QUEUE, title=title, total=total, batch=batch)
     run.save(update_fields=["job"])
     return run
@@ -295,7 +307,7 @@ def queue_runs(
         return [queue_run(suite, server, actor=actor, **options) for server in servers]
 
 
-def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
+def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
     """Starting a run uses the suite's variables and judge and the server's keys, so their rights are checked each time.
     `checked`: the server also has to be ready."""
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
@@ -309,6 +321,11 @@ def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, che
         raise PermissionDenied(
             "the judge of this suite is private or holds secrets, so it does not work for you"
         )
+
+
+def require_iterations(iterations: int | None) -> None:
+    if iterations is not None and not 0 < iterations <= MAX_ITERATIONS:
+        raise ValidationError(f"Between 1 and {MAX_ITERATIONS:,} iterations of a case can be made.")
 
 
 def _require_short(
@@ -349,7 +366,7 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
     _require_steer(actor, run)
     if reading and reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
-    _require_may_run(actor, run.suite, run.server, checked=False)
+    require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
     with AGENT_RUNS.growing(actor, new=True):
@@ -391,7 +408,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
     if run.spent >= settings.GYM_AGENT_RUN_SECONDS:
         raise ValidationError(run_out_of_time())
     asks = run.rescored_from_id is None
-    _require_may_run(actor, run.suite, run.server, checked=asks)
+    require_may_run(actor, run.suite, run.server, checked=asks)
     with transaction.atomic():
         jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner_id else None)
 

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.agents.core.archives import write_archive
 from gym.agents.models import AgentSuite
-from gym.agents.site import permissions, selectors, services
+from gym.agents.site import permissions, schedules, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
-from gym.agents.site.forms import ImportForm, RunForm, SuiteForm, changed_secrets
+from gym.agents.site.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.jobs.pages import act, show_error
 from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
@@ -65,7 +65,8 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, figure (or None),
-    runs, more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None)."""
+    runs, more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None),
+    schedules, schedule_form (or None)."""
     suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
     suite = get_object_or_404(suites, slug=slug)
     by_version = request.GET.get("by") == "version"
@@ -73,6 +74,7 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
     columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
     may_edit = permissions.can_edit(request.user, suite)
     runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(suite=suite))
+    may_run = run_form(request, suite, [case.agent for case in suite.cases.all()])
     context = {
         "suite": suite,
         "columns": columns,
@@ -85,7 +87,9 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "trend": suite_trend(suite, request.user),
         "may_edit": may_edit,
         "may_see_people": may_read(request.user, suite),
-        "run_form": run_form(request, suite, [case.agent for case in suite.cases.all()]),
+        "run_form": may_run,
+        "schedules": schedules.visible_to(request.user, suite) if request.user.is_authenticated else [],
+        "schedule_form": ScheduleForm(user=request.user) if may_run else None,
     }
     return render(request, "agents/suite.html", context)
 
@@ -213,3 +217,37 @@ def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(runs[0])
     messages.success(request, f"{len(runs)} runs are queued.")
     return redirect(f"{suite.get_absolute_url()}#runs")
+
+
+@login_required
+@require_POST
+def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    form = ScheduleForm(request.POST, user=request.user)
+    if not form.is_valid():
+        show_form_errors(request, form)
+    else:
+        given = form.cleaned_data
+        try:
+            schedules.add_schedule(
+                suite,
+                given["server"],
+                actor=request.user,
+                every=given["every"],
+                iterations=given["iterations"],
+            )
+        except ValidationError as error:
+            show_error(request, error)
+        else:
+            messages.success(request, "Scheduled. You are told when the pass rate falls beyond chance.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")
+
+
+@login_required
+@require_POST
+def schedule_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
+    schedules.remove_schedule(schedule, actor=request.user)
+    messages.success(request, "The schedule is deleted. Its runs stay.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
 from gym.agents.site import permissions
 from gym.agents.site.presenters import repeats_of
 from gym.jobs.models import Job
@@ -105,6 +105,16 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
         return suite.variable_names if may_see else None
 
 
+class AgentScheduleSerializer(serializers.ModelSerializer):
+    agent = serializers.CharField(source="server.model.slug", help_text="slug of the server")
+    owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
+
+    class Meta:
+        model = AgentSchedule
+        fields = ["id", "agent", "every", "iterations", "next_at", "trouble", "owner", "created"]
+        read_only_fields = fields
+
+
 class AgentCaseSerializer(serializers.ModelSerializer):
     class Meta:
         model = AgentCase
@@ -200,12 +210,16 @@ class AgentRunSerializer(serializers.ModelSerializer):
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
+    fall = serializers.DictField(
+        allow_null=True,
+        help_text="of a scheduled run, against those before it: before, now (rates), p (one-sided, exact), cases",
+    )
 
     class Meta:
         model = AgentRun
         fields = [
             "id", "suite", "agent", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "iterations", "rescored_from", "created", "completed_at", "cases", "at_k",
+            "iterations", "rescored_from", "created", "completed_at", "cases", "at_k", "fall",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -13,9 +13,11 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.models import Scope
 from gym.agents.core.archives import MAX_FILES, ArchiveError, name_of
-from gym.agents.models import AgentCase, AgentSuite
-from gym.agents.site import permissions, selectors, services
+from gym.agents.core.cases import MAX_ITERATIONS
+from gym.agents.models import AgentCase, AgentSchedule, AgentSuite
+from gym.agents.site import permissions, schedules, selectors, services
 from gym.agents.site.api.agents import MOST_TEXT, checked_secrets, chosen, secrets
 from gym.agents.site.api.serializers import (
     AgentCaseDetailSerializer,
@@ -23,6 +25,7 @@ from gym.agents.site.api.serializers import (
     AgentCasesSerializer,
     AgentCheckSerializer,
     AgentMatrixSerializer,
+    AgentScheduleSerializer,
     AgentSuiteDetailSerializer,
     AgentSuiteSerializer,
 )
@@ -177,6 +180,43 @@ class Matrix(SuiteView):
             for row in rows
         ]
         return self.answer({"agents": slugs, "rows": found})
+
+
+class AgentScheduleBody(Body):
+    agent = serializers.SlugField(max_length=80, help_text="slug of the server")
+    every = serializers.ChoiceField(AgentSchedule.Every.choices)
+    iterations = serializers.IntegerField(
+        required=False, min_value=1, max_value=MAX_ITERATIONS, help_text="of each case; default: its own"
+    )
+
+
+class Schedules(SuiteView, ListView):
+    token_scope = Scope.RUN
+
+    @operation("List schedules of agent tests", answers=AgentScheduleSerializer, many=True)
+    def get(self, request: Request, slug: str) -> Response:
+        """All of a suite for those who edit it; else your own."""
+        return self.page(schedules.visible_to(request.user, self.get_object()).order_by("pk"))
+
+    @operation("Schedule agent tests", takes=AgentScheduleBody, answers=AgentScheduleSerializer, status=201)
+    def post(self, request: Request, slug: str) -> Response:
+        """Every hour, every night, or when the cases have changed. You are told when the pass rate falls beyond
+        chance."""
+        suite, body = self.get_object(), self.body()
+        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body.pop("agent"))
+        made = schedules.add_schedule(suite, server, actor=request.user, **body)
+        return self.answer(made)
+
+
+class Schedule(SuiteView):
+    token_scope = Scope.RUN
+
+    @operation("Delete a schedule of agent tests", status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        """Its runs stay."""
+        found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
+        schedules.remove_schedule(found, actor=request.user)
+        return Response(status=204)
 
 
 class Export(SuiteView):

@@ -1,0 +1,204 @@
+"""Runs that start by themselves: every hour, every night, or when the cases change; and the news that a rate fell.
+
+The worker's reaper says that time passes (gym.jobs.signals.time_passes); nothing here takes long.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.dispatch import receiver
+from django.utils import timezone
+
+from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import AnyUser, User
+from gym.agents.core.falls import Fall, Stratum, fall
+from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite
+from gym.agents.site import permissions, services
+from gym.jobs.models import FINAL_STATES
+from gym.jobs.signals import time_passes
+from gym.notices.models import Notice
+from gym.notices.services import tell
+
+log = logging.getLogger(__name__)
+MOST = 20
+"""Schedules of a suite."""
+NIGHT = 2
+"""The hour, in the site's time zone, after which nightly runs begin."""
+SETTLED = timedelta(minutes=2)
+"""A changed set of cases is run once nobody has changed it for so long."""
+COMPARED = 5
+"""Runs of the schedule that a new one is compared with."""
+Every = AgentSchedule.Every
+
+
+def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
+    """All of a suite for those who edit it; else one's own."""
+    found = suite.schedules.select_related("server__model", "owner", "suite")
+    if permissions.can_edit(user, suite):
+        return found
+    return found.filter(owner=user) if user.is_authenticated else found.none()
+
+
+def add_schedule(
+    suite: AgentSuite, server: AgentServer, *, actor: User, every: str, iterations: int | None = None
+) -> AgentSchedule:
+    """Run all cases of a suite on a server again and again, in the name of `actor`."""
+    services.require_may_run(actor, suite, server)
+    if every not in Every.values:
+        raise ValidationError({"every": f"There is no schedule {every!r}."})
+    services.require_iterations(iterations)
+    if suite.schedules.count() >= MOST:
+        raise ValidationError(f"A suite has at most {MOST} schedules.")
+    schedule = AgentSchedule(suite=suite, server=server, owner=actor, every=every, iterations=iterations)
+    schedule.next_at = _next(schedule, timezone.now())
+    schedule.stamp = stamp_of(suite)
+    schedule.full_clean()
+    schedule.save()
+    return schedule
+
+
+def remove_schedule(schedule: AgentSchedule, *, actor: User) -> None:
+    """Its runs stay."""
+    if schedule.owner_id != actor.pk and not permissions.can_edit(actor, schedule.suite):
+        raise PermissionDenied("this schedule belongs to somebody else")
+    schedule.delete()
+
+
+def stamp_of(suite: AgentSuite) -> str:
+    """Another text whenever a case was added, changed, renamed or deleted."""
+    found = suite.cases.aggregate(n=Count("pk"), changed=Max("updated"), sum=Sum("pk"))
+    return f"{found['n']} {found['sum']} {found['changed']}"
+
+
+def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
+    """When it is due; None where the cases decide. Minutes are spread, so that not all begin at once."""
+    if schedule.every == Every.CHANGE:
+        return None
+    if schedule.every == Every.HOUR:
+        return now + timedelta(hours=1)
+    here = timezone.localtime(now)
+    tonight = here.replace(hour=NIGHT, minute=(schedule.suite_id or 0) % 60, second=0, microsecond=0)
+    return tonight if tonight > here else tonight + timedelta(days=1)
+
+
+@receiver(time_passes, dispatch_uid="schedules of agent tests")
+def look_at_the_clock(**_: Any) -> None:
+    look_at_ended()
+    start_due()
+
+
+def start_due() -> int:
+    """Queue a run for every schedule that is due; how many."""
+    now = timezone.now()
+    due = AgentSchedule.objects.filter(Q(next_at__lte=now) | Q(every=Every.CHANGE)).select_related("owner")
+    return sum(_start(schedule, now) for schedule in due)
+
+
+def _start(schedule: AgentSchedule, now: datetime) -> bool:
+    if schedule.every == Every.CHANGE and not _has_changed(schedule, now):
+        return False
+    try:
+        with transaction.atomic():
+            schedule.owner.hold()  # accounts first, then things
+            rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
+            row = rows.select_related("suite", "server__model", "owner").filter(pk=schedule.pk).first()
+            if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
+                return False  # another worker started it
+            row.next_at, row.stamp = _next(row, now), stamp_of(row.suite)
+            row.trouble = _queue(row)
+            row.save(update_fields=["next_at", "stamp", "trouble"])
+            return not row.trouble
+    except Exception:
+        log.exception("the schedule %s could not be looked at", schedule.pk)
+        return False
+
+
+def _has_changed(schedule: AgentSchedule, now: datetime) -> bool:
+    newest = schedule.suite.cases.aggregate(newest=Max("updated"))["newest"]
+    settled = newest is None or newest <= now - SETTLED
+    return settled and stamp_of(schedule.suite) != schedule.stamp
+
+
+def _queue(schedule: AgentSchedule) -> str:
+    """Why no run was queued, or an empty text."""
+    if any(
+        run.job is not None and run.job.is_active for run in schedule.runs.select_related("job")[:COMPARED]
+    ):
+        return "The run before is not finished."
+    try:
+        with transaction.atomic():
+            services.queue_run(
+                schedule.suite,
+                schedule.server,
+                actor=schedule.owner,
+                iterations=schedule.iterations,
+                schedule=schedule,
+            )
+    except (ValidationError, TooManyJobs) as error:
+        return " ".join(getattr(error, "messages", [str(error)]))
+    except PermissionDenied as error:
+        return f"{schedule.owner} may not run this any more: {error}."
+    return ""
+
+
+# --- what came of them ---
+
+
+def look_at_ended() -> int:
+    """Compare scheduled runs that have ended with those before them, once each; how many."""
+    ended = AgentRun.objects.filter(schedule__isnull=False, fall__isnull=True, job__state__in=FINAL_STATES)
+    return sum(_look_at(run) for run in ended.select_related("schedule__owner", "suite", "server__model"))
+
+
+def _look_at(run: AgentRun) -> bool:
+    schedule = run.schedule
+    assert schedule is not None
+    found = fall_of(run)
+    told = {"before": found.before, "now": found.now, "p": found.p, "cases": found.cases}
+    text = _news(run, found)
+    with transaction.atomic():
+        schedule.owner.hold()
+        if not AgentRun.objects.filter(pk=run.pk, fall__isnull=True).update(fall=told):
+            return False
+        if text:
+            about = f"agent-schedule-{schedule.pk}"
+            tell(schedule.owner, Notice.Kind.RUNS, text, run.get_absolute_url(), about=about)
+    return True
+
+
+def fall_of(run: AgentRun) -> Fall:
+    """Against the COMPARED runs of the schedule before it, over the cases whose text is the same."""
+    earlier = AgentRun.objects.filter(
+        schedule=run.schedule_id, completed_at__isnull=False, created__lt=run.created
+    )
+    rows: dict[tuple[str, str], tuple[int, int]] = {}
+    for before in earlier.order_by("-created")[:COMPARED]:
+        for row in before.case_runs.filter(made__gt=0, hopeless=""):
+            passed, made = rows.get((row.name, row.text), (0, 0))
+            rows[row.name, row.text] = (passed + row.passed, made + row.made)
+    return fall(
+        [
+            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.made))
+            for row in run.case_runs.filter(hopeless="")
+        ]
+    )
+
+
+def _news(run: AgentRun, found: Fall) -> str:
+    where = f"{run.suite} on {run.server}"
+    if found.is_beyond_chance:
+        return (
+            f"{where}: the pass rate fell from {found.before:.2f} to {found.now:.2f}, more than chance explains "
+            f"(one-sided exact p = {found.p:.2g}, {found.cases} case{'' if found.cases == 1 else 's'})."
+        )
+    if not run.case_runs.filter(made__gt=0).exists():
+        return (
+            f"{where}: the scheduled run has no verdict, because the server or the judge could not be asked."
+        )
+    return ""

@@ -1,0 +1,219 @@
+"""Runs that start by themselves, and the notification when the pass rate falls beyond chance."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.utils import timezone
+
+from gym.agents.core.falls import ALPHA, Stratum, fall
+from gym.agents.models import AgentCase, AgentRun, AgentSchedule, CaseRun
+from gym.agents.site import schedules, services
+from gym.jobs.reaper import reap
+from gym.jobs.testing import run_pending
+from gym.notices.models import Notice
+from tests.agents.site import GOOD, make_case, make_server, make_suite
+
+MANY = GOOD.replace("agent: echo", 'agent: echo\nsuccess_ratio: "8/8"')
+
+# --- the test ---
+
+
+def test_one_case_is_fishers_exact_test_one_sided():
+    from scipy.stats import fisher_exact
+
+    found = fall([Stratum((9, 10), (4, 10))])
+    assert found.p == pytest.approx(fisher_exact([[4, 6], [9, 1]], alternative="less").pvalue)
+    assert (found.before, found.now, found.cases) == (0.9, 0.4, 1)
+
+
+def test_cases_of_different_difficulty_are_not_pooled_into_one_table():
+    """An easy case with more iterations now and a hard one with fewer: pooling would see a change where none is."""
+    strata = [Stratum((50, 50), (5, 5)), Stratum((0, 5), (0, 50))]
+    assert fall(strata).p == 1.0
+    assert fall([Stratum((50, 55), (5, 55))]).p < 1e-10
+
+
+def test_several_cases_add_up_and_cases_without_a_verdict_are_left_out():
+    one = [Stratum((3, 3), (0, 3))]
+    assert fall(one).p == pytest.approx(1 / 20)
+    assert fall(one * 3).p == pytest.approx(1 / 20**3)
+    assert fall([*one, Stratum((0, 0), (0, 3)), Stratum((3, 3), (0, 0))]) == fall(one)
+    assert fall([]).p is None
+
+
+def test_a_rise_is_no_fall():
+    assert fall([Stratum((1, 10), (9, 10))]).p == pytest.approx(1.0, abs=1e-3)
+
+
+def test_false_alarms_are_no_more_frequent_than_stated():
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    alarms = sum(
+        fall(
+            [
+                Stratum((int(rng.binomial(15, rate)), 15), (int(rng.binomial(3, rate)), 3))
+                for rate in (0.3, 0.6, 0.8, 0.95)
+            ]
+        ).p < 0.05
+        for _ in range(400)
+    )  # fmt: skip
+    assert alarms <= 400 * 0.05 + 3 * (400 * 0.05 * 0.95) ** 0.5
+
+
+def test_very_many_iterations_use_the_normal_approximation():
+    few, many = fall([Stratum((4500, 5000), (4400, 5000))]), fall([Stratum((9000, 10_001), (8860, 10_001))])
+    assert 0 < few.p < 0.05
+    assert 0 < many.p < 0.05
+
+
+# --- on the site ---
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def server(people):
+    return make_server(people.alice)
+
+
+@pytest.fixture
+def suite(people):
+    return make_suite(people.alice, cases=dict.fromkeys(("a", "b"), MANY))
+
+
+def due(schedule: AgentSchedule) -> None:
+    AgentSchedule.objects.filter(pk=schedule.pk).update(next_at=timezone.now() - timedelta(minutes=1))
+
+
+def passes(suite) -> AgentRun:
+    """A worker looks at the clock, works, and looks again."""
+    reap()
+    run_pending()
+    reap()
+    return AgentRun.objects.filter(suite=suite).order_by("-created").first()
+
+
+def test_a_run_begins_when_its_hour_has_come_and_not_before(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour", iterations=2)
+    assert passes(suite) is None
+    due(schedule)
+    run = passes(suite)
+    assert (run.schedule, run.owner, run.iterations, run.is_done) == (schedule, people.alice, 2, True)
+    schedule.refresh_from_db()
+    assert timedelta(minutes=58) < schedule.next_at - timezone.now() <= timedelta(hours=1)
+    reap()
+    assert AgentRun.objects.count() == 1
+
+
+def test_nightly_runs_begin_at_night(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
+    assert timezone.localtime(schedule.next_at).hour == schedules.NIGHT
+    assert timezone.now() < schedule.next_at <= timezone.now() + timedelta(days=1)
+
+
+def test_changed_cases_are_run_once_nobody_changes_them_any_more(people, suite, server):
+    schedules.add_schedule(suite, server, actor=people.alice, every="change")
+    assert passes(suite) is None
+    case = make_case(suite, "a")
+    case.text += "# changed\n"
+    services.save_case(case, actor=people.alice)
+    assert passes(suite) is None, "somebody may go on writing"
+    AgentCase.objects.update(updated=timezone.now() - timedelta(minutes=3))
+    assert passes(suite).is_done
+    reap()
+    assert AgentRun.objects.count() == 1
+    services.delete_case(case, actor=people.alice)
+    passes(suite)
+    assert AgentRun.objects.count() == 2
+
+
+def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, server, client):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    for _ in range(2):
+        due(schedule)
+        good = passes(suite)
+    assert good.fall["p"] == 1.0
+    assert not Notice.objects.exists(), "nothing fell, and the end of a scheduled run is no news"
+    due(schedule)
+    reap()
+    run_pending()
+    bad = AgentRun.objects.order_by("-created").first()
+    CaseRun.objects.filter(run=bad).update(passed=2)
+    reap()
+    reap()
+    (notice,) = Notice.objects.all()
+    assert (notice.user, notice.address) == (people.alice, bad.get_absolute_url())
+    assert (
+        "the pass rate fell from 1.00 to 0.25, more than chance explains (one-sided exact p = " in notice.text
+    )
+    bad.refresh_from_db()
+    assert bad.fall["p"] < ALPHA
+    assert "pass rate 1.00 before, 0.25 now" in client.get(bad.get_absolute_url()).content.decode()
+    assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["fall"]["cases"] == 2
+
+
+def test_cases_whose_text_changed_are_not_compared(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    due(schedule)
+    passes(suite)
+    AgentCase.objects.filter(name="a").update(text=MANY.replace("keywords: hello", "keywords: nowhere"))
+    due(schedule)
+    assert passes(suite).fall["cases"] == 1
+    assert not Notice.objects.exists()
+
+
+def test_a_run_without_any_verdict_is_told(people, server):
+    suite = make_suite(people.alice, cases={"a": GOOD.replace("agent: echo", "agent: broken")})
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    due(schedule)
+    passes(suite)
+    assert "has no verdict" in Notice.objects.get().text
+
+
+def test_what_cannot_start_says_why_and_tries_again_later(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    server.model.status = "broken"
+    server.model.save()
+    due(schedule)
+    assert passes(suite) is None
+    schedule.refresh_from_db()
+    assert "is not ready" in schedule.trouble
+    assert schedule.next_at > timezone.now()
+
+
+def test_the_page_adds_shows_and_deletes(people, suite, server, client):
+    client.force_login(people.alice)
+    given = {"schedule-server": server.pk, "schedule-every": "night", "schedule-iterations": "20"}
+    client.post(f"/agents/{suite.slug}/schedules/", given)
+    schedule = AgentSchedule.objects.get()
+    assert (schedule.every, schedule.iterations, schedule.owner) == ("night", 20, people.alice)
+    page = client.get(suite.get_absolute_url()).content.decode()
+    assert "every night" in page
+    client.force_login(people.charlie)
+    assert client.post(f"/agents/{suite.slug}/schedules/{schedule.pk}/delete/").status_code == 404
+    client.force_login(people.alice)
+    client.post(f"/agents/{suite.slug}/schedules/{schedule.pk}/delete/")
+    assert not AgentSchedule.objects.exists()
+
+
+def test_the_api_adds_lists_and_deletes(people, suite, server, client):
+    client.force_login(people.alice)
+    address = f"/api/v1/agent-suites/{suite.slug}/schedules/"
+    made = client.post(
+        address, {"agent": server.model.slug, "every": "hour"}, content_type="application/json"
+    )
+    assert (made.status_code, made.json()["every"]) == (201, "hour")
+    assert [row["id"] for row in client.get(address).json()["results"]] == [made.json()["id"]]
+    assert client.delete(f"{address}{made.json()['id']}/").status_code == 204
+
+
+def test_only_who_may_run_may_schedule(people, server):
+    suite = make_suite(people.alice, visibility="private")
+    with pytest.raises(PermissionDenied):
+        schedules.add_schedule(suite, server, actor=people.charlie, every="hour")
+    with pytest.raises(ValidationError):
+        schedules.add_schedule(suite, server, actor=people.alice, every="minute")
