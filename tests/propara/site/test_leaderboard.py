@@ -50,7 +50,7 @@ def board(client, version, **query) -> list[dict]:
 )  # fmt: skip
 def test_page_and_api_have_the_rows_in_the_order_that_is_asked_for(client, version, sort, order):
     page = client.get(version.get_absolute_url(), {"sort": sort}).context["board"]
-    found = [row["system"].removeprefix("All ") for row in board(client, version, ordering=sort)]
+    found = [row["system"].removeprefix("All ") for row in board(client, version, sort=sort)]
     assert found == [row.system.removeprefix("All ") for row in page] == order.split()
 
 
@@ -63,7 +63,7 @@ def test_the_page_takes_no_order_for_the_usual_one_and_the_api_refuses_it(client
 
 
 def test_submissions_are_ranked_by_f1_whatever_the_order_and_nothing_else_is(client, version):
-    ranks = {row["system"]: row["rank"] for row in board(client, version, ordering="system")}
+    ranks = {row["system"]: row["rank"] for row in board(client, version, sort="system")}
     assert ranks == {"careful": 1, "hasty": 2, "All NONE": None, "ProStruct": None}
 
 

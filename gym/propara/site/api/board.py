@@ -56,7 +56,7 @@ class ProParaBoardRowSerializer(serializers.Serializer):
 
 
 class ProParaBoardQuery(Query):
-    ordering = serializers.ChoiceField(
+    sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
         help_text="- in front: the greatest first; a question orders by its F1",
@@ -80,7 +80,7 @@ class Leaderboard(ListView):
         """Submissions to a version with their ranks, the all-NONE baseline, and what papers report."""
         version = version_of(request, slug, number)
         shown = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
-        rows = leaderboard(version, shown, self.query["ordering"])
+        rows = leaderboard(version, shown, self.query["sort"])
         if is_table(request):
             return Response(Table(*board_table(rows)))
         return self.page(rows)

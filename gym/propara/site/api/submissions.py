@@ -219,9 +219,7 @@ class SubmissionFilter(Filters):
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="Who handed it in")
     file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
-    ordering = django_filters.OrderingFilter(
-        fields=[("created", "created"), ("system", "system")], label="Order"
-    )
+    sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
 
     class Meta:
         model = Submission
@@ -234,7 +232,7 @@ class SubmissionList(ListView):
 
     @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public ones, and all of yours; newest first unless `ordering` says otherwise. By score: the leaderboard of a
+        """Public ones, and all of yours; newest first unless `sort` says otherwise. By score: the leaderboard of a
         version."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
