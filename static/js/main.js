@@ -12,6 +12,7 @@ import "./figure.js";
 import "./folder.js";
 import "./ticks.js";
 import "./filter.js";
+import "./unsaved.js";
 import "./keep-files.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */

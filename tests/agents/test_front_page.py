@@ -1,0 +1,44 @@
+"""The front page says what agent tests are, and what one can do signed in or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.site import make_case, make_suite
+
+pytestmark = pytest.mark.django_db
+
+
+def test_visitors_see_an_example_and_where_to_sign_in(client):
+    page = client.get("/agents/").content.decode()
+    assert "Who did Yellow Submarine?" in page
+    assert "Sign in to write and run tests" in page
+    assert "/accounts/login/?next=" in page
+    assert "/agents/new/" not in page, "no button that only leads to a sign-in"
+
+
+def test_members_see_what_they_can_do(client, people):
+    client.force_login(people.alice)
+    page = client.get("/agents/").content.decode()
+    assert "Register a server" in page
+    assert "/agents/new/" in page
+
+
+@pytest.mark.parametrize("last", ["edit/", "form/"])
+def test_a_text_that_came_back_unsaved_is_guarded(client, people, last):
+    client.force_login(people.alice)
+    suite = make_suite(people.alice)
+    address = f"/agents/{suite.slug}/cases/{make_case(suite).pk}/{last}"
+    assert 'data-unsaved=""' in client.get(address).content.decode()
+    assert 'data-unsaved="yes"' in client.post(address, {"name": "", "text": "agent: "}).content.decode()
+
+
+def test_the_figures_of_a_run_lead_to_how_they_are_computed(client, people):
+    from tests.agents.site import FLAKY, make_run, make_server
+
+    run = make_run(make_suite(people.alice, cases={"flaky": FLAKY}), make_server(people.alice))
+    page = client.get(run.get_absolute_url()).content.decode()
+    about = client.get("/about/").content.decode()
+    for place in ("pass-at-k", "agent-rules"):
+        assert f"#{place}" in page
+        assert f'id="{place}"' in about
