@@ -63,9 +63,13 @@ class SubmissionAdmin(SiteAdmin):
 
 @admin.register(PublishedResult)
 class PublishedResultAdmin(SiteAdmin):
-    """Numbers of papers: typed in, never computed here."""
+    """Numbers of papers, added on the page of the reference answers and never computed here."""
 
     list_display = ["system", "version", "precision", "recall", "f1", "citation"]
+    list_filter = ["created"]
     list_select_related = ["version__answer_set"]
     search_fields = ["system", "citation", "version__answer_set__slug"]
-    autocomplete_fields = ["version"]
+    readonly_fields = ["version"]
+
+    def has_add_permission(self, request) -> bool:
+        return False

@@ -341,7 +341,7 @@ class RunForm(forms.Form):
                 others.append((server.pk, f"{label}: does not list {listing_of(missing)}"))
             else:
                 listing.append((server.pk, label))
-        self.has_servers, self.lists_all = bool(servers), bool(listing)
+        self.servers, self.lists_all = servers, bool(listing)
         field.choices = [*listing, *([(OTHERS, others)] if others else [])]
         field.initial = [pk for pk, _ in listing[:1]]
 
@@ -366,11 +366,15 @@ class ScheduleForm(forms.Form):
         help_text="Empty: as many as the case says. More of them find smaller falls.",
     )  # fmt: skip
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, user: Any, servers: Iterable[AgentServer] | None = None, **kwargs: Any
+    ) -> None:
+        """`servers`: those that the person may use, where they are known already."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         field.queryset = servers_usable_by(user)
-        field.choices = [(server.pk, field.label_from_instance(server)) for server in field.queryset]
+        offered = field.queryset if servers is None else servers
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in offered]
 
 
 class NamerForm(forms.Form):

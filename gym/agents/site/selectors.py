@@ -14,7 +14,15 @@ from gym.agents.core.check_rows import places
 from gym.agents.core.checks import OUTCOMES, VERDICTS
 from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.core.results import IterationResult
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseIteration, CaseRun
+from gym.agents.models import (
+    AgentCase,
+    AgentRun,
+    AgentSchedule,
+    AgentServer,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+)
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
@@ -192,10 +200,13 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
 
 
 def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[AgentSuite]:
-    """With `has_versions`: were there runs on several versions of one server?"""
+    """With `has_versions`: were there runs on several versions of one server? And `has_schedules`."""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
-    return suites.annotate(has_versions=Exists(servers.annotate(n=versions).filter(n__gt=1)))
+    return suites.annotate(
+        has_versions=Exists(servers.annotate(n=versions).filter(n__gt=1)),
+        has_schedules=Exists(AgentSchedule.objects.filter(suite=OuterRef("pk"))),
+    )
 
 
 def flipping_cases(run: AgentRun) -> set[int]:

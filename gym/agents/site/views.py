@@ -88,8 +88,8 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": may_edit,
         "may_see_people": may_read(request.user, suite),
         "run_form": may_run,
-        "schedules": schedules.visible_to(request.user, suite) if request.user.is_authenticated else [],
-        "schedule_form": ScheduleForm(user=request.user) if may_run else None,
+        "schedules": schedules.visible_to(request.user, suite) if suite.has_schedules else [],
+        "schedule_form": may_run and ScheduleForm(user=request.user, servers=may_run.servers),
     }
     return render(request, "agents/suite.html", context)
 

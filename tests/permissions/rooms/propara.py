@@ -190,5 +190,7 @@ def furnish(people, world) -> None:
     checked = services.check_first(version, LATE.encode(), "x.tsv", services.About("x"), actor=people.alice)
     world["checked-submission"] = checked.key
     for name in ("published-result", "doomed-result"):
-        row = services.add_published(version, actor=people.alice, system=name, f1=0.5, citation="A paper")
+        row = services.add_published(
+            version, actor=people.alice, system=name, f1=0.5, citation=f"Paper of {name}"
+        )
         world[name] = row.pk

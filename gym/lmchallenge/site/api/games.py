@@ -84,7 +84,7 @@ class GameDetailSerializer(GameSerializer):
     predictions = serializers.BooleanField(source="has_predictions", help_text="all predictions in the log")
     readings = serializers.CharField(source="options.readings", default=None)
     select_from = serializers.IntegerField(source="options.select_from", default=None)
-    next_word_only = serializers.BooleanField(source="options.next_word_only", default=None)
+    next_word_only = serializers.BooleanField(source="options.next_word_only", allow_null=True, default=None)
     num_candidates = serializers.IntegerField(source="options.num_candidates", default=None)
     seed = serializers.IntegerField(source="options.seed", default=None)
     p_anykey = serializers.FloatField(source="options.p_anykey", default=None)
