@@ -33,6 +33,7 @@ NOT_MEASURED = {
         ),
         _FILE: (
             "help-template suite-download propara-submission-download propara-download propara-compare-download "
+            "agent-compare-download "
             "lmc-corpus-download "
             "lmc-download "
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "

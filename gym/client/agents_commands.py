@@ -122,11 +122,13 @@ def compare(client: Client, given: Namespace) -> int:
         say_json(found)
         return 1 if worse else 0
     versions = (" → ".join(found[f"{side}_versions"]) or "?" for side in ("first", "second"))
-    say("case\tfirst ({})\tsecond ({})\tdifference\tp".format(*versions))
+    say("case\tfirst ({})\tsecond ({})\tdifference\tlow\thigh\tp\tp (Holm)".format(*versions))
     for row in found["cases"]:
         sides = "\t".join(_told(row[side]) for side in ("first", "second"))
-        difference = "" if row["difference"] is None else f"{row['difference']:+.2f}"
-        say(f"{row['name']}\t{sides}\t{difference}\t{'' if row['p'] is None else format(row['p'], '.3f')}")
+        differences = [row["difference"], *(row["interval"] or (None, None))]
+        figures = ["" if value is None else f"{value:+.2f}" for value in differences]
+        figures += ["" if row[name] is None else f"{row[name]:.3f}" for name in ("p", "p_holm")]
+        say("\t".join([row["name"], sides, *figures]))
     for row in worse:
         note(f"regression: {row['name']}")
     return 1 if worse else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from gym.agents.core.pass_rates import compare, corrected
 from gym.agents.models import AgentRun
 from gym.agents.site import presenters, services
 from gym.jobs.testing import run_pending
@@ -86,3 +87,37 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     assert 'value="reference-compatible"' in page
     client.post(reverse("agent-run-rescore", args=[run.key]), {"reading": "aloud"})
     assert AgentRun.objects.latest("pk") == as_code
+
+
+def test_a_difference_has_an_interval_and_p_is_corrected_for_all_cases():
+    # 10/10 and 3/10: Wilson's limits 0.7225 to 1 and 0.1078 to 0.6032, squared and added by Newcombe's method 10.
+    rows = [
+        compare((10, 10), (3, 10)),
+        None,
+        compare((5, 10), (5, 10)),
+        compare((10, 10), (3, 10), early_stop=True),
+    ]
+    first, nothing, same, early = corrected(rows)
+    assert (first.interval.low, first.interval.high) == pytest.approx((-0.8922, -0.2889), abs=1e-4)
+    assert first.p_holm == pytest.approx(2 * first.p)
+    assert (nothing, same.p_holm) == (None, 1.0)
+    assert (early.interval, early.p_holm) == (None, None)
+
+
+def test_a_comparison_is_taken_home_under_the_names_of_its_sides(client, people, run):
+    other = make_run(run.suite, make_server(people.alice, "second-server"))
+    names = presenters.names_apart(run, other)
+    assert names == (run.server.model.label, other.server.model.label)
+    query = {"first": run.key, "second": other.key}
+    head, row = (
+        client.get(reverse("agent-compare-download", args=["cases.csv"]), query).content.decode().splitlines()
+    )
+    assert head.startswith(
+        f"case,passed {names[0]},iterations {names[0]},errors {names[0]},passed {names[1]}"
+    )
+    assert row.startswith("flaky,")
+    checks = client.get(reverse("agent-compare-download", args=["checks.csv"]), query).content.decode()
+    assert checks.startswith("case,connection,interaction,check,element,")
+    page = client.get(reverse("agent-compare"), query).content.decode()
+    assert f": {names[0]} and {names[1]}</h1>" in page
+    assert client.get(reverse("agent-compare-download", args=["else.csv"]), query).status_code == 404

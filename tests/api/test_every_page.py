@@ -147,6 +147,7 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-run-download": "agent_runs_files_retrieve agent_runs_results_retrieve",
     "agent-case-run": "agent_runs_cases_retrieve",
     "agent-compare": "agent_compare_retrieve",
+    "agent-compare-download": "agent_compare_retrieve",
     "agent-assess": "agent_runs_failures_retrieve",
     "agent-case-run-download": "agent_runs_cases_retrieve",
     "agent-assess-download": "agent_runs_failures_retrieve",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from statistics import fmean
 
-from gym.lib.stats import mcnemar_p, score_interval
-from gym.lib.stats.intervals import Interval, wilson
+from gym.lib.stats import holm_of_known, mcnemar_p, score_interval
+from gym.lib.stats.intervals import Interval, rate_difference, wilson
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
@@ -169,6 +169,11 @@ def interval_told(interval: Interval) -> str:
     return f"[{low}, {high}]"
 
 
+def signed_interval_told(interval: Interval) -> str:
+    """Of a difference, with a true minus."""
+    return " to ".join(f"{end:+.2f}".replace("-", "−") for end in (interval.low, interval.high))
+
+
 def _told(rate: float) -> str:
     """Two digits, or more if it would look like 0 or 1."""
     texts = (f"{rate:.{digits}f}" for digits in range(2, 9))
@@ -194,7 +199,8 @@ NO_VERDICT = "no p: one side has no iteration with a verdict"
 class Comparison:
     """Two rates, their difference (second minus first) and an exact p. `test`: which one, or why there is none.
     `changed`: of paired iterations, how many pass only in the second, only in the first. `errors`: of both sides, in
-    neither rate."""
+    neither rate. `interval`: 95 %, of the difference of independent samples (Newcombe 1998). `p_holm`: corrected for
+    all rows of a table (`corrected`)."""
 
     first: tuple[int, int]
     second: tuple[int, int]
@@ -203,6 +209,12 @@ class Comparison:
     test: str = FISHER
     changed: tuple[int, int] | None = None
     errors: tuple[int, int] = (0, 0)
+    interval: Interval | None = None
+    p_holm: float | None = None
+
+    @property
+    def interval_told(self) -> str:
+        return "" if self.interval is None else signed_interval_told(self.interval)
 
     @property
     def counts(self) -> tuple[str, str]:
@@ -226,7 +238,15 @@ def compare(first: tuple[int, int], second: tuple[int, int], *, early_stop: bool
     from scipy.stats import fisher_exact
 
     found = fisher_exact([[passed, n - passed], [other, m - other]])
-    return Comparison(first, second, difference, float(found.pvalue))
+    limits, others = wilson(passed, n), wilson(other, m)
+    interval = rate_difference(passed / n, limits, other / m, others) if limits and others else None
+    return Comparison(first, second, difference, float(found.pvalue), interval=interval)
+
+
+def corrected(rows: Sequence[Comparison | None]) -> list[Comparison | None]:
+    """With Holm's p over all rows of a table that have a p."""
+    values = holm_of_known([None if row is None else row.p for row in rows])
+    return [row and replace(row, p_holm=p) for row, p in zip(rows, values, strict=True)]
 
 
 def compare_paired(pairs: Sequence[tuple[bool, bool]], *, early_stop: bool = False) -> Comparison:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, When
+from django.utils import timezone
 
 from gym.agents.core.assessor import Assessment, assess
 from gym.agents.core.checks import VERDICTS
@@ -19,6 +20,7 @@ from gym.agents.core.pass_rates import (
     Repeats,
     compare,
     compare_paired,
+    corrected,
     evidence,
     repeats,
 )
@@ -236,6 +238,8 @@ def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Compa
     pairs = _pairs(first, second) if _answers_of(first) == _answers_of(second) else None
     names = sorted({*ours, *theirs})
     rows = [_compare_row(name, ours.get(name), theirs.get(name), pairs) for name in names]
+    for row, found in zip(rows, corrected([row.comparison for row in rows]), strict=True):
+        row.comparison = found
     early_stop = first.early_stop or second.early_stop
     both = [found for row in rows if (found := row.comparison) and found.difference is not None]
     if pairs is not None:
@@ -244,7 +248,61 @@ def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Compa
     else:
         ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
         total = compare(ones, twos, early_stop=early_stop)
-    return rows, replace(total, errors=_summed([row.errors for row in both]))
+    return rows, replace(total, errors=_summed([row.errors for row in both]), p_holm=total.p)
+
+
+def names_apart(first: AgentRun, second: AgentRun) -> tuple[str, str]:
+    """What to call two runs: by their servers, else their versions, else when they were made, else by their order."""
+    tellings = [
+        [run.server.model.label for run in (first, second)],
+        [run.server_version for run in (first, second)],
+        [f"{timezone.localtime(run.created):%d %b, %H:%M}" for run in (first, second)],
+    ]
+    for one, two in tellings:
+        if one and two and one != two:
+            return one, two
+    return "first", "second"
+
+
+def differences_table(
+    rows: Sequence[CompareRow], names: tuple[str, str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of a CSV file: case by case."""
+    header = ["case", *(f"{what} {name}" for name in names for what in ("passed", "iterations", "errors"))]
+    header += ["difference", "ci_low_95", "ci_high_95", "p", "p_holm", "test", "same_text"]
+    table = []
+    for row in rows:
+        sides = [
+            value
+            for side in (row.first, row.second)
+            for value in ((side.passed, side.made, side.errors) if side else (None, None, None))
+        ]
+        table.append([row.name, *sides, *_differences(row.comparison), row.same_text])
+    return header, table
+
+
+def checks_table(
+    rows: Sequence[CheckComparison], names: tuple[str, str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of a CSV file: check by check."""
+    header = ["case", "connection", "interaction", "check", "element"]
+    header += [f"{what} {name}" for name in names for what in ("passed", "iterations")]
+    header += ["difference", "ci_low_95", "ci_high_95", "p", "p_holm", "test"]
+    return header, [
+        [
+            row.case, row.connection + 1, row.interaction + 1, row.where,
+            None if row.element is None else row.element + 1,
+            *row.comparison.first, *row.comparison.second, *_differences(row.comparison),
+        ]
+        for row in rows
+    ]  # fmt: skip
+
+
+def _differences(found: Comparison | None) -> list[Any]:
+    if found is None:
+        return [None] * 6
+    limits = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return [found.difference, *limits, found.p, found.p_holm, found.test]
 
 
 # --- two runs, check by check ---
@@ -288,6 +346,8 @@ def compared_checks(first: AgentRun, second: AgentRun) -> list[CheckComparison]:
         rows.append(
             CheckComparison(case, connection, interaction, where, None if element < 0 else element, found)
         )
+    for row, corrected_one in zip(rows, corrected([row.comparison for row in rows]), strict=True):
+        row.comparison = corrected_one or row.comparison
     rows.sort(key=lambda row: -abs(row.comparison.difference or 0.0))
     return rows[:MAX_CHECKS_COMPARED]
 

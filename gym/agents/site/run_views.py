@@ -22,7 +22,7 @@ from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
 from gym.agents.site.forms import NamerForm
 from gym.agents.site.views import show_form_errors
-from gym.downloads import csv_stream, download, json_download, stream
+from gym.downloads import csv_download, csv_stream, download, json_download, stream
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
 from models_registry.names import tell_apart
@@ -184,21 +184,41 @@ def _ticked(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, case by case; `ticked` and `run=KEY` twice lead here. Context: first, sides [(A or B, run)], rows
+    """Two runs, case by case; `ticked` and `run=KEY` twice lead here. Context: first, names, sides [(name, run)], rows
     (CompareRow), total (Comparison)."""
     if "ticked" in request.GET:
         return _ticked(request)
+    first, second, names = _compared_runs(request)
+    rows, total = presenters.compared(first, second)
+    sides = list(zip(names, (first, second), strict=True))
+    by_check = request.GET.get("by") == "check"
+    checks = presenters.compared_checks(first, second) if by_check else []
+    context = {"first": first, "second": second, "names": names, "sides": sides}
+    context |= {"rows": rows, "total": total}
+    return render(request, "agents/compare.html", context | {"by_check": by_check, "checks": checks})
+
+
+@require_safe
+def compare_download(request: HttpRequest, form: str) -> HttpResponse:
+    """cases.csv or checks.csv of `?first=a&second=b`."""
+    first, second, names = _compared_runs(request)
+    if form == "cases.csv":
+        table = presenters.differences_table(presenters.compared(first, second)[0], names)
+    elif form == "checks.csv":
+        table = presenters.checks_table(presenters.compared_checks(first, second), names)
+    else:
+        raise Http404("There is no such download.")
+    return csv_download(f"{first.suite.slug}-compared-{form}", *table)
+
+
+def _compared_runs(request: HttpRequest) -> tuple[AgentRun, AgentRun, tuple[str, str]]:
+    """The two runs of the address, and what to call them."""
     first, second = (
         visible_run(request, request.GET.get(name) or request.GET.get(former, ""))
         for name, former in (("first", "a"), ("second", "b"))
     )
     tell_apart([first.server.model, second.server.model])
-    rows, total = presenters.compared(first, second)
-    sides = [("A", first), ("B", second)]
-    by_check = request.GET.get("by") == "check"
-    checks = presenters.compared_checks(first, second) if by_check else []
-    context = {"first": first, "second": second, "sides": sides, "rows": rows, "total": total}
-    return render(request, "agents/compare.html", context | {"by_check": by_check, "checks": checks})
+    return first, second, presenters.names_apart(first, second)
 
 
 # --- failure modes: naming them by a model, renaming and merging them ---

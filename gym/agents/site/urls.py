@@ -7,6 +7,7 @@ urlpatterns = [
     path("", views.home, name="agent-home"),
     path("new/", views.suite_new, name="agent-suite-new"),
     path("compare/", run_views.compare, name="agent-compare"),
+    path("compare/download/<str:form>/", run_views.compare_download, name="agent-compare-download"),
     path("servers/new/", server_views.server_new, name="agent-server-new"),
     path("servers/<slug:slug>/", server_views.server_detail, name="agent-server"),
     path("servers/<slug:slug>/edit/", server_views.server_edit, name="agent-server-edit"),

@@ -331,6 +331,22 @@ class AgentSideSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+HOLM = "corrected by Holm's method for all rows of this list"
+
+
+class AgentIntervalField(serializers.ListField):
+    """Low and high end of a difference of rates."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = "95 %, of the difference; null for pairs, early stops and no verdict"
+        super().__init__(
+            child=serializers.FloatField(), allow_null=True, help_text=text, read_only=True, **kwargs
+        )
+
+    def to_representation(self, value: Any) -> Any:
+        return [value.low, value.high]
+
+
 class AgentComparedCaseSerializer(serializers.Serializer):
     name = serializers.CharField()
     first = AgentSideSerializer(allow_null=True)
@@ -338,7 +354,9 @@ class AgentComparedCaseSerializer(serializers.Serializer):
     difference = serializers.FloatField(
         source="comparison.difference", allow_null=True, help_text="second rate minus first"
     )
+    interval = AgentIntervalField(source="comparison.interval")
     p = serializers.FloatField(source="comparison.p", allow_null=True)
+    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
     test = serializers.CharField(
         source="comparison.test", allow_null=True, help_text="which test gave p, or why there is none"
     )
@@ -352,6 +370,7 @@ class AgentTotalSerializer(serializers.Serializer):
         child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
     )
     difference = serializers.FloatField(allow_null=True)
+    interval = AgentIntervalField()
     p = serializers.FloatField(allow_null=True)
     test = serializers.CharField(help_text="which test gave p, or why there is none")
     changed = serializers.ListField(
@@ -372,7 +391,9 @@ class AgentComparedCheckSerializer(serializers.Serializer):
     )
     second = serializers.ListField(child=serializers.IntegerField(), source="comparison.second")
     difference = serializers.FloatField(source="comparison.difference", allow_null=True)
+    interval = AgentIntervalField(source="comparison.interval")
     p = serializers.FloatField(source="comparison.p", allow_null=True)
+    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
     test = serializers.CharField(source="comparison.test")
 
 
