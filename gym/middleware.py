@@ -70,6 +70,18 @@ class VisitorPages(ConditionalGetMiddleware):
         return super().process_response(request, response)
 
 
+class FormsSentByScript(MiddlewareMixin):
+    """A script that sends a form (keep-files.js) is told where to go on, and the browser goes there by itself. Were the
+    redirect followed by the script, the messages of the next page would be shown to nobody."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if response.status_code != 302 or request.headers.get("X-Sent-By") != "script":
+            return response
+        told = HttpResponse(status=204, headers={"X-Go-To": response["Location"]})
+        told.cookies = response.cookies
+        return told
+
+
 class Conflicts(MiddlewareMixin):
     """Answers 409 where somebody else changed the same rows first. Most views of the API do so themselves."""
 

@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "gym.middleware.VisitorPages",
     "gym.middleware.PrivateAnswers",
     "gym.open_streams.OpenStreams",
+    "gym.middleware.FormsSentByScript",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

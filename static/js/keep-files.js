@@ -25,8 +25,9 @@ function answered(html) {
 
 async function send(form, button) {
   const data = new FormData(form, button);
-  const answer = await fetch(form.action, { method: "POST", body: data });
-  if (answer.ok) return location.assign(answer.url);
+  const answer = await fetch(form.action, { method: "POST", body: data, headers: { "X-Sent-By": "script" } });
+  const next = answer.headers.get("X-Go-To");
+  if (next) return location.assign(next);
   const nodes = answer.status === 400 ? answered(await answer.text()) : null;
   if (!nodes) throw new Error("not an answer to the form");
   const place = document.querySelector("[data-form-answer]");

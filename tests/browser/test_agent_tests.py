@@ -132,11 +132,14 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
     page.get_by_label("Agent", exact=True).focus()
 
     def here() -> str:
-        return page.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).innerText")
+        return page.evaluate("""() => {
+            const at = document.activeElement;
+            return at.getAttribute("aria-label") ?? (at.labels?.[0] ?? at).innerText;
+        }""")
 
     def walk_to(last: str) -> list[str]:
         passed = [here()]
-        while passed[-1] != last and len(passed) < 20:
+        while passed[-1] != last and len(passed) < 40:
             page.keyboard.press("Tab")
             passed.append(here())
             if passed[-1] == "Success ratio":
@@ -144,19 +147,25 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
                 page.keyboard.type("3/4")
         return passed
 
-    turn = [
-        "Message", "Expected of the answer", "Private data sent along", "Seconds for this turn",
-        "The next turn", "Chat filter",
-    ]  # fmt: skip
+    def turn(*checks: int) -> list[str]:
+        row = ["Place in the answer", "Test", "Expected", "Remove"]
+        rows = [
+            f"{name} check {k}" if name == "Remove" else f"{name}, check {k}" for k in checks for name in row
+        ]
+        return [
+            "Message", *rows, "Add a check", "Other expectations", "Private data sent along", "Seconds for this turn",
+            "The next turn", "Chat filter",
+        ]  # fmt: skip
+
     top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
     more = "Headers and how the agent reaches others"
-    assert walk_to("Add a turn") == [*top, more, *turn, "Save", "Add a turn"]
+    assert walk_to("Add a turn") == [*top, more, *turn(1), "Save", "Add a turn"]
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Turn 2").wait_for()
     assert here() == "Message"
     page.keyboard.type("and goodbye")
     page.get_by_text("1 check in 2 turns").wait_for()
-    assert walk_to("Save") == [*turn, "Save"]
+    assert walk_to("Save") == [*turn(2), "Save"]
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/cases/\d+/$"))
 
