@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from gym.accounts.models import ApiToken, User
 from gym.jobs.models import Job, WorkerHeartbeat
-from gym.propara.models import AnswerSetVersion, PublishedResult
+from gym.propara.models import AnswerSetVersion
 from gym.runs.models import ScoreCache
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
@@ -19,7 +19,7 @@ from suites.models import SuiteRevision, Tag
 from tests.permissions import rooms
 from tests.staff.rows import make
 
-ADDED = {User, Tag, PublishedResult}
+ADDED = {User, Tag}
 LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
 LOOKED_AT |= {*tables(), Invitation, LogEntry}
 """Nothing in them can be changed."""

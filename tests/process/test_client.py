@@ -93,7 +93,7 @@ def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "agreement_orc", "--model", "nothing"], "There is nothing here, or not for you."),
+        (["run", "agreement_orc", "--model", "nothing"], "There is no model “nothing”, or not for you."),
         (["run", "missing.json", "--model", "demo-gpt2"], "There is no file missing.json."),
         (["run", "agreement_orc", "--model", "demo-gpt2", "--policy", "bos=no"], "$.policy.bos"),
         (["run", "agreement_orc", "--model", "demo-gpt2", "--policy", "eos"], "write it NAME=VALUE"),

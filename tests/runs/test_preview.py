@@ -158,7 +158,8 @@ def test_what_is_no_preview_is_refused(client, suite, body):
 
 def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
     make_model(people.bob, slug="secret", visibility="private")
-    assert ask(client, suite, model="secret").status_code == 404
+    refused = ask(client, suite, model="secret")
+    assert (refused.status_code, "or not for you" in refused.content.decode()) == (400, True)
     suite.collaborations.create(user=people.bob, role="view")
     client.force_login(people.bob)
     assert ask(client, suite).status_code == 403
@@ -225,7 +226,8 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
     assert len(send(model="uniform").json()["rows"]) == 6
     missing = send(model="uniform", items=[9])
     assert (missing.status_code, missing.json()["errors"][0]["where"]) == (400, "$.items")
-    assert send(model="nothing").status_code == 404
+    unknown = send(model="nothing")
+    assert (unknown.status_code, unknown.json()["errors"][0]["where"]) == (400, "$.model")
     assert not SuiteRun.objects.exists()
     client.logout()
     assert send(model="uniform").status_code == 401

@@ -98,6 +98,8 @@ def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
 
 
 class PublishedResultSerializer(serializers.ModelSerializer):
+    link = serializers.CharField(help_text="to the paper, or empty")
+
     class Meta:
         model = PublishedResult
         fields = ["id", "system", "precision", "recall", "f1", "citation", "link", "created"]
