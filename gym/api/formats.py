@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rest_framework import serializers
 from rest_framework.renderers import BaseRenderer
 
 from gym.api.paging import limit_of
+from gym.api.requests import Query
 from gym.downloads import csv_text
 
 CSV = "text/csv"
@@ -57,6 +59,14 @@ class NdjsonRenderer(_TableRenderer):
             json.dumps(dict(zip(table.header, row, strict=True)), ensure_ascii=False, allow_nan=False) + "\n"
             for row in table.rows
         )
+
+
+class FormatQuery(Query):
+    """Of an operation with CSV and NDJSON beside JSON."""
+
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables come whole"
+    )
 
 
 def is_table(request: Any) -> bool:

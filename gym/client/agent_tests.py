@@ -39,7 +39,7 @@ class AgentTests(Connection):
     def start_agent_run(
         self, suite: str, agent: str, *, cases: Sequence[str] | None = None, **options: Any
     ) -> AgentRun:
-        """All cases, or those named. `options`: reading, early_stop, parallel."""
+        """All cases, or those named. `options`: reading, early_stop, parallel, iterations."""
         body: dict[str, Any] = {"suite": suite, "agent": agent, **options}
         body |= {"cases": list(cases)} if cases else {}
         return AgentRun.of(self.post("agent-runs/", body))

@@ -25,8 +25,9 @@ class Games(Connection):
         player_options: Mapping[str, int] | None = None,
         **options: Any,
     ) -> Game:
-        """`game`: wp, tc or ic; `player`: model:SLUG, process:NAME or adaptive (`GET lmc/players/` lists them).
-        `options`: title, visibility, train, targets and what else the API takes."""
+        """`game`: wp, tc or ic of LM Challenge 4, wc, we, ce or wr of 5; `player`: model:SLUG, process:NAME or
+        adaptive (`GET lmc/players/` lists them). `options`: title, visibility, train, targets and what else the API
+        takes."""
         body = {"corpus": corpus, "game": game, "player": player, **options}
         body |= {"player_options": dict(player_options)} if player_options else {}
         return Game.of(self.post("lmc/games/", body))

@@ -10,6 +10,7 @@ from .client import Client
 from .commands import note, say, say_json
 from .values import Game
 
+GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
 VISIBILITIES = ("private", "unlisted", "public")
 
 
@@ -24,7 +25,7 @@ def add_parsers(names: Any, common: Any) -> None:
 
     start = commands.add_parser("play", parents=[common], help="start a game, wait and print its figures")
     start.add_argument("corpus", help="slug")
-    start.add_argument("--game", required=True, choices=["wp", "tc", "ic"])
+    start.add_argument("--game", required=True, choices=GAMES)
     start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")
     start.add_argument("--train", action="store_true", help="learn each line after it was played")
     start.set_defaults(act=play)

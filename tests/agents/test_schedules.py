@@ -203,6 +203,8 @@ def test_the_page_adds_shows_and_deletes(people, suite, server, client):
 def test_the_api_adds_lists_and_deletes(people, suite, server, client):
     client.force_login(people.alice)
     address = f"/api/v1/agent-suites/{suite.slug}/schedules/"
+    nobodys = client.post(address, {"agent": "nobodys", "every": "night"}, "application/json")
+    assert (nobodys.status_code, nobodys.json()["errors"][0]["where"]) == (400, "$.agent")
     made = client.post(
         address, {"agent": server.model.slug, "every": "hour"}, content_type="application/json"
     )

@@ -169,11 +169,6 @@ def interval_told(interval: Interval) -> str:
     return f"[{low}, {high}]"
 
 
-def signed_interval_told(interval: Interval) -> str:
-    """Of a difference, with a true minus."""
-    return " to ".join(f"{end:+.2f}".replace("-", "−") for end in (interval.low, interval.high))
-
-
 def _told(rate: float) -> str:
     """Two digits, or more if it would look like 0 or 1."""
     texts = (f"{rate:.{digits}f}" for digits in range(2, 9))
@@ -211,10 +206,6 @@ class Comparison:
     errors: tuple[int, int] = (0, 0)
     interval: Interval | None = None
     p_holm: float | None = None
-
-    @property
-    def interval_told(self) -> str:
-        return "" if self.interval is None else signed_interval_told(self.interval)
 
     @property
     def counts(self) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.measures import LOWER_IS_BETTER
+from gym.lmchallenge.core.stats import LAST_INDEX
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting
 from gym.lmchallenge.site.presenters import metric_words
@@ -93,9 +94,12 @@ def _interval(n: float, of: int) -> tuple[float | None, float | None]:
     return (found.low, found.high) if found else (None, None)
 
 
-def _ranks(games: Sequence[Game], keep: str) -> list[dict[str, Any]] | None:
+def _ranks(games: Sequence[Game], keep: str) -> list[tuple[dict[int, int], int, int]] | None:
+    """Of each game: tokens by rank, all of them, and those that were not predicted."""
     found = _more(games, keep, "ranks")
-    return found if found is not None and all(one["n"] for one in found) else None
+    if found is None or not all(one["n"] for one in found):
+        return None
+    return [(dict(one["counts"]), one["n"], one["missed"]) for one in found]
 
 
 def hits(games: Sequence[Game], keep: str) -> Figure | None:
@@ -104,8 +108,7 @@ def hits(games: Sequence[Game], keep: str) -> Figure | None:
     if found is None:
         return None
     points = []
-    for one in found:
-        counts, n = dict(one["counts"]), one["n"]
+    for counts, n, _ in found:
         sums = accumulate(counts.get(rank, 0) for rank in range(1, MOST_RANK + 1))
         points.append(
             [(k, right / n, *_interval(right, n), n, f"hit@{k}", k) for k, right in enumerate(sums, 1)]
@@ -122,8 +125,7 @@ def ranks(games: Sequence[Game], keep: str) -> Figure | None:
     if found is None:
         return None
     points = []
-    for one in found:
-        counts, n = dict(one["counts"]), one["n"]
+    for counts, n, _ in found:
         at = [(rank, counts.get(rank, 0)) for rank in range(1, MOST_RANK + 1)]
         points.append([(rank, at / n, *_interval(at, n), n, f"rank {rank}", rank) for rank, at in at])
     figure = _figure(
@@ -131,66 +133,67 @@ def ranks(games: Sequence[Game], keep: str) -> Figure | None:
         x_label="rank", y_label="share of tokens", counted_x=True, domain=None,
     )  # fmt: skip
     missed = [
-        f"{one['missed'] / one['n']:.3f}{f' ({game.title})' if len(games) > 1 else ''}"
-        for game, one in zip(games, found, strict=True)
+        f"{missed / n:.3f}{f' ({game.title})' if len(games) > 1 else ''}"
+        for game, (_, n, missed) in zip(games, found, strict=True)
     ]
     return replace(figure, note=f"Not predicted: {', '.join(missed)}.")
 
 
 def course(games: Sequence[Game], keep: str) -> Figure | None:
     """The main figure by the number of the line."""
-    found = _more(games, keep, "course")
-    if found is None or len({one["metric"] for one in found}) > 1:
-        return None
-    unit = "message" if games[0].version == 5 else "line"
-    points = [
-        [
-            (
-                (one["from"] + one["to"]) / 2,
-                one["value"],
-                *(one["interval"] or (None, None)),
-                one["n"],
-                f"{unit}s {one['from']:,.0f} to {one['to']:,.0f}, n = {one['n']:,}",
-                one["from"],
-                one["to"],
-            )
-            for one in row["points"]
-        ]
-        for row in found
-    ]
-    metric = found[0]["metric"]
-    return _figure(
-        "lmc-course", f"{metric_words(metric)} over the course of the log", games, keep, points,
-        (f"from_{unit}", f"to_{unit}", metric.replace(".", "_")),
-        x_label=f"number of the {unit}, middle of a bin", y_label=metric, domain=_domain(metric),
+    unit = "message" if games and games[0].version == 5 else "line"
+
+    def place(one: dict[str, Any]) -> tuple[Any, ...]:
+        low, high = one["from"], one["to"]
+        return (low + high) / 2, f"{unit}s {low:,.0f} to {high:,.0f}, n = {one['n']:,}", low, high
+
+    return _of_main_figure(
+        "lmc-course", "over the course of the log", games, keep, "course", place, (f"from_{unit}", f"to_{unit}"),
+        x_label=f"number of the {unit}, middle of a bin",
     )  # fmt: skip
 
 
 def positions(games: Sequence[Game], keep: str) -> Figure | None:
     """The main figure by the place of a counted token in its line."""
-    found = _more(games, keep, "by_position")
+    unit = "character" if games and games[0].game == "ce" else "word"
+
+    def place(one: dict[str, Any]) -> tuple[Any, ...]:
+        at = one["position"] + 1
+        return at, f"{unit} {at}{' and later' if at > LAST_INDEX else ''}", at
+
+    return _of_main_figure(
+        "lmc-positions", "by place in the line", games, keep, "by_position", place, ("place",),
+        x_label=f"counted {unit} of the line; {LAST_INDEX + 1}: and later", counted_x=True,
+    )  # fmt: skip
+
+
+def _of_main_figure(
+    kind: str,
+    title: str,
+    games: Sequence[Game],
+    keep: str,
+    counted: str,
+    place: Callable[[dict[str, Any]], tuple[Any, ...]],
+    header: tuple[str, ...],
+    **chart: Any,
+) -> Figure | None:
+    """What was counted under `counted` of the main figure, which must be the same of all games. `place` of a point: x,
+    what it is called, columns of the table."""
+    found = _more(games, keep, counted)
     if found is None or len({one["metric"] for one in found}) > 1:
         return None
-    unit = "character" if games[0].game == "ce" else "word"
     points = [
         [
-            (
-                one["position"] + 1,
-                one["value"],
-                *(one["interval"] or (None, None)),
-                one["n"],
-                f"{unit} {one['position'] + 1}{' and later' if one['position'] == 4 else ''}",
-                one["position"] + 1,
-            )
+            (x, one["value"], *(one["interval"] or (None, None)), one["n"], said, *columns)
             for one in row["points"]
+            for x, said, *columns in [place(one)]
         ]
         for row in found
     ]
     metric = found[0]["metric"]
     return _figure(
-        "lmc-positions", f"{metric_words(metric)} by place in the line", games, keep, points,
-        ("place", metric.replace(".", "_")),
-        x_label=f"counted {unit} of the line; 5: and later", y_label=metric, counted_x=True, domain=_domain(metric),
+        kind, f"{metric_words(metric)} {title}", games, keep, points, (*header, metric.replace(".", "_")),
+        y_label=metric, domain=_domain(metric), **chart,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def read_page(game: Game, asked: Asked) -> Page:
     if not 1 <= number <= pages:
         raise Http404("There is no such page.")
     shown = rows[(number - 1) * page_size(game) : number * page_size(game)]
-    losses = {int(index.numbers[place]): float(index.loss[place]) for place in places.tolist()}
+    losses = dict(zip(index.numbers[places].tolist(), index.loss[places].tolist(), strict=True))
     lines = list(_coloured(game, asked.keep, shown))
     return Page(
         lines,

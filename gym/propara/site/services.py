@@ -128,9 +128,8 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     if n := _by_others(answer_set):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it stays.")
     with transaction.atomic():
-        mine = Submission.objects.filter(
-            version__answer_set=answer_set
-        )  # and checks of others, which rest on nothing
+        # With those that others only check: these do not keep it.
+        mine = Submission.objects.filter(version__answer_set=answer_set)
         for submission in mine.select_related("job"):
             jobs.stop(submission.job, actor=actor)
         mine.delete()

@@ -67,9 +67,9 @@ def set_new(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"about": about, "files": files}
     if request.method == "POST" and all([about.is_valid(), files.is_valid()]):
         try:
-            return redirect(
-                services.create_answer_set(*files.files_given(), actor=request.user, **about.given())
-            )
+            made = services.create_answer_set(*files.files_given(), actor=request.user, **about.given())
+            messages.success(request, f"{made.title} is kept as version 1.")
+            return redirect(made)
         except ProParaError as error:
             context["problems"] = grouped_problems(error)
         except ValidationError as error:

@@ -14,6 +14,7 @@ from rest_framework.serializers import BaseSerializer
 
 from gym.api.base import ListView
 from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.formats import FormatQuery
 from gym.api.paging import LIMIT, MAX_LIMIT, Pages, limit_of
 from gym.api.requests import Query
 from gym.lib.stats import CORRECTIONS, HOLM
@@ -75,7 +76,7 @@ class RuleQuery(Query):
     )
 
 
-class BoardQuery(PagesQuery, RuleQuery):
+class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
     tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
     suite = serializers.CharField(required=False, help_text="only these suites: names joined by commas")
     model = serializers.CharField(required=False, help_text="only these models: names joined by commas")
@@ -93,9 +94,6 @@ class BoardQuery(PagesQuery, RuleQuery):
         default="-sg",
         max_length=200,
         help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; - in front turns it round",
-    )
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables come whole"
     )
 
 

@@ -10,9 +10,8 @@ from rest_framework.response import Response
 
 from gym.api.base import ApiView, ListView, get_or_404, renderers
 from gym.api.errors import FieldError, invalid
-from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
-from gym.api.requests import Query
 from gym.jobs.api import no_results
 from gym.runs.api.serializers import (
     ItemSerializer,
@@ -42,12 +41,6 @@ def done(request: Request, key: str) -> SuiteRun:
 def _table(what: str, run: SuiteRun) -> Response:
     frame = frame_for(what, [run.revision])
     return Response(Table(frame.header, rows_of(frame, [run])))
-
-
-class FormatQuery(Query):
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables come whole"
-    )
 
 
 class TableView(ListView):

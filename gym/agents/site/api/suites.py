@@ -31,7 +31,7 @@ from gym.agents.site.api.serializers import (
 )
 from gym.agents.site.forms import cases_in
 from gym.agents.site.views import cases_file
-from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked
+from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked, referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, operation
@@ -203,7 +203,7 @@ class Schedules(SuiteView, ListView):
         """Every hour, every night, or when the cases have changed. You are told when the pass rate falls beyond
         chance."""
         suite, body = self.get_object(), self.body()
-        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body.pop("agent"))
+        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body.pop("agent"))
         made = schedules.add_schedule(suite, server, actor=request.user, **body)
         return self.answer(made)
 

@@ -69,6 +69,10 @@ class GameSerializer(serializers.ModelSerializer):
         return {"name": found[0], "value": found[1], "filter": keep} if found else None
 
 
+NOT_ASKED: dict[str, Any] = {"allow_null": True, "default": None}
+"""An option that the game has not: another game, or an uploaded log."""
+
+
 class GameDetailSerializer(GameSerializer):
     corpus_match = serializers.DictField(
         source="report.corpus_match",
@@ -79,16 +83,16 @@ class GameDetailSerializer(GameSerializer):
         "how many are cut into other tokens (recut)",
     )
 
-    train = serializers.BooleanField(source="options.train", default=None)
+    train = serializers.BooleanField(source="options.train", **NOT_ASKED)
     targets = serializers.BooleanField(source="has_targets", help_text="words in the log")
     predictions = serializers.BooleanField(source="has_predictions", help_text="all predictions in the log")
-    readings = serializers.CharField(source="options.readings", default=None)
-    select_from = serializers.IntegerField(source="options.select_from", default=None)
-    next_word_only = serializers.BooleanField(source="options.next_word_only", allow_null=True, default=None)
-    num_candidates = serializers.IntegerField(source="options.num_candidates", default=None)
-    seed = serializers.IntegerField(source="options.seed", default=None)
-    p_anykey = serializers.FloatField(source="options.p_anykey", default=None)
-    error_chars = serializers.CharField(source="options.error_chars", default=None)
+    readings = serializers.CharField(source="options.readings", **NOT_ASKED)
+    select_from = serializers.IntegerField(source="options.select_from", **NOT_ASKED)
+    next_word_only = serializers.BooleanField(source="options.next_word_only", **NOT_ASKED)
+    num_candidates = serializers.IntegerField(source="options.num_candidates", **NOT_ASKED)
+    seed = serializers.IntegerField(source="options.seed", **NOT_ASKED)
+    p_anykey = serializers.FloatField(source="options.p_anykey", **NOT_ASKED)
+    error_chars = serializers.CharField(source="options.error_chars", **NOT_ASKED)
     transcript = serializers.BooleanField(source="options.transcript", default=False)
     player_options = serializers.DictField(source="options.player", default=dict)
 

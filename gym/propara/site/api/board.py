@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import ApiView, ListView, ObjectView, renderers
-from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
 from gym.api.permissions import TokenScope
-from gym.api.requests import Body, Query
+from gym.api.requests import Body
 from gym.propara.models import PublishedResult
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.api.sets import SetView, version_of
@@ -55,14 +55,11 @@ class ProParaBoardRowSerializer(serializers.Serializer):
         return found
 
 
-class ProParaBoardQuery(Query):
+class ProParaBoardQuery(FormatQuery):
     sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
         help_text="- in front: the greatest first; a question orders by its F1",
-    )
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
     )
 
 

@@ -19,10 +19,10 @@ from gym.accounts.models import Scope
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
-from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
-from gym.api.requests import Body, Query, Several
+from gym.api.requests import Body, Several
 from gym.jobs.api import no_results
 from gym.propara.core.groups import repair_groups
 from gym.propara.core.report import digest, evaluate
@@ -393,12 +393,9 @@ class Retry(SubmissionView):
         return self.act(generation.retry_generation)
 
 
-class ProParaCompared(Several):
+class ProParaCompared(FormatQuery, Several):
     table = serializers.ChoiceField(
         ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
-    )
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
     )
 
 
@@ -448,18 +445,12 @@ class Report(ApiView):
         return Response(exports.full_report(scored(request, key)))
 
 
-class ProParaTable(Query):
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
-    )
-
-
 class Processes(ListView):
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
     @operation(
         "List scores by process",
-        query=ProParaTable,
+        query=FormatQuery,
         answers=ProParaProcessSerializer,
         many=True,
         media={CSV: TEXT, NDJSON: TEXT},
