@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from models_registry.backends import BACKENDS, hub
 from models_registry.backends.base import BackendError, FilesMissing
 from models_registry.backends.files import KEPT, inside
+from models_registry.backends.ngram_file import FILE_NAME
 
 ASK_SECONDS = 6.0
 """How long the hub may take: somebody waits for the page."""
@@ -67,15 +68,17 @@ def download_of(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allow
         return _from_hub(config["repo"], config.get("revision", "main"), hub_allowed)
     try:
         found = inside(model_dir, config["path"])
+        read = (FILE_NAME,) if kind == "ngram" else KEPT
         paths = (
-            sorted({path for pattern in KEPT for path in found.glob(pattern)}) if found.is_dir() else [found]
+            sorted({path for pattern in read for path in found.glob(pattern)}) if found.is_dir() else [found]
         )
         files = [NeededFile(path.name, path.stat().st_size, here=True) for path in paths if path.is_file()]
     except BackendError as error:
         return Download("directory", unknown=str(error))
     except OSError as error:
         return Download("directory", unknown=f"It cannot be read ({error.strerror}).")
-    return Download("directory", files=files)
+    unknown = "" if files else "The folder has no file that such a model is loaded from."
+    return Download("directory", files=files, unknown=unknown)
 
 
 def _from_hub(repo: str, revision: str, allowed: bool) -> Download:

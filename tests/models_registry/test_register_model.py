@@ -158,15 +158,23 @@ def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(
     assert says in page
 
 
-def test_a_folder_says_its_size_on_disk_and_a_baseline_needs_no_review(client, people, settings, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "name"), [("directory", "model.safetensors"), ("ngram", "model.ngram")], ids=["causal", "ngram"]
+)
+def test_a_folder_says_the_size_of_what_is_loaded(client, people, settings, tmp_path, kind, name):
     settings.GYM_MODEL_DIR = tmp_path
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "model.safetensors").write_bytes(b"x" * 2048)
     (tmp_path / "mine" / "notes.md").write_bytes(b"x" * 5000)
-    given = {"kind": "directory", "path": "mine", "name": "Mine", "slug": "mine"}
+    given = {"kind": kind, "path": "mine", "name": "Mine", "slug": "mine"}
+    page = register(client, people.charlie, given, reviewed=[]).content.decode()
+    assert "The folder has no file that such a model is loaded from." in page
+    (tmp_path / "mine" / name).write_bytes(b"x" * 2048)
     page = register(client, people.charlie, given, reviewed=[]).content.decode()
     assert "Nothing is downloaded" in page
     assert "2.0\xa0KB" in page
+
+
+def test_a_baseline_needs_no_review(client, people):
     assert register(client, people.charlie, UNIFORM, reviewed=[]).status_code == 302
 
 
