@@ -10,7 +10,7 @@ from gym.agents.core.pass_rates import pass_at_k, pass_hat_k
 
 LINKED = (
     "hit", "mrr", "pcpc", "kpc", "mixture", "keystroke-savings", "bits-per-character", "completion", "entropy",
-    "corrected-f1", "pass-at-k", "pass-hat-k", "agent-rules",
+    "corrected-f1", "pass-at-k", "pass-hat-k", "agent-difference", "agent-rules",
 )  # fmt: skip
 
 
