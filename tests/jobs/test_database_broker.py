@@ -1,8 +1,10 @@
 from time import monotonic
 
 import pytest
+from django.db import connection
 
 from gym.jobs import actors, broker, runner, states
+from gym.jobs.models import Job
 from gym.jobs.services import enqueue
 
 pytestmark = pytest.mark.django_db
@@ -45,13 +47,24 @@ def test_jobs_of_another_queue_are_left_alone(consumer, kind, settings):
     assert next(consumer) is None
 
 
-def test_a_job_comes_when_it_is_due(consumer, kind, clock):
+def test_a_job_comes_when_it_is_due(consumer, kind, clock, monkeypatch):
+    monkeypatch.setattr(broker, "UNCHANGED_SECONDS", 0)
     job = enqueue(kind, {})
     attempt = claim().attempt
     states.end_attempt(states.fenced(job.pk, attempt), "no luck", delay=5)
     assert next(consumer) is None
     clock.forward(6)
     assert next(consumer) is not None
+
+
+def test_in_a_database_of_sqlite_that_nobody_wrote_to_it_does_not_look_again_at_once(consumer, monkeypatch):
+    looks = []
+    monkeypatch.setattr(broker.fairness, "claimable", lambda queue: looks.append(queue) or Job.objects.none())
+    assert [next(consumer) for _ in range(3)] == [None] * 3
+    assert len(looks) == (1 if connection.vendor == "sqlite" else 3)
+    monkeypatch.setattr(broker, "data_version", lambda: -1)
+    next(consumer)
+    assert len(looks) == (2 if connection.vendor == "sqlite" else 4)
 
 
 def test_a_consumer_gives_no_more_than_there_are_threads(consumer, kind):
