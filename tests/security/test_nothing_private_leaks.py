@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
+from collections import Counter, deque
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from gym.agents.models import AgentServer, AgentSuite
 from gym.collections.services import make_collection, publish_collection
@@ -278,29 +278,33 @@ def text_of(response) -> str:
 
 
 def crawl(client, start: list[str], most: int) -> dict[str, str]:
-    """What each address answered, and each address its pages lead to; of addresses alike but for their query, three."""
+    """What each address answered, and three more addresses of each route that its pages lead to, with a query and
+    without."""
     found: dict[str, str] = {}
-    alike: dict[str, int] = {}
-    todo = list(start)
+    known = set(start)
+    alike: Counter[str] = Counter()
+    todo = deque(start)
     while todo and len(found) < most:
-        address = todo.pop(0)
+        address = todo.popleft()
         if address in found:
             continue
         response = client.get(address)
         assert response.status_code < 500, address
         found[address] = text_of(response) + str(dict(response.headers))
-        if "html" not in response.headers.get("Content-Type", ""):
+        if response.status_code != 200 or "html" not in response.headers.get("Content-Type", ""):
             continue
         links = _Links()
         links.feed(found[address])
         for link in links.found:
             parts = urlsplit(urljoin(f"http://testserver{address}", link))
-            kind = re.sub(r"\d+", "0", parts.path) + "?" * bool(parts.query)
             if parts.netloc != "testserver" or parts.path.startswith(("/static/", "/accounts/", "/admin/")):
                 continue
-            if alike.get(kind, 0) < 3:
-                alike[kind] = alike.get(kind, 0) + 1
-                todo.append(f"{parts.path}{'?' if parts.query else ''}{parts.query}")
+            further = f"{parts.path}{'?' if parts.query else ''}{parts.query}"
+            route = resolve(parts.path).view_name + "?" * bool(parts.query)
+            if further not in known and alike[route] < 3:
+                known.add(further)
+                alike[route] += 1
+                todo.append(further)
     return found
 
 

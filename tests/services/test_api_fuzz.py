@@ -1,6 +1,6 @@
 """All checks of schemathesis against a live site with PostgreSQL and a worker, where what a request did stays done.
 
-GYM_FUZZ_TIMES (default 8) is the number of random requests per operation. GYM_FUZZ_ONLY (a regular expression) narrows
+GYM_FUZZ_TIMES (default 5) is the number of random requests per operation. GYM_FUZZ_ONLY (a regular expression) narrows
 it to addresses, for work on some of them. The boundaries of the description, 8,000 requests more, are tried by
 `python -m benchmarks.attacks.schema`."""
 
@@ -17,7 +17,7 @@ from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
 pytestmark = [pytest.mark.service, pytest.mark.process]
-TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "8"))
+TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "5"))
 LEAST = 1_000
 ONLY = os.environ.get("GYM_FUZZ_ONLY", "")
 
