@@ -30,7 +30,9 @@ log = logging.getLogger(__name__)
 ACTOR = "run_next"
 """The one actor, gym.jobs.actors.run_next."""
 AFTER_ERROR_SECONDS = 1.0  # a worker that cannot reach the database looks again after this
-UNCHANGED_SECONDS = 1.0  # in a database that nobody writes to, only time makes a job ready: so often is enough
+UNCHANGED_SECONDS = (
+    1.0  # in a database that nobody writes to, only time makes a job ready: so often is enough
+)
 REDIS_HEARTBEAT_MS = 300_000  # a worker that computes without releasing the GIL is not dead after a minute
 
 
