@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
+from tests.once import once_a_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
@@ -81,6 +82,19 @@ def fetch(url: str) -> str:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a running site whose demo runs are finished."""
     folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(once_a_run(tmp_path_factory, "demo-site", build_demo), folder, dirs_exist_ok=True)
+    with serving(folder) as url:
+        yield url
+
+
+def build_demo(folder: Path) -> None:
+    with serving(folder):
+        pass
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """`manage.py serve` on the files in `folder`, once the demo runs are finished."""
     port = free_port()
     env = os.environ | {"GYM_VAR_DIR": str(folder), "GYM_DATABASE_URL": "", "GYM_BROKER_URL": ""}
     env["DJANGO_SETTINGS_MODULE"] = "gym.settings"
