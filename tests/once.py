@@ -1,15 +1,12 @@
-"""What is built once: a world for all tests of a module, a folder for all processes of a test run."""
+"""A world that is built once for all tests of a module."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from tests.people import People, make_people
 
@@ -32,17 +29,3 @@ def once_a_module(build: Callable[[People], Any]) -> tuple[Any, Any, Any]:
         return deepcopy(built[1])
 
     return built, people, world
-
-
-def once_a_run(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
-    """A folder that the first process of a test run fills. Others wait for it; nobody changes it later."""
-    base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent  # that of all processes
-    folder, filled = base / name, base / f"{name}.filled"
-    with FileLock(base / f"{name}.lock"):
-        if not filled.exists():
-            folder.mkdir()
-            build(folder)
-            filled.touch()
-    return folder

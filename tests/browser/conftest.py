@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
-from tests.once import once_a_run
+from tests.once_a_run import once_a_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {

@@ -94,7 +94,7 @@ def results(run: int) -> dict[str, Any]:
     }
 
 
-LONG = 400
+LONG = 200
 """Sentences: a hundred chunks."""
 
 
@@ -221,7 +221,7 @@ def forget_scores() -> None:
 
 
 def queue_game(player: str) -> int:
-    """A game of two users on 100 lines, with training."""
+    """A game of two users on 40 lines, with training."""
     from gym.lmchallenge.core.games import GameOptions
     from gym.lmchallenge.models import Corpus
     from gym.lmchallenge.site import playing
@@ -230,11 +230,11 @@ def queue_game(player: str) -> int:
     owner = demo_user()
     rows = [
         {
-            "userId": f"u{number // 50}",
+            "userId": f"u{number // 20}",
             "timestamp": number // 3,
             "text": f"the cat number {number} sat on the mat",
         }
-        for number in range(100)
+        for number in range(40)
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     corpus = Corpus.objects.first() or create_corpus(text.encode(), actor=owner, title="Cats")

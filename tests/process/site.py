@@ -9,9 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tests.once_a_run import once_a_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,3 +120,14 @@ class Site:
         self.console.terminate()
         self.console.wait()
         self.log.close()
+
+
+def site_with(model: str, factory: Any) -> Path:
+    """A closed site where this demo model waits for its first run, made once a test run by `factory`, pytest's
+    tmp_path_factory."""
+
+    def build(folder: Path) -> None:
+        with closing(Site(folder)) as site:
+            site.ask("prepare", model)
+
+    return once_a_run(factory, f"site-{model}", build)

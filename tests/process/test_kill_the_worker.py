@@ -10,24 +10,20 @@ from typing import Any
 
 import pytest
 
-from tests.process.site import Site
+from tests.process.site import Site, site_with
 
 KILLS = 2
 pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("model", ["demo-gpt2"])
-def test_kills_change_nothing_in_the_results(tmp_path, model):
-    prepared, calm_one, killed_one = (tmp_path / name for name in ("prepared", "calm", "killed"))
-    prepared.mkdir()
-    first = Site(prepared)
-    first.ask("prepare", model)
-    first.close()
-    with closing(Site(calm_one, like=prepared)) as undisturbed:
+def test_kills_change_nothing_in_the_results(tmp_path, tmp_path_factory, model):
+    ready = site_with(model, tmp_path_factory)
+    with closing(Site(tmp_path / "calm", like=ready)) as undisturbed:
         calm = undisturbed.ask("queue", "agreement_orc", model)
         undisturbed.finish(calm)
         expected = undisturbed.ask("results", calm)
-    with closing(Site(killed_one, like=prepared)) as site:
+    with closing(Site(tmp_path / "killed", like=ready)) as site:
         be_killed(site, model, expected)
 
 

@@ -11,21 +11,18 @@ from typing import Any
 
 import pytest
 
-from tests.process.site import Site
+from tests.process.site import Site, site_with
 
 pytestmark = pytest.mark.process
 
 
-def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
-    prepared, alone, together = (tmp_path / name for name in ("prepared", "alone", "together"))
-    prepared.mkdir()
-    first = Site(prepared)
-    first.ask("prepare", "demo-gpt2")
-    first.ask("make_long_suite", "long")
-    first.close()
-    with closing(Site(alone, like=prepared)) as site:
+def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path, tmp_path_factory):
+    ready = site_with("demo-gpt2", tmp_path_factory)
+    with closing(Site(tmp_path / "alone", like=ready)) as site:
+        site.ask("make_long_suite", "long")
         expected = finished(site, site.ask("queue", "long", "demo-gpt2"), [site.worker()])
-    with closing(Site(together, like=prepared)) as site:
+    with closing(Site(tmp_path / "together", like=ready)) as site:
+        site.ask("make_long_suite", "long")
         workers = [site.worker() for _ in range(2)]
         site.wait(2, lambda living: living >= 2, ask="at_least_workers")
         run = site.ask("queue", "long", "demo-gpt2")
