@@ -164,6 +164,9 @@ class Submission(models.Model):
         related_name="rescored",
         help_text="submission of the same file to another version of the reference answers",
     )
+    does_not_fit = models.JSONField(
+        default=dict, blank=True, help_text="reason by the number of a version that cannot score this file"
+    )
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="propara_submission"
     )

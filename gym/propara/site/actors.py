@@ -149,6 +149,7 @@ def score_version(context: JobContext) -> None:
             try:
                 services.score_on_version(row, version, actor=actor)
             except ProParaError as error:
+                services.note_misfit(row, version, str(error))
                 context.log(f"{row.system} ({row.key}) does not fit v{version.number}: {error}")
             except ValidationError as error:
                 context.log(f"{row.system} ({row.key}): {' '.join(error.messages)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -344,7 +345,24 @@ def on_other_versions(submission: Submission) -> QuerySet[Submission]:
 
 
 def left_behind(version: AnswerSetVersion) -> QuerySet[Submission]:
-    """Scored submissions to other versions of these answers that are not on this one yet: of each the first."""
+    """Scored submissions to other versions of these answers that can be scored on this one, too: of each the first."""
+    return _elsewhere(version).exclude(does_not_fit__has_key=str(version.number))
+
+
+def misfits(version: AnswerSetVersion) -> dict[str, int]:
+    """Why submissions to other versions cannot be scored on this one: how many have each reason."""
+    key = str(version.number)
+    rows = _elsewhere(version).filter(does_not_fit__has_key=key)
+    return dict(Counter(reasons[key] for reasons in rows.values_list("does_not_fit", flat=True)))
+
+
+def note_misfit(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
+    """Neither a file nor a version ever changes, so the submission is not offered to this version again."""
+    submission.does_not_fit = submission.does_not_fit | {str(version.number): reason}
+    submission.save(update_fields=["does_not_fit"])
+
+
+def _elsewhere(version: AnswerSetVersion) -> QuerySet[Submission]:
     there = Submission.objects.filter(version=version)
     rows = Submission.objects.filter(version__answer_set=version.answer_set_id, rescored_from=None)
     rows = rows.filter(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE])

@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import download
+from gym.lib.text import count
 from gym.propara.core import convert
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.grid import read_grids, read_sentences
@@ -106,6 +107,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
         "n_left_behind": services.left_behind(version).count() if number_is_newest else 0,
+        "misfits": services.misfits(version) if number_is_newest else {},
         "form": SubmitForm(),
         "splits": SPLITS,
     }
@@ -204,7 +206,11 @@ def score_earlier(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Score, on this version, what was submitted to other ones."""
     version = _editable_version(request, slug, number)
     job = services.queue_scoring_on(version, actor=request.user)
-    done = f"{job.total} earlier submissions are scored on v{number}." if job else "All are scored already."
+    done = (
+        f"{count(job.total or 0, 'earlier submission')} to score on v{number}."
+        if job
+        else "Nothing is left to score."
+    )
     messages.success(request, done)
     return redirect(version)
 

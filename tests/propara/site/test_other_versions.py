@@ -103,6 +103,19 @@ def test_a_file_that_does_not_fit_a_new_version_is_named_in_the_log_and_the_othe
     assert "fits not" in job.log
     assert "does not fit v2" in job.log
     assert second.submissions.count() == 1
+    assert not services.left_behind(second).exists()
+    assert sum(services.misfits(second).values()) == 1
+
+
+def test_a_file_that_does_not_fit_is_not_offered_again_and_the_page_says_why(client, people, first):
+    row = hand_in(first, people.bob)
+    second = second_of(first, people)
+    services.note_misfit(row, second, "Process 8 is missing.")
+    assert services.queue_scoring_on(second, actor=people.alice) is None
+    client.force_login(people.alice)
+    html = client.get(second.get_absolute_url()).content.decode()
+    assert "1 submission: Process 8 is missing." in html
+    assert reverse("propara-score-earlier", args=["light", 2]) not in html
 
 
 def test_repairs_that_nobody_agreed_to_wait_for_their_sender(people, first):
