@@ -57,6 +57,6 @@ class AgentTests(Connection):
         """The results of a run as a file: junit, json or csv."""
         return self.transport.send("GET", f"agent-runs/{quote(key)}/files/{quote(form)}/").body
 
-    def compare_agent_runs(self, first: str, second: str) -> dict[str, Any]:
-        """Case by case, second minus first."""
-        return dict(self.get("agent-compare/", first=first, second=second))
+    def compare_agent_runs(self, first: str, *others: str) -> dict[str, Any]:
+        """Each other run with the first (`comparisons`), case by case; differences are second minus first."""
+        return dict(self.get("agent-compare/", first=first, second=list(others)))

@@ -42,9 +42,9 @@ def add_parsers(names: Any, common: Any) -> None:
     start.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
     start.set_defaults(act=run)
 
-    beside = commands.add_parser("compare", parents=[common], help="two runs, case by case")
+    beside = commands.add_parser("compare", parents=[common], help="runs with a first one, case by case")
     beside.add_argument("first", help="id of the earlier run")
-    beside.add_argument("second", help="id of the later run")
+    beside.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
     beside.set_defaults(act=compare)
 
 
@@ -115,22 +115,28 @@ def _status(done: AgentRun) -> int:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    """1 where a case that passed in the first does not pass in the second."""
-    found = client.compare_agent_runs(given.first, given.second)
-    worse = [row for row in found["cases"] if _outcomes(row)[0] == "pass" != (_outcomes(row)[1] or "pass")]
+    """1 where a case that passed in the first does not pass in another."""
+    found = client.compare_agent_runs(given.first, *given.second)
+    worse = [
+        (row["name"], other["id"])
+        for other in found["comparisons"]
+        for row in other["cases"]
+        if _outcomes(row)[0] == "pass" != (_outcomes(row)[1] or "pass")
+    ]
     if given.json:
         say_json(found)
         return 1 if worse else 0
-    versions = (" → ".join(found[f"{side}_versions"]) or "?" for side in ("first", "second"))
-    say("case\tfirst ({})\tsecond ({})\tdifference\tlow\thigh\tp\tp (Holm)".format(*versions))
-    for row in found["cases"]:
-        sides = "\t".join(_told(row[side]) for side in ("first", "second"))
-        differences = [row["difference"], *(row["interval"] or (None, None))]
-        figures = ["" if value is None else f"{value:+.2f}" for value in differences]
-        figures += ["" if row[name] is None else f"{row[name]:.3f}" for name in ("p", "p_holm")]
-        say("\t".join([row["name"], sides, *figures]))
-    for row in worse:
-        note(f"regression: {row['name']}")
+    for other in found["comparisons"]:
+        versions = (" → ".join(run["versions"]) or "?" for run in (found["first"], other))
+        say("case\tfirst ({})\tsecond ({})\tdifference\tlow\thigh\tp\tp (Holm)".format(*versions))
+        for row in other["cases"]:
+            sides = "\t".join(_told(row[side]) for side in ("first", "second"))
+            differences = [row["difference"], *(row["interval"] or (None, None))]
+            figures = ["" if value is None else f"{value:+.2f}" for value in differences]
+            figures += ["" if row[name] is None else f"{row[name]:.3f}" for name in ("p", "p_holm")]
+            say("\t".join([row["name"], sides, *figures]))
+    for name, key in worse:
+        note(f"regression: {name}" + (f" in {key}" if len(found["comparisons"]) > 1 else ""))
     return 1 if worse else 0
 
 

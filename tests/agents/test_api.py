@@ -41,10 +41,13 @@ def test_results_of_a_run_under_way_are_asked_for_later(alice, people):
     make_server(people.alice)
     make_suite(people.alice)
     given = {"suite": "manners", "agent": "embedded"}
-    key = alice.post(reverse("api-agent-runs"), given, content_type="application/json").json()["id"]
+    key, other = (
+        alice.post(reverse("api-agent-runs"), given, content_type="application/json").json()["id"]
+        for _ in range(2)
+    )
     addresses = [reverse(f"api-agent-{name}", args=[key]) for name in ("results", "failures")]
     addresses += [reverse("api-agent-run-file", args=[key, "junit"])]
-    addresses += [f"{reverse('api-agent-compare')}?first={key}&second={key}"]
+    addresses += [f"{reverse('api-agent-compare')}?first={key}&second={other}"]
     for address in addresses:
         answer = alice.get(address)
         assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")

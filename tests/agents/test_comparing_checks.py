@@ -7,7 +7,7 @@ import pytest
 from gym.agents.models import AgentCase, CaseIteration
 from gym.agents.site import services
 from gym.agents.site.charts import suite_trend
-from gym.agents.site.presenters import compared_checks
+from gym.agents.site.comparing import compare_runs
 from gym.jobs.testing import run_pending
 from tests.agents.site import GOOD, make_case, make_run, make_server, make_suite
 
@@ -32,7 +32,7 @@ def test_the_check_that_differs_most_comes_first_with_both_rates(people, server,
     for row in CaseIteration.objects.filter(case_run__run=second):
         row.data["checks"][0]["outcome"] = "fail"
         row.save()
-    (only,) = compared_checks(first, second)
+    (only,) = compare_runs(first, second, by_check=True).pairs[0].checks
     assert (only.where, only.comparison.first, only.comparison.second) == (
         "response.text.keywords",
         (6, 6),
@@ -44,7 +44,7 @@ def test_the_check_that_differs_most_comes_first_with_both_rates(people, server,
     assert "text.keywords" in page
     assert "0.002" in page
     answer = client.get(f"/api/v1/agent-compare/?first={first.key}&second={second.key}").json()
-    assert [(row["where"], row["first"], row["second"]) for row in answer["checks"]] == [
+    assert [(row["where"], row["first"], row["second"]) for row in answer["comparisons"][0]["checks"]] == [
         ("response.text.keywords", [6, 6], [0, 6])
     ]
 
@@ -54,7 +54,7 @@ def test_of_the_same_answers_the_iterations_are_pairs(people, server):
     first = make_run(suite, server, parallel=1)
     again = services.queue_rescoring(first, actor=people.alice)
     run_pending()
-    rows = compared_checks(first, again)
+    rows = compare_runs(first, again, by_check=True).pairs[0].checks
     assert [(row.element, row.comparison.changed) for row in rows] == [(0, (0, 0)), (1, (0, 0))]
 
 

@@ -6,8 +6,9 @@ import pytest
 from django.urls import reverse
 
 from gym.agents.core.pass_rates import compare, corrected
-from gym.agents.models import AgentRun
-from gym.agents.site import presenters, services
+from gym.agents.models import AgentCase, AgentRun
+from gym.agents.site import services
+from gym.agents.site.comparing import compare_runs, names_apart
 from gym.jobs.testing import run_pending
 from tests.agents.site import FLAKY, make_case, make_run, make_server, make_suite
 
@@ -31,23 +32,24 @@ def again(run: AgentRun, text: str = ALWAYS, **more) -> AgentRun:
 
 def test_other_answers_are_independent_samples(run):
     other = make_run(run.suite, run.server)
-    rows, total = presenters.compared(run, other)
-    assert rows[0].comparison.test == total.test == "Fisher's exact test, two-sided"
-    assert total.changed is None
+    (pair,) = compare_runs(run, other).pairs
+    assert pair.cases[0].comparison.test == pair.total.test == "Fisher's exact test, two-sided"
+    assert pair.total.changed is None
 
 
 def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     second = again(run, ALWAYS.replace("keywords: world", 'keywords: ["world", "nowhere"]'))
-    rows, total = presenters.compared(run, second)
+    (pair,) = compare_runs(run, second).pairs
+    total = pair.total
     assert (total.first, total.second, total.changed) == ((5, 10), (0, 10), (0, 5))
     assert total.p == pytest.approx(2 / 2**5)
-    assert rows[0].comparison == total
+    assert pair.cases[0].comparison == total
     page = client.get(reverse("agent-compare"), {"a": run.key, "b": second.key}).content.decode()
     assert "McNemar" in page
     assert "+0 −5" in page
     answer = client.get(reverse("api-agent-compare"), {"first": run.key, "second": second.key}).json()
-    assert answer["total"]["changed"] == [0, 5]
-    assert answer["cases"][0]["test"].startswith("McNemar")
+    assert answer["comparisons"][0]["total"]["changed"] == [0, 5]
+    assert answer["comparisons"][0]["cases"][0]["test"].startswith("McNemar")
 
 
 def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run):
@@ -58,7 +60,7 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
     assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
-        assert "Tick two finished runs of one suite" in answer.content.decode()
+        assert "Tick two to 5 finished runs of one suite" in answer.content.decode()
     client.force_login(people.alice)
     form = client.get(run.suite.get_absolute_url()).content.decode()
     assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner
@@ -67,9 +69,9 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
 def test_two_scorings_of_the_same_answers_are_pairs_as_well(run):
     second = again(run)
     third = again(second)
-    assert presenters.compared(second, third)[1].changed == (0, 0)
-    assert presenters.compared(third, run)[1].changed == (0, 0)
-    assert presenters.compared(third, run)[1].p == 1.0
+    assert compare_runs(second, third).pairs[0].total.changed == (0, 0)
+    assert compare_runs(third, run).pairs[0].total.changed == (0, 0)
+    assert compare_runs(third, run).pairs[0].total.p == 1.0
 
 
 def test_answers_are_scored_again_by_the_other_reading(client, people, run):
@@ -82,7 +84,7 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     as_code = AgentRun.objects.latest("pk")
     assert answer.url == as_code.get_absolute_url()
     assert (as_code.options["reading"], as_code.case_runs.get().passed) == ("reference-compatible", 0)
-    assert presenters.compared(by_document, as_code)[1].changed == (0, 10)
+    assert compare_runs(by_document, as_code).pairs[0].total.changed == (0, 10)
     page = client.get(run.get_absolute_url()).content.decode()
     assert 'value="reference-compatible"' in page
     client.post(reverse("agent-run-rescore", args=[run.key]), {"reading": "aloud"})
@@ -104,20 +106,59 @@ def test_a_difference_has_an_interval_and_p_is_corrected_for_all_cases():
     assert (early.interval, early.p_holm) == (None, None)
 
 
-def test_a_comparison_is_taken_home_under_the_names_of_its_sides(client, people, run):
+def test_a_comparison_is_taken_home_under_the_names_of_its_runs(client, people, run):
     other = make_run(run.suite, make_server(people.alice, "second-server"))
-    names = presenters.names_apart(run, other)
-    assert names == (run.server.model.label, other.server.model.label)
+    names = names_apart([run, other])
+    assert names == [run.server.model.label, other.server.model.label]
     query = {"first": run.key, "second": other.key}
     head, row = (
         client.get(reverse("agent-compare-download", args=["cases.csv"]), query).content.decode().splitlines()
     )
     assert head.startswith(
-        f"case,passed {names[0]},iterations {names[0]},errors {names[0]},passed {names[1]}"
+        "case,baseline,run,passed_baseline,iterations_baseline,errors_baseline,passed_run,"
     )
-    assert row.startswith("flaky,")
+    assert row.startswith(f"flaky,{names[0]},{names[1]},")
     checks = client.get(reverse("agent-compare-download", args=["checks.csv"]), query).content.decode()
-    assert checks.startswith("case,connection,interaction,check,element,")
+    assert checks.startswith("case,connection,interaction,check,element,baseline,run,")
     page = client.get(reverse("agent-compare"), query).content.decode()
     assert f": {names[0]} and {names[1]}</h1>" in page
     assert client.get(reverse("agent-compare-download", args=["else.csv"]), query).status_code == 404
+
+
+def test_several_runs_are_compared_with_the_first_and_p_is_corrected_for_all_of_them(client, run):
+    never = again(run, ALWAYS.replace("keywords: world", "keywords: nowhere"))
+    same = again(run)
+    ticked = client.get(reverse("agent-compare"), {"ticked": "yes", "run": [same.key, run.key, never.key]})
+    assert ticked.url.endswith(f"?first={run.key}&second={never.key}&second={same.key}")
+    found = compare_runs(run, never, same, by_check=True)
+    worse, equal = (pair.cases[0].comparison for pair in found.pairs)
+    assert (worse.changed, worse.p_holm) == ((0, 5), pytest.approx(2 * worse.p))
+    assert (equal.difference, equal.p_holm) == (0, 1.0)
+    assert [pair.checks[0].comparison.p_holm for pair in found.pairs] == [worse.p_holm, 1.0]
+    assert [pair.total.p_holm for pair in found.pairs] == [worse.p_holm, 1.0]
+    page = client.get(ticked.url).content.decode()
+    for pair in found.pairs:
+        assert f"{pair.name} − {found.name}</th>" in page
+    answer = client.get(f"{reverse('api-agent-compare')}{ticked.url[ticked.url.index('?') :]}").json()
+    assert [row["id"] for row in answer["comparisons"]] == [never.key, same.key]
+    assert answer["comparisons"][0]["cases"][0]["p_holm"] == worse.p_holm
+    table = client.get(f"{reverse('agent-compare-download', args=['cases.csv'])}?{ticked.url.split('?')[1]}")
+    assert len(table.content.decode().splitlines()) == 3
+
+
+def test_a_case_that_only_one_run_has_is_shown_without_a_difference(client, people, run):
+    AgentCase.objects.create(suite=run.suite, name="new", text=ALWAYS, agent="echo")
+    other = make_run(run.suite, run.server)
+    found = compare_runs(run, other).cases_beside()
+    assert [(row.name, row.first is None, row.rows[0].comparison is None) for row in found] == [
+        ("flaky", False, False),
+        ("new", True, True),
+    ]
+
+
+def test_more_than_five_runs_or_fewer_than_two_are_refused_with_the_reason(client, run):
+    for keys in ([run.key], ["a", "b", "c", "d", "e"]):
+        query = {"first": run.key, "second": keys}
+        assert client.get(reverse("agent-compare"), query).status_code == 404
+        answer = client.get(reverse("api-agent-compare"), query)
+        assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?second")

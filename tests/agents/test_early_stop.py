@@ -8,6 +8,7 @@ from django.urls import reverse
 from gym.agents.models import AgentRun
 from gym.agents.site import presenters, selectors
 from gym.agents.site.charts import suite_trend
+from gym.agents.site.comparing import compare_runs
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 
 THREE = (
@@ -83,8 +84,8 @@ def test_trends_leave_it_out(people, suite, early):
 
 def test_it_is_not_compared_by_an_exact_test(client, suite, early):
     full = make_run(suite, early.server)
-    rows, total = presenters.compared(early, full)
-    by_name = {row.name: row.comparison for row in rows}
+    (pair,) = compare_runs(early, full).pairs
+    total, by_name = pair.total, {row.name: row.comparison for row in pair.cases}
     assert (by_name["three"].p, by_name["one"].p, total.p) == (None, 1.0, None)
     assert by_name["three"].difference == 0.0
     page = client.get(reverse("agent-compare"), {"a": early.key, "b": full.key}).content.decode()

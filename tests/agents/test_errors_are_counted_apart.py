@@ -13,6 +13,7 @@ from gym.agents.core.transport import TransportError
 from gym.agents.models import AgentRun
 from gym.agents.site import actors, presenters, selectors
 from gym.agents.site.charts import suite_trend
+from gym.agents.site.comparing import compare_runs
 from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
 
@@ -155,7 +156,8 @@ def test_the_trend_has_no_point_without_a_verdict(people, make):
 
 def test_a_comparison_leaves_them_out_and_says_so(client, make, all_down):
     full = make(*["ok"] * 8, "no", DOWN)
-    rows, total = presenters.compared(full, all_down)
+    (pair,) = compare_runs(full, all_down).pairs
+    rows, total = pair.cases, pair.total
     assert (rows[0].comparison.first, rows[0].comparison.errors) == ((8, 9), (1, 10))
     assert (total.first, total.second, total.errors) == ((0, 0), (0, 0), (0, 0)), (
         "no case has a verdict in both"
@@ -166,7 +168,7 @@ def test_a_comparison_leaves_them_out_and_says_so(client, make, all_down):
     assert "8/9, 1 error" in page
     assert "no verdict: 10 errors" in page
     answer = client.get(reverse("api-agent-compare"), {"first": full.key, "second": all_down.key}).json()
-    assert answer["cases"][0]["second"]["errors"] == 10
+    assert answer["comparisons"][0]["cases"][0]["second"]["errors"] == 10
 
 
 def test_errors_make_no_case_flaky(people, make):
@@ -195,5 +197,5 @@ def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch
     for answers in (["ok"] * 10 + ["no"] * 10, [DOWN] * 10 + ["no"] * 9 + [DOWN]):
         monkeypatch.setattr(actors, "transport_for", lambda server, said=answers: answering(*said))
         runs.append(make_run(suite, server, parallel=1))
-    total = presenters.compared(*runs)[1]
+    total = compare_runs(*runs).pairs[0].total
     assert (total.first, total.second, total.errors, total.difference) == ((0, 10), (0, 9), (0, 1), 0.0)

@@ -105,7 +105,7 @@ def test_two_runs_that_are_compared_name_their_versions(client, suite, server, c
     assert f"({BOTH}: changed during the run)" in page
     assert f"({TWO})" in page
     answer = client.get(reverse("api-agent-compare"), {"first": changed.key, "second": second.key}).json()
-    assert (answer["first_versions"], answer["second_versions"]) == ([ONE, TWO], [TWO])
+    assert (answer["first"]["versions"], answer["comparisons"][0]["versions"]) == ([ONE, TWO], [TWO])
 
 
 def test_a_run_that_goes_on_later_asks_again(people, suite, server, deploy, monkeypatch):

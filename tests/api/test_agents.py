@@ -77,7 +77,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert ok(send("post", f"agent-runs/{one['id']}/retry/"))["state"] == "queued"
     run_pending()
 
-    compared = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))
+    (compared,) = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))["comparisons"]
     assert (compared["total"]["first"], compared["total"]["second"]) == (
         [1, 1],
         [1, 1],

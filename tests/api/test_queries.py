@@ -61,7 +61,7 @@ DETAILS = (
     "agent-suites/t0/matrix/",
     "agent-suites/t0/cases/CASE/",
     "agent-runs/AGENTRUN/",
-    "agent-compare/?first=AGENTRUN&second=AGENTRUN",
+    "agent-compare/?first=AGENTRUN&second=OTHERRUN",
 )
 MOST = 10
 
@@ -112,9 +112,9 @@ def test_lists_and_details_take_few_queries_whatever_their_length(client, people
     client.force_login(people.alice)
     grow(client, people, 0, 2, items=2)
     run = client.get("/api/v1/runs/?suite=s0&source=computed").json()["results"][0]["id"]
-    agent_run = AgentRun.objects.order_by("pk").first()
+    agent_run, other_run = AgentRun.objects.order_by("pk")[:2]
     case = agent_run.suite.cases.get(name="hello")
-    names = {"AGENTRUN": agent_run.key, "RUN": run, "CASE": str(case.pk)}
+    names = {"AGENTRUN": agent_run.key, "OTHERRUN": other_run.key, "RUN": run, "CASE": str(case.pk)}
     addresses = [_named(address, names) for address in (*LISTS, *DETAILS)]
     few = {address: counted(client, address) for address in addresses}
     grow(client, people, 2, 6, items=2)

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, When
-from django.utils import timezone
 
 from gym.agents.core.assessor import Assessment, assess
 from gym.agents.core.checks import VERDICTS
 from gym.agents.core.failures import Failure, Failures
-from gym.agents.core.pass_rates import (
-    Comparison,
-    Evidence,
-    Repeats,
-    compare,
-    compare_paired,
-    corrected,
-    evidence,
-    repeats,
-)
+from gym.agents.core.pass_rates import Evidence, Repeats, evidence, repeats
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.agents.site.selectors import evidence_of, flipping_cases
@@ -215,193 +205,6 @@ def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming 
     merged = {note.mode: note.merged_into for note in notes if note.merged_into}
     chosen = naming.chosen if naming else {}
     return assess(case_run.result(), names=names, merged=merged, chosen=chosen)
-
-
-@dataclass
-class CompareRow:
-    name: str
-    first: CaseRun | None
-    second: CaseRun | None
-    comparison: Comparison | None
-    same_text: bool
-
-    @property
-    def counts(self) -> list[str]:
-        return [evidence_of(row).count if row else "" for row in (self.first, self.second)]
-
-
-def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Comparison]:
-    """Case by case by name, and all iterations of the cases with a verdict in both. Where both scored the same answers
-    the iterations are pairs."""
-    ours = {row.name: row for row in first.case_runs.select_related("run")}
-    theirs = {row.name: row for row in second.case_runs.select_related("run")}
-    pairs = _pairs(first, second) if _answers_of(first) == _answers_of(second) else None
-    names = sorted({*ours, *theirs})
-    rows = [_compare_row(name, ours.get(name), theirs.get(name), pairs) for name in names]
-    for row, found in zip(rows, corrected([row.comparison for row in rows]), strict=True):
-        row.comparison = found
-    early_stop = first.early_stop or second.early_stop
-    both = [found for row in rows if (found := row.comparison) and found.difference is not None]
-    if pairs is not None:
-        every = [pair for found in pairs.values() for pair in found]
-        total = compare_paired(every, early_stop=early_stop)
-    else:
-        ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
-        total = compare(ones, twos, early_stop=early_stop)
-    return rows, replace(total, errors=_summed([row.errors for row in both]), p_holm=total.p)
-
-
-def names_apart(first: AgentRun, second: AgentRun) -> tuple[str, str]:
-    """What to call two runs: by their servers, else their versions, else when they were made, else by their order."""
-    tellings = [
-        [run.server.model.label for run in (first, second)],
-        [run.server_version for run in (first, second)],
-        [f"{timezone.localtime(run.created):%d %b, %H:%M}" for run in (first, second)],
-    ]
-    for one, two in tellings:
-        if one and two and one != two:
-            return one, two
-    return "first", "second"
-
-
-def differences_table(
-    rows: Sequence[CompareRow], names: tuple[str, str]
-) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a CSV file: case by case."""
-    header = ["case", *(f"{what} {name}" for name in names for what in ("passed", "iterations", "errors"))]
-    header += ["difference", "ci_low_95", "ci_high_95", "p", "p_holm", "test", "same_text"]
-    table = []
-    for row in rows:
-        sides = [
-            value
-            for side in (row.first, row.second)
-            for value in ((side.passed, side.made, side.errors) if side else (None, None, None))
-        ]
-        table.append([row.name, *sides, *_differences(row.comparison), row.same_text])
-    return header, table
-
-
-def checks_table(
-    rows: Sequence[CheckComparison], names: tuple[str, str]
-) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a CSV file: check by check."""
-    header = ["case", "connection", "interaction", "check", "element"]
-    header += [f"{what} {name}" for name in names for what in ("passed", "iterations")]
-    header += ["difference", "ci_low_95", "ci_high_95", "p", "p_holm", "test"]
-    return header, [
-        [
-            row.case, row.connection + 1, row.interaction + 1, row.where,
-            None if row.element is None else row.element + 1,
-            *row.comparison.first, *row.comparison.second, *_differences(row.comparison),
-        ]
-        for row in rows
-    ]  # fmt: skip
-
-
-def _differences(found: Comparison | None) -> list[Any]:
-    if found is None:
-        return [None] * 6
-    limits = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    return [found.difference, *limits, found.p, found.p_holm, found.test]
-
-
-# --- two runs, check by check ---
-
-MAX_CHECKS_COMPARED = 2_000
-
-
-@dataclass
-class CheckComparison:
-    """One check in two runs. `interaction` counts from 0."""
-
-    case: str
-    connection: int
-    interaction: int
-    where: str
-    element: int | None
-    comparison: Comparison
-
-
-CheckKey = tuple[str, int, int, str, int]
-"""Case, connection, interaction, place, element (-1: the only one)."""
-
-
-def compared_checks(first: AgentRun, second: AgentRun) -> list[CheckComparison]:
-    """The checks that both runs made, the first MAX_CHECKS_COMPARED, those that differ most first. Checks without a
-    verdict are in no rate."""
-    paired = _answers_of(first) == _answers_of(second)
-    early_stop = first.early_stop or second.early_stop
-    ours, theirs = _verdicts_of(first), _verdicts_of(second)
-    rows = []
-    for key in sorted(ours.keys() & theirs.keys()):
-        one, two = ours[key], theirs[key]
-        if paired:
-            pairs = [(one[number], two[number]) for number in sorted(one.keys() & two.keys())]
-            found = compare_paired(pairs, early_stop=early_stop)
-        else:
-            found = compare(
-                (sum(one.values()), len(one)), (sum(two.values()), len(two)), early_stop=early_stop
-            )
-        case, connection, interaction, where, element = key
-        rows.append(
-            CheckComparison(case, connection, interaction, where, None if element < 0 else element, found)
-        )
-    for row, corrected_one in zip(rows, corrected([row.comparison for row in rows]), strict=True):
-        row.comparison = corrected_one or row.comparison
-    rows.sort(key=lambda row: -abs(row.comparison.difference or 0.0))
-    return rows[:MAX_CHECKS_COMPARED]
-
-
-def _verdicts_of(run: AgentRun) -> dict[CheckKey, dict[int, bool]]:
-    """By check, which iterations passed it. Transcripts stay in the database."""
-    found: dict[CheckKey, dict[int, bool]] = {}
-    made = CaseIteration.objects.filter(case_run__run=run)
-    for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():
-        for check in checks or ():
-            if check["outcome"] in VERDICTS:
-                element = -1 if check["element"] is None else check["element"]
-                key = (case, check["connection"], check["interaction"], check["where"], element)
-                found.setdefault(key, {})[number] = check["outcome"] == "pass"
-    return found
-
-
-def _summed(pairs: list[tuple[int, int]]) -> tuple[int, int]:
-    return sum(one for one, _ in pairs), sum(two for _, two in pairs)
-
-
-def _compare_row(
-    name: str, one: CaseRun | None, two: CaseRun | None, pairs: Mapping[str, list[tuple[bool, bool]]] | None
-) -> CompareRow:
-    if one is None or two is None:
-        return CompareRow(name, one, two, None, same_text=False)
-    early_stop = one.early_stop or two.early_stop
-    if pairs is not None:
-        found = compare_paired(pairs.get(name, []), early_stop=early_stop)
-    else:
-        found = compare((one.passed, one.made), (two.passed, two.made), early_stop=early_stop)
-    found = replace(found, errors=(one.errors, two.errors))
-    return CompareRow(name, one, two, found, one.text == two.text)
-
-
-def _answers_of(run: AgentRun) -> int:
-    """The run that asked for the answers that this one scores."""
-    while run.rescored_from is not None:
-        run = run.rescored_from
-    return run.pk
-
-
-def _pairs(first: AgentRun, second: AgentRun) -> dict[str, list[tuple[bool, bool]]]:
-    """By case: whether each iteration passed in the first and in the second scoring of its answers. Those without a
-    verdict in one of them are no pairs."""
-    found: list[dict[tuple[str, int], bool]] = []
-    for run in (first, second):
-        made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
-        rows = made.values_list("case_run__name", "number", "outcome")
-        found.append({(name, number): outcome == "pass" for name, number, outcome in rows})
-    pairs: dict[str, list[tuple[bool, bool]]] = {}
-    for name, number in sorted(found[0].keys() & found[1].keys()):
-        pairs.setdefault(name, []).append((found[0][name, number], found[1][name, number]))
-    return pairs
 
 
 # --- which agent calls which ---

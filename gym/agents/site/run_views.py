@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -20,6 +21,7 @@ from gym.agents.core import assessor, failures, reports
 from gym.agents.core.assessor import can_be_named
 from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
+from gym.agents.site.comparing import MOST_COMPARED, Compared, compare_runs
 from gym.agents.site.forms import NamerForm
 from gym.agents.site.views import show_form_errors
 from gym.downloads import csv_download, csv_stream, download, json_download, stream
@@ -170,55 +172,61 @@ def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """To the comparison of two ticked runs of one suite, the earlier one first."""
+    """To the comparison of ticked runs of one suite, the earliest one first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(found.order_by("created", "pk"))
-    if len(ticked) != 2 or ticked[0].suite_id != ticked[1].suite_id:
-        messages.info(request, "Tick two finished runs of one suite to compare them.")
+    if not 2 <= len(ticked) <= MOST_COMPARED or len({run.suite_id for run in ticked}) > 1:
+        messages.info(request, f"Tick two to {MOST_COMPARED} finished runs of one suite to compare them.")
         return redirect("agent-runs")
-    return redirect(
-        f"{reverse('agent-compare')}?{urlencode({'first': ticked[0].key, 'second': ticked[1].key})}"
-    )
+    return redirect(f"{reverse('agent-compare')}?{_query_of(ticked)}")
+
+
+def _query_of(runs: Sequence[AgentRun]) -> str:
+    return urlencode([("first", runs[0].key), *(("second", run.key) for run in runs[1:])])
 
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, case by case; `ticked` and `run=KEY` twice lead here. Context: first, names, sides [(name, run)], rows
-    (CompareRow), total (Comparison)."""
+    """Runs compared with the first of them, case by case or (`by=check`) check by check; `ticked` and `run=KEY` several
+    times lead here. Context: found (Compared), suite, sides [(name, run)], query, by_check, cases or checks."""
     if "ticked" in request.GET:
         return _ticked(request)
-    first, second, names = _compared_runs(request)
-    rows, total = presenters.compared(first, second)
-    sides = list(zip(names, (first, second), strict=True))
     by_check = request.GET.get("by") == "check"
-    checks = presenters.compared_checks(first, second) if by_check else []
-    context = {"first": first, "second": second, "names": names, "sides": sides}
-    context |= {"rows": rows, "total": total}
-    return render(request, "agents/compare.html", context | {"by_check": by_check, "checks": checks})
+    found = _compared_runs(request, by_check=by_check)
+    context = {
+        "found": found,
+        "suite": found.first.suite,
+        "sides": list(zip(found.names, found.runs, strict=True)),
+        "query": _query_of(found.runs),
+        "by_check": by_check,
+        "checks": found.checks_beside(),
+        "cases": found.cases_beside(),
+    }
+    return render(request, "agents/compare.html", context)
 
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
-    """cases.csv or checks.csv of `?first=a&second=b`."""
-    first, second, names = _compared_runs(request)
-    if form == "cases.csv":
-        table = presenters.differences_table(presenters.compared(first, second)[0], names)
-    elif form == "checks.csv":
-        table = presenters.checks_table(presenters.compared_checks(first, second), names)
-    else:
+    """cases.csv or checks.csv of `?first=a&second=b&second=c`."""
+    if form not in ("cases.csv", "checks.csv"):
         raise Http404("There is no such download.")
-    return csv_download(f"{first.suite.slug}-compared-{form}", *table)
+    by_check = form == "checks.csv"
+    found = _compared_runs(request, by_check=by_check)
+    table = found.checks_table() if by_check else found.cases_table()
+    return csv_download(f"{found.first.suite.slug}-compared-{form}", *table)
 
 
-def _compared_runs(request: HttpRequest) -> tuple[AgentRun, AgentRun, tuple[str, str]]:
-    """The two runs of the address, and what to call them."""
-    first, second = (
-        visible_run(request, request.GET.get(name) or request.GET.get(former, ""))
-        for name, former in (("first", "a"), ("second", "b"))
-    )
-    tell_apart([first.server.model, second.server.model])
-    return first, second, presenters.names_apart(first, second)
+def _compared_runs(request: HttpRequest, *, by_check: bool) -> Compared:
+    """The runs of the address, each once. 404 for fewer than two or more than MOST_COMPARED."""
+    named = [request.GET.get(name, "") for name in ("first", "a")]  # a and b are former names
+    named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
+    keys = list(dict.fromkeys(key.replace("\0", "") for key in named if key))
+    if not 2 <= len(keys) <= MOST_COMPARED:
+        raise Http404(f"Two to {MOST_COMPARED} different runs are compared.")
+    runs = [visible_run(request, key) for key in keys]
+    tell_apart([run.server.model for run in runs])
+    return compare_runs(*runs, by_check=by_check)
 
 
 # --- failure modes: naming them by a model, renaming and merging them ---

@@ -25,13 +25,14 @@ from gym.agents.site.api.serializers import (
     AgentRunsSerializer,
 )
 from gym.agents.site.api.suites import SuiteView
+from gym.agents.site.comparing import MOST_COMPARED, compare_runs
 from gym.agents.site.run_views import run_file
 from gym.agents.site.services import MAX_CASES
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
-from gym.api.requests import Body, Pair, Query
+from gym.api.requests import Body, Query, Several
 from gym.jobs.api import no_results
 
 MAX_AGENTS = 50
@@ -237,18 +238,19 @@ class CaseResult(RunView):
 
 
 class AgentCompare(ApiView):
-    @operation("Compare two runs of agent tests", answers=AgentComparisonSerializer, query=Pair)
+    @operation("Compare runs of agent tests", answers=AgentComparisonSerializer, query=Several)
     def get(self, request: Request) -> Response:
-        """Case by case, by name, and check by check; rates with Fisher's exact test. Where both scored the same answers
-        their iterations are pairs, with McNemar's exact test."""
-        runs: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
-        first, second = (get_or_404(runs, key=self.query[name]) for name in ("first", "second"))
-        for run in (first, second):
+        """Each `second` with the first, at most five in all: case by case, by name, and check by check; rates with
+        Fisher's exact test. Where both scored the same answers their iterations are pairs, with McNemar's exact test.
+        p is corrected by Holm's method over the rows of all comparisons."""
+        keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
+        if not 2 <= len(keys) <= MOST_COMPARED:
+            raise invalid(FieldError("?second", f"Name one to {MOST_COMPARED - 1} other runs."))
+        visible: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
+        runs = [get_or_404(visible, key=key) for key in keys]
+        for run in runs:
             _require_ended(run)
-        rows, total = presenters.compared(first, second)
-        checks = presenters.compared_checks(first, second)
-        data = {"first": first, "second": second, "total": total, "cases": rows, "checks": checks}
-        return self.answer(data)
+        return self.answer(compare_runs(*runs, by_check=True))
 
 
 # --- failure modes: how cases fail, a model that names why, names and mergers by people ---

@@ -331,7 +331,7 @@ class AgentSideSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-HOLM = "corrected by Holm's method for all rows of this list"
+HOLM = "corrected by Holm's method for the rows of all comparisons"
 
 
 class AgentIntervalField(serializers.ListField):
@@ -372,6 +372,7 @@ class AgentTotalSerializer(serializers.Serializer):
     difference = serializers.FloatField(allow_null=True)
     interval = AgentIntervalField()
     p = serializers.FloatField(allow_null=True)
+    p_holm = serializers.FloatField(allow_null=True, help_text=HOLM)
     test = serializers.CharField(help_text="which test gave p, or why there is none")
     changed = serializers.ListField(
         child=serializers.IntegerField(),
@@ -397,17 +398,27 @@ class AgentComparedCheckSerializer(serializers.Serializer):
     test = serializers.CharField(source="comparison.test")
 
 
-class AgentComparisonSerializer(serializers.Serializer):
-    first = serializers.CharField(source="first.key")
-    second = serializers.CharField(source="second.key")
-    first_versions = serializers.ListField(
-        source="first.versions", child=serializers.CharField(), help_text="of the agent, in that run"
+class AgentComparedRunSerializer(serializers.Serializer):
+    id = serializers.CharField(source="run.key")
+    versions = serializers.ListField(
+        source="run.versions", child=serializers.CharField(), help_text="of the agent, in that run"
     )
-    second_versions = serializers.ListField(source="second.versions", child=serializers.CharField())
     total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
     cases = AgentComparedCaseSerializer(many=True)
     checks = AgentComparedCheckSerializer(
         many=True, help_text="those with a verdict in both, the largest differences first; 2,000 at most"
+    )
+
+
+class AgentBaselineSerializer(serializers.Serializer):
+    id = serializers.CharField(source="key")
+    versions = serializers.ListField(child=serializers.CharField(), help_text="of the agent, in that run")
+
+
+class AgentComparisonSerializer(serializers.Serializer):
+    first = AgentBaselineSerializer()
+    comparisons = AgentComparedRunSerializer(
+        many=True, source="pairs", help_text="each other run (second) with the first"
     )
 
 
