@@ -293,7 +293,7 @@ def _require_manage(actor: User, model: RegisteredModel) -> None:
 
 def _require_hosted(model: RegisteredModel) -> None:
     if not model.is_hosted:
-        agent = f"Check it on its own page, or at agents/{model.slug}/check/."
+        agent = f"Check it on its own page, or at agent-servers/{model.slug}/check/."
         hint = agent if model.backend == AGENT else "There is nothing to check or correct."
         raise ValidationError(f"{model.not_hosted} {hint}")
 

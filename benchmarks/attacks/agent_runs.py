@@ -34,10 +34,10 @@ def main() -> None:
         suite = made(person, "/api/v1/agent-suites/", {"title": f"{title} {time.time():.0f}"})
         made(person, f"/api/v1/agent-suites/{suite['id']}/cases/", {"cases": cases})
         slugs.append(suite["id"])
-    weeks, answer = person.ask("POST", "/api/v1/agent-runs/", {"suite": slugs[0], "agent": AGENT})
+    weeks, answer = person.ask("POST", "/api/v1/agent-runs/", {"suite": slugs[0], "server": AGENT})
     print(f"weeks: {weeks} {json.dumps(answer)[:200]}")
     runs = [
-        made(person, "/api/v1/agent-runs/", {"suite": slugs[1], "agent": AGENT, "parallel": 1})["id"]
+        made(person, "/api/v1/agent-runs/", {"suite": slugs[1], "server": AGENT, "parallel": 1})["id"]
         for _ in range(given.runs)
     ]
     scores = []

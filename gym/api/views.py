@@ -31,7 +31,7 @@ LISTS = (
     "propara-submissions",
     "lmc-corpora",
     "lmc-games",
-    "agents",
+    "agent-servers",
     "agent-suites",
     "agent-runs",
     "me",

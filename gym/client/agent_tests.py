@@ -12,17 +12,17 @@ from .values import AgentRun
 
 
 class AgentTests(Connection):
-    def register_agent(self, name: str, url: str, **card: Any) -> str:
-        """A server with neuro-san's interface. Returns its slug; read `agents/{slug}/` until its state is ready or
-        broken. `card`: slug, visibility, description, secret_headers."""
-        return str(self.post("agents/", {"kind": "server", "name": name, "url": url, **card})["slug"])
+    def register_agent_server(self, name: str, url: str, **card: Any) -> str:
+        """A server with neuro-san's interface. Returns its slug; read `agent-servers/{slug}/` until its
+        state is ready or broken. `card`: slug, visibility, description, secret_headers."""
+        return str(self.post("agent-servers/", {"kind": "server", "name": name, "url": url, **card})["slug"])
 
-    def wait_for_agent(self, slug: str, *, seconds: float = 60.0) -> str:
+    def wait_for_agent_server(self, slug: str, *, seconds: float = 60.0) -> str:
         """Ask until its check has ended. Returns ready or broken. Raises TimeoutError."""
         end = time.monotonic() + seconds
-        while (state := self.get(f"agents/{quote(slug)}/")["state"]) not in ("ready", "broken"):
+        while (state := self.get(f"agent-servers/{quote(slug)}/")["state"]) not in ("ready", "broken"):
             if time.monotonic() > end:
-                raise TimeoutError(f"agent {slug} is {state} after {seconds:.0f} s")
+                raise TimeoutError(f"server {slug} is {state} after {seconds:.0f} s")
             self.transport.sleep(LOOK_SECONDS)
         return str(state)
 
@@ -37,10 +37,10 @@ class AgentTests(Connection):
         return [case["name"] for case in sent.json()["cases"]]
 
     def start_agent_run(
-        self, suite: str, agent: str, *, cases: Sequence[str] | None = None, **options: Any
+        self, suite: str, server: str, *, cases: Sequence[str] | None = None, **options: Any
     ) -> AgentRun:
         """All cases, or those named. `options`: reading, early_stop, parallel, iterations."""
-        body: dict[str, Any] = {"suite": suite, "agent": agent, **options}
+        body: dict[str, Any] = {"suite": suite, "server": server, **options}
         body |= {"cases": list(cases)} if cases else {}
         return AgentRun.of(self.post("agent-runs/", body))
 

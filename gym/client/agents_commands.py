@@ -1,4 +1,4 @@
-"""`agents`: upload cases, run them on an agent, and take the report home."""
+"""`agents`: upload cases, run them on a server, and take the report home."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_parsers(names: Any, common: Any) -> None:
 
     start = commands.add_parser("run", parents=[common], help="run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
-    start.add_argument("--agent", required=True, metavar="SLUG", help="a registered server")
+    start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
     start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
     start.add_argument("--reading", choices=READINGS, help="the rules; default: the documentation's")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
@@ -51,9 +51,9 @@ def add_parsers(names: Any, common: Any) -> None:
 def register(client: Client, given: Namespace) -> int:
     """2 where the check finds that it cannot be talked to."""
     card = {"slug": given.slug} if given.slug else {}
-    slug = client.register_agent(given.name, given.url, **card)
-    state = client.wait_for_agent(slug)
-    found = client.get(f"agents/{slug}/")
+    slug = client.register_agent_server(given.name, given.url, **card)
+    state = client.wait_for_agent_server(slug)
+    found = client.get(f"agent-servers/{slug}/")
     if given.json:
         say_json(found)
     else:
@@ -84,10 +84,10 @@ def upload(client: Client, given: Namespace) -> int:
 def run(client: Client, given: Namespace) -> int:
     options: dict[str, Any] = {"early_stop": given.early_stop}
     options |= {"reading": given.reading} if given.reading else {}
-    made = client.start_agent_run(given.suite, given.agent, cases=given.case, **options)
-    note(f"run {made.id} of {given.suite} on {given.agent} queued")
+    made = client.start_agent_run(given.suite, given.agent_server, cases=given.case, **options)
+    note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
     done = client.wait_for_agent_run(made.id, seconds=given.timeout)
-    note(f"{done.agent} {' → '.join(done.versions)}: {done.state}")
+    note(f"{done.server} {' → '.join(done.versions)}: {done.state}")
     form = "json" if given.json else given.format
     report = _table(done).encode() if form == "table" else client.agent_report(done.id, form)
     if given.output is not None:

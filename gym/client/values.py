@@ -192,7 +192,7 @@ class AgentRun:
 
     id: str
     suite: str
-    agent: str
+    server: str
     state: str
     versions: tuple[str, ...]
     cases: tuple[AgentCase, ...]
@@ -203,7 +203,7 @@ class AgentRun:
         names = ("name", "outcome", "passed", "made", "errors")
         cases = tuple(AgentCase(*(one[name] for name in names)) for one in raw["cases"])
         return cls(
-            raw["id"], raw["suite"], raw["agent"], raw["state"], tuple(raw["versions"]), cases, raw=raw
+            raw["id"], raw["suite"], raw["server"], raw["state"], tuple(raw["versions"]), cases, raw=raw
         )
 
     @property

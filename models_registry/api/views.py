@@ -73,7 +73,7 @@ class ModelDetail(ModelView):
     @operation("Read a model", answers=ModelDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its card, its state, and what the check found. An agent (`backend` is `agent`) has its card here; what it is
-        and which agents its server has is read, and checked, at `agents/`."""
+        and which agents its server has is read, and checked, at `agent-servers/`."""
         return self.read()
 
     @operation("Change a model", takes=ModelChanges, answers=ModelDetailSerializer, also=[409])
@@ -98,7 +98,7 @@ class ModelDetail(ModelView):
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
         """With its card and its secrets. One that results rest on stays (409, `in-use`). Agents are deleted at
-        `agents/`."""
+        `agent-servers/`."""
         return self.remove(services.delete_model)
 
 

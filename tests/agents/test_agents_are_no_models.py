@@ -45,7 +45,7 @@ def test_the_api_tells_an_agent_from_a_model_of_uploaded_results(client, people,
     answer = client.post("/api/v1/models/embedded/check/")
     assert answer.status_code == 400
     assert "is an agent" in answer.json()["detail"]
-    assert "agents/embedded/check/" in answer.json()["detail"]
+    assert "agent-servers/embedded/check/" in answer.json()["detail"]
     answer = client.post(
         "/api/v1/score/", {"model": "embedded", "sentences": ["A dog."]}, content_type="application/json"
     )

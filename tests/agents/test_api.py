@@ -24,7 +24,7 @@ def test_from_cases_to_results(alice, people):
     answer = alice.post(address, {"cases": {"two": GOOD}}, content_type="application/json")
     assert answer.status_code == 201
     assert [case["name"] for case in alice.get(address).json()["results"]] == ["hello", "two"]
-    given = {"suite": "manners", "agent": "embedded", "reading": "document"}
+    given = {"suite": "manners", "server": "embedded", "reading": "document"}
     answer = alice.post(reverse("api-agent-runs"), given, content_type="application/json")
     assert answer.status_code == 201
     assert {name: answer.json()[name] for name in given} == given
@@ -34,13 +34,13 @@ def test_from_cases_to_results(alice, people):
     results = alice.get(reverse("api-agent-results", args=[run["id"]])).json()
     assert results["cases"][0]["iterations"][0]["turns"][0]["text"] == "echo: hello"
     assert [row["id"] for row in alice.get(reverse("api-agent-runs")).json()["results"]] == [run["id"]]
-    assert alice.get(reverse("api-agents")).json()["results"][0]["state"] == "ready"
+    assert alice.get(reverse("api-agent-servers")).json()["results"][0]["state"] == "ready"
 
 
 def test_results_of_a_run_under_way_are_asked_for_later(alice, people):
     make_server(people.alice)
     make_suite(people.alice)
-    given = {"suite": "manners", "agent": "embedded"}
+    given = {"suite": "manners", "server": "embedded"}
     key, other = (
         alice.post(reverse("api-agent-runs"), given, content_type="application/json").json()["id"]
         for _ in range(2)

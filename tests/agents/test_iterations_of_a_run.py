@@ -56,7 +56,7 @@ class TestOnTheSite:
     def test_the_api_makes_as_many(self, people, client):
         suite, server = make_suite(people.alice, cases={"flaky": FLAKY}), make_server(people.alice)
         client.force_login(people.alice)
-        body = {"suite": suite.slug, "agent": server.model.slug, "iterations": 2}
+        body = {"suite": suite.slug, "server": server.model.slug, "iterations": 2}
         answer = client.post("/api/v1/agent-runs/", body, content_type="application/json")
         assert answer.status_code == 201
         assert [row["asked"] for row in answer.json()["cases"]] == [2]

@@ -29,14 +29,14 @@ def test_pages_that_show_the_newest_lead_to_all_of_them(client, runs):
     everything = reverse("agent-runs")
     suite, server = runs[0].suite, runs[0].server
     assert f"{everything}?suite={suite.slug}" in page_of(client, suite.get_absolute_url())
-    assert f"{everything}?agent={server.model.slug}" in page_of(client, server.get_absolute_url())
+    assert f"{everything}?server={server.model.slug}" in page_of(client, server.get_absolute_url())
     assert f"{everything}?first={runs[0].key}" in page_of(client, runs[0].get_absolute_url())
     AgentRun.objects.filter(pk__in=[run.pk for run in runs[RUNS_SHOWN:]]).delete()
     assert f"{everything}?" not in page_of(client, suite.get_absolute_url())
 
 
 def test_all_runs_are_on_pages(client, runs):
-    for query in ({}, {"suite": runs[0].suite.slug}, {"agent": runs[0].server.model.slug}):
+    for query in ({}, {"suite": runs[0].suite.slug}, {"server": runs[0].server.model.slug}):
         first, last = (page_of(client, reverse("agent-runs"), **query, page=page) for page in (1, 2))
         there = [(run.get_absolute_url() in first, run.get_absolute_url() in last) for run in runs]
         assert there == [(True, False)] * PER_PAGE + [(False, True)] * 10

@@ -193,7 +193,7 @@ def test_through_the_api(client, people, server, failed):
     _, key = create_token(actor=people.alice, name="t", scopes=["read", "write", "run"])
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {key}"
     address = reverse("api-agent-namings", args=[failed.run.key])
-    given = {"case": "flaky", "agent": "embedded", "name": "namer"}
+    given = {"case": "flaky", "server": "embedded", "agent": "namer"}
     answer = client.post(address, given, content_type="application/json")
     assert (answer.status_code, answer.json()["state"]) == (201, "queued")
     run_pending()
@@ -234,4 +234,4 @@ def test_the_name_of_a_private_agent_stays_with_those_who_may_see_it(client, peo
             assert "whisperer" not in told
         run_pending()
     client.force_login(people.alice)
-    assert client.get(addresses[1]).json()["namings"][0]["agent"] == "undercover"
+    assert client.get(addresses[1]).json()["namings"][0]["server"] == "undercover"

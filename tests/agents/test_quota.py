@@ -71,7 +71,7 @@ def test_one_more_run_is_refused_also_to_score_again(client, suite, people, sett
     settings.GYM_QUOTA_AGENT_RUNS = (1, 0)
     with pytest.raises(ValidationError, match="You keep 1 agent run, and 1 is the limit"):
         services.queue_rescoring(run, actor=people.alice)
-    given = {"suite": suite.slug, "agent": "embedded"}
+    given = {"suite": suite.slug, "server": "embedded"}
     answer = client.post(reverse("api-agent-runs"), given, **JSON)
     assert answer.status_code == 400
     assert AgentRun.objects.count() == 1

@@ -66,7 +66,7 @@ def test_the_page_and_the_api_say_why_a_long_run_is_refused(people, server, clie
     client.force_login(people.alice)
     page = client.post(f"/agents/{suite.slug}/run/", {"server": [server.pk]}, follow=True)
     assert "75,000 seconds" in page.content.decode()
-    given = {"suite": suite.slug, "agent": server.model.slug}
+    given = {"suite": suite.slug, "server": server.model.slug}
     answer = client.post("/api/v1/agent-runs/", given, content_type="application/json")
     assert answer.status_code == 400
     assert "75,000 seconds" in answer.content.decode()

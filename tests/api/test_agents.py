@@ -24,10 +24,10 @@ def ok(response, status=200):
 
 
 def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people):
-    made = send("post", "agents/", {"kind": "embedded", "name": "Ours", "visibility": "public"})
+    made = send("post", "agent-servers/", {"kind": "embedded", "name": "Ours", "visibility": "public"})
     assert (ok(made, 201)["id"], ok(made, 201)["state"]) == ("ours", "unchecked")
     run_pending()
-    agent = ok(send("get", "agents/ours/", who=""))
+    agent = ok(send("get", "agent-servers/ours/", who=""))
     assert (agent["state"], "echo" in agent["agents"], agent["url"], agent["secret_headers"]) == (
         "ready",
         True,
@@ -45,7 +45,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert [row["name"] for row in rows] == ["deep/wrong", "hello"]
     assert not any("text" in row for row in rows)  # 500 cases may have a megabyte each
 
-    run = ok(send("post", "agent-runs/", {"suite": "good-manners", "agent": "ours"}), 201)
+    run = ok(send("post", "agent-runs/", {"suite": "good-manners", "server": "ours"}), 201)
     assert (run["state"], run["job"] is not None) == ("queued", True)
     run_pending()
     run = ok(send("get", f"agent-runs/{run['id']}/"))
@@ -71,7 +71,9 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     run_pending()
     again = ok(send("get", f"agent-runs/{again['id']}/"))
     assert [row["outcome"] for row in again["cases"]] == ["pass", "pass"]
-    one = ok(send("post", "agent-runs/", {"suite": "good-manners", "agent": "ours", "cases": ["hello"]}), 201)
+    one = ok(
+        send("post", "agent-runs/", {"suite": "good-manners", "server": "ours", "cases": ["hello"]}), 201
+    )
     assert len(one["cases"]) == 1
     assert ok(send("post", f"agent-runs/{one['id']}/cancel/"))["state"] == "cancelled"
     assert ok(send("post", f"agent-runs/{one['id']}/retry/"))["state"] == "queued"
@@ -84,13 +86,13 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     )  # by name: one in common
     assert {row["name"]: row["first"] is None for row in compared["cases"]}["mended"]
     matrix = ok(send("get", "agent-suites/good-manners/matrix/", who="charlie"))
-    assert (matrix["agents"], [row["case"] for row in matrix["rows"]]) == (["ours"], ["hello", "mended"])
+    assert (matrix["servers"], [row["case"] for row in matrix["rows"]]) == (["ours"], ["hello", "mended"])
     assert matrix["rows"][0]["cells"][0]["outcome"] == "pass"
 
-    assert "results point to it" in send("delete", "agents/ours/").json()["detail"]
+    assert "results point to it" in send("delete", "agent-servers/ours/").json()["detail"]
     ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)
     ok(send("delete", "agent-suites/good-manners/"), 204)
-    ok(send("delete", "agents/ours/"), 204)
+    ok(send("delete", "agent-servers/ours/"), 204)
     assert not AgentServer.objects.exists()
 
 
@@ -124,15 +126,15 @@ def test_secrets_go_in_and_never_come_out(send, people, settings):
         "url": "https://agents.example.org",
         "secret_headers": {"Authorization": SECRET, "X-Team": "linguists"},
     }
-    answers = [send("post", "agents/", body)]
+    answers = [send("post", "agent-servers/", body)]
     assert ok(answers[0], 201)["secret_headers"] == ["Authorization", "X-Team"]
     answers.append(
-        send("patch", "agents/theirs/", {"secret_headers": {"X-Team": None, "X-New": "newcomers"}})
+        send("patch", "agent-servers/theirs/", {"secret_headers": {"X-Team": None, "X-New": "newcomers"}})
     )
     assert ok(answers[-1])["secret_headers"] == ["Authorization", "X-New"]
     server = AgentServer.objects.get()
     assert reveal(server.secrets, "Authorization") == SECRET
-    answers.append(send("patch", "agents/theirs/", {"url": "https://agents.example.org/other"}))
+    answers.append(send("patch", "agent-servers/theirs/", {"url": "https://agents.example.org/other"}))
     assert ok(answers[-1])["secret_headers"] == []  # they were meant for the old address
 
     suite = {"title": "S", "variables": {"API_KEY": SECRET}}
@@ -143,21 +145,37 @@ def test_secrets_go_in_and_never_come_out(send, people, settings):
     assert ok(answers[-1])["variables"] == ["API_KEY"]
     ok(send("patch", "agent-suites/s/", {"visibility": "public"}))
     assert ok(send("get", "agent-suites/s/", who="charlie"))["variables"] is None
-    answers += [send("get", "agents/"), send("get", "agents/theirs/"), send("get", "models/theirs/")]
+    answers += [
+        send("get", "agent-servers/"),
+        send("get", "agent-servers/theirs/"),
+        send("get", "models/theirs/"),
+    ]
     assert all(SECRET not in answer.content.decode() for answer in answers)
 
 
 @pytest.mark.parametrize(
     ("address", "body", "where"),
     [
-        ("agents/", {"kind": "server", "name": "A", "url": "not an address"}, "$.url"),
-        ("agents/", {"kind": "teapot", "name": "A"}, "$.kind"),
-        ("agents/", {"kind": "model", "name": "A"}, "$.wraps"),
-        ("agents/", {"kind": "model", "name": "A", "wraps": "nobody"}, "$.wraps"),
-        ("agents/", {"kind": "embedded", "name": "A", "slug": "embedded"}, "$.slug"),
-        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"Host": "x"}}, "$.secret_headers"),
-        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"X": "ü"}}, "$.secret_headers"),
-        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"X": ""}}, "$.secret_headers.X"),
+        ("agent-servers/", {"kind": "server", "name": "A", "url": "not an address"}, "$.url"),
+        ("agent-servers/", {"kind": "teapot", "name": "A"}, "$.kind"),
+        ("agent-servers/", {"kind": "model", "name": "A"}, "$.wraps"),
+        ("agent-servers/", {"kind": "model", "name": "A", "wraps": "nobody"}, "$.wraps"),
+        ("agent-servers/", {"kind": "embedded", "name": "A", "slug": "embedded"}, "$.slug"),
+        (
+            "agent-servers/",
+            {"kind": "embedded", "name": "A", "secret_headers": {"Host": "x"}},
+            "$.secret_headers",
+        ),
+        (
+            "agent-servers/",
+            {"kind": "embedded", "name": "A", "secret_headers": {"X": "ü"}},
+            "$.secret_headers",
+        ),
+        (
+            "agent-servers/",
+            {"kind": "embedded", "name": "A", "secret_headers": {"X": ""}},
+            "$.secret_headers.X",
+        ),
         ("agent-suites/", {"title": "New", "slug": "new"}, "$.slug"),
         ("agent-suites/", {"title": "New", "slug": "manners"}, "$.slug"),
         ("agent-suites/", {"title": "S", "judge": "nobody"}, "$.judge"),
@@ -165,8 +183,8 @@ def test_secrets_go_in_and_never_come_out(send, people, settings):
         ("agent-suites/", {"title": "S", "variables": {"1X": "x"}}, "$.variables"),
         ("agent-suites/manners/cases/", {"cases": {"a": "agent: "}}, "$.cases['a']"),
         ("agent-suites/manners/cases/", {"cases": {"../a": GOOD}}, "$"),
-        ("agent-runs/", {"suite": "manners", "agent": "embedded", "cases": ["nothing"]}, "$.cases[0]"),
-        ("agent-runs/", {"suite": "manners", "agent": "embedded", "parallel": 99}, "$.parallel"),
+        ("agent-runs/", {"suite": "manners", "server": "embedded", "cases": ["nothing"]}, "$.cases[0]"),
+        ("agent-runs/", {"suite": "manners", "server": "embedded", "parallel": 99}, "$.parallel"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(send, people, address, body, where):
@@ -183,10 +201,10 @@ def test_a_private_model_or_judge_is_not_named_to_others(send, people):
     server = make_server(people.alice)
     AgentServer.objects.filter(pk=server.pk).update(wraps=hidden, kind="model")
     assert ok(send("get", f"agent-suites/{suite.slug}/"))["judge"] == "hidden"
-    assert ok(send("get", "agents/embedded/"))["wraps"] == "hidden"
+    assert ok(send("get", "agent-servers/embedded/"))["wraps"] == "hidden"
     for who in ("charlie", ""):
         assert ok(send("get", f"agent-suites/{suite.slug}/", who=who))["judge"] is None
-        assert ok(send("get", "agents/embedded/", who=who))["wraps"] is None
+        assert ok(send("get", "agent-servers/embedded/", who=who))["wraps"] is None
 
 
 def test_verdicts_of_the_judge_are_forgotten_and_results_stay(send, people):
@@ -206,9 +224,9 @@ def test_lists_are_filtered(send, people):
     first, second = make_server(people.alice), make_server(people.alice, "other")
     suite = make_suite(people.alice)
     runs = [make_run(suite, server).key for server in (first, second)]
-    assert [row["id"] for row in ok(send("get", "agent-runs/?agent=other"))["results"]] == [runs[1]]
+    assert [row["id"] for row in ok(send("get", "agent-runs/?server=other"))["results"]] == [runs[1]]
     assert len(ok(send("get", "agent-runs/?suite=manners&owner=alice"))["results"]) == 2
-    assert [row["id"] for row in ok(send("get", "agents/?q=oth&state=ready"))["results"]] == ["other"]
+    assert [row["id"] for row in ok(send("get", "agent-servers/?q=oth&state=ready"))["results"]] == ["other"]
     assert ok(send("get", "agent-suites/?q=nothing"))["results"] == []
     assert send("get", "agent-runs/?case=x").status_code == 400
 
@@ -217,14 +235,14 @@ def test_the_same_tests_run_on_several_agents_at_once(send, people):
     suite = make_suite(people.alice, "several", {"hello": GOOD, "deep/wrong": WRONG})
     for name in ("one", "two"):
         make_server(people.alice, name)
-    body = {"suite": suite.slug, "agents": ["two", "one", "two"], "cases": ["hello"], "early_stop": True}
+    body = {"suite": suite.slug, "servers": ["two", "one", "two"], "cases": ["hello"], "early_stop": True}
     runs = ok(send("post", "agent-runs/batch/", body), 201)["runs"]
-    assert [run["agent"] for run in runs] == ["two", "one"]
+    assert [run["server"] for run in runs] == ["two", "one"]
     assert [[case["name"] for case in run["cases"]] for run in runs] == [["hello"], ["hello"]]
     assert all(run["options"]["early_stop"] for run in runs)
-    answer = send("post", "agent-runs/batch/", body | {"agents": ["one", "one", "three"]})
-    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.agents[2]")
-    assert send("post", "agent-runs/batch/", body | {"agents": []}).status_code == 400
+    answer = send("post", "agent-runs/batch/", body | {"servers": ["one", "one", "three"]})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.servers[2]")
+    assert send("post", "agent-runs/batch/", body | {"servers": []}).status_code == 400
     assert suite.runs.count() == 2
 
 

@@ -40,7 +40,7 @@ def alice(client, people, settings):
             **JSON,
         ),
         lambda client: client.post(reverse("agent-server-new"), AGENT),
-        lambda client: client.post("/api/v1/agents/", {"name": "More", "kind": "embedded"}, **JSON),
+        lambda client: client.post("/api/v1/agent-servers/", {"name": "More", "kind": "embedded"}, **JSON),
         lambda client: client.post(
             reverse("results-upload"),
             {

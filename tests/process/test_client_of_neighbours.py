@@ -99,11 +99,11 @@ def test_cases_are_uploaded_and_run_and_the_report_is_junit(site, gym, tmp_path)
         (tmp_path / name).write_bytes(data)
     files = [str(tmp_path / name) for name in ("good.hocon", "bad.hocon")]
     assert cli(site, "agents", "upload", *files, "--suite", "mine")[:2] == (0, "good\nbad\n")
-    status, out, _ = cli(site, "agents", "run", "mine", "--agent", "demo-agents", "--format", "junit")
+    status, out, _ = cli(site, "agents", "run", "mine", "--agent-server", "demo-agents", "--format", "junit")
     suites = {suite.get("name"): suite for suite in ElementTree.fromstring(out)}
     assert (status, set(suites)) == (1, {"good", "bad"})
     assert (suites["good"].get("failures"), int(suites["bad"].get("failures")) > 0) == ("0", True)
-    status, out, _ = cli(site, "agents", "run", "mine", "--agent", "demo-agents", "--case", "good")
+    status, out, _ = cli(site, "agents", "run", "mine", "--agent-server", "demo-agents", "--case", "good")
     assert (status, rows(out)[1]) == (0, ["good", "pass", "1", "1", "0"])
 
 
@@ -138,7 +138,10 @@ def test_a_server_that_may_not_be_talked_to_is_broken_with_the_reason(site):
         (("lmc", "play", "demo-sentences", "--game", "wp", "--player", "me"), "$.player"),
         (("lmc", "upload", "missing.log"), "There is no file missing.log."),
         (("propara", "submit", "missing.tsv", "--answer-set", SET), "There is no file missing.tsv."),
-        (("agents", "run", "nothing", "--agent", "demo-agents"), "$.suite: There is no suite “nothing”"),
+        (
+            ("agents", "run", "nothing", "--agent-server", "demo-agents"),
+            "$.suite: There is no suite “nothing”",
+        ),
         (("agents", "upload", "missing.hocon", "--suite", "x"), "There is no file missing.hocon."),
     ],
 )

@@ -160,7 +160,7 @@ PAGES = """
 /api/v1/tags/ /api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
 /suites/meadow/ /suites/hid-suite/ /models/hid-model/ /models/open-model/ /agents/meadow-tests/ /agents/hid-tests/
 /agents/servers/hid-agent/ /agents/servers/meadow-speaker/
-/agents/runs/ /agents/runs/?agent=hid-agent /agents/runs/?suite=hid-tests
+/agents/runs/ /agents/runs/?server=hid-agent /agents/runs/?suite=hid-tests
 /collections/hid-collection/ /collections/published/
 /propara/open-set/ /propara/hid-set/ /suites/meadow/r1/ /suites/meadow/r1/items/ /suites/meadow/diff/1/1/
 /suites/meadow/r1/download/json/ /api/v1/suites/meadow/ /api/v1/suites/meadow/lint/
@@ -173,11 +173,12 @@ PAGES = """
 /api/v1/suites/meadow/lint/?revision=2 /api/v1/suites/meadow/revisions/2/ /api/v1/suites/meadow/draft/
 /api/v1/suites/meadow/draft/cells/ /api/v1/suites/meadow/revisions/2/sentences/ /api/v1/suites/meadow/diff/2/1/
 /api/v1/suites/meadow/revisions/2/export/tsv/ /api/v1/suites/?q=axolotl /suites/?sort=-items
-/api/v1/suites/meadow/revisions/2/export/blimp/ /api/v1/agents/ /api/v1/agents/hid-agent/
-/api/v1/agents/meadow-agent/ /api/v1/agents/meadow-speaker/ /api/v1/agent-suites/ /api/v1/agent-suites/meadow-tests/
+/api/v1/suites/meadow/revisions/2/export/blimp/ /api/v1/agent-servers/ /api/v1/agent-servers/hid-agent/
+/api/v1/agent-servers/meadow-agent/ /api/v1/agent-servers/meadow-speaker/ /api/v1/agent-suites/
+/api/v1/agent-suites/meadow-tests/
 /api/v1/agent-suites/hid-tests/ /api/v1/agent-suites/hid-tests/matrix/ /api/v1/agent-suites/meadow-tests/matrix/
 /api/v1/agent-suites/meadow-tests/cases/ /api/v1/agent-suites/hid-tests/cases/ /api/v1/agent-suites/hid-tests/export/
-/api/v1/agent-runs/ /api/v1/agent-runs/?agent=hid-agent /api/v1/agent-runs/?suite=hid-tests /api/v1/collections/
+/api/v1/agent-runs/ /api/v1/agent-runs/?server=hid-agent /api/v1/agent-runs/?suite=hid-tests /api/v1/collections/
 /api/v1/collections/published/ /api/v1/collections/hid-collection/ /api/v1/collections/published/files/zip/
 /api/v1/collections/published/files/bib/ /api/v1/collections/published/files/json/ /api/v1/exports/scores/csv/
 /api/v1/exports/scores/csv/?all=1 /api/v1/exports/regions/csv/?suite=hid-suite

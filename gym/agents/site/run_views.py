@@ -46,14 +46,14 @@ def _live(run: AgentRun) -> dict[str, Any]:
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
-    """All runs, newest first; of one suite or agent where the address names one. With `a`: to compare each with that
+    """All runs, newest first; of one suite or server where the address names one. With `a`: to compare each with that
     run. Context: page, suite, server, compared (or None)."""
     found = selectors.runs_visible_to(request.user)
     suite, server, compared = None, None, None
     if slug := request.GET.get("suite", ""):
         suite = get_object_or_404(selectors.visible_to(request.user), slug=slug.replace("\0", ""))
         found = found.filter(suite=suite)
-    if slug := request.GET.get("agent", ""):
+    if slug := request.GET.get("server", ""):
         server = get_object_or_404(
             selectors.servers_visible_to(request.user), model__slug=slug.replace("\0", "")
         )

@@ -108,15 +108,15 @@ ROWS: list[Row] = [
     ("GET", "agent-compare-download", ["cases.csv"], (404,) * 6),
     *people_rows("agent-suite", "api-agent-suite", "secret-tests", "open-tests", "bobs-tests-role"),
     # the API
-    ("GET", "api-agents", [], OPEN),
-    ("POST", "api-agents", [], (401, 400, 400, 400, 400, 400)),
-    ("GET", "api-agent", ["open-agent"], OPEN),
-    ("GET", "api-agent", ["secret-agent"], HIDDEN),
-    ("PATCH", "api-agent", ["secret-agent"], API_OWNER),
-    ("PATCH", "api-agent", ["open-agent"], (401, 403, 403, 403, 200, 200)),
-    ("POST", "api-agent-check", ["secret-agent"], (401, 404, 403, 202, 202, 202)),
-    ("POST", "api-agent-check", ["open-agent"], (401, 403, 403, 403, 202, 202)),
-    ("DELETE", "api-agent", ["open-agent"], (401, 403, 403, 403, 400, 400)),  # it has runs
+    ("GET", "api-agent-servers", [], OPEN),
+    ("POST", "api-agent-servers", [], (401, 400, 400, 400, 400, 400)),
+    ("GET", "api-agent-server", ["open-agent"], OPEN),
+    ("GET", "api-agent-server", ["secret-agent"], HIDDEN),
+    ("PATCH", "api-agent-server", ["secret-agent"], API_OWNER),
+    ("PATCH", "api-agent-server", ["open-agent"], (401, 403, 403, 403, 200, 200)),
+    ("POST", "api-agent-server-check", ["secret-agent"], (401, 404, 403, 202, 202, 202)),
+    ("POST", "api-agent-server-check", ["open-agent"], (401, 403, 403, 403, 202, 202)),
+    ("DELETE", "api-agent-server", ["open-agent"], (401, 403, 403, 403, 400, 400)),  # it has runs
     ("GET", "api-agent-suites", [], OPEN),
     ("POST", "api-agent-suites", [], (401, 400, 400, 400, 400, 400)),
     ("GET", "api-agent-suite", ["open-tests"], OPEN),
@@ -173,7 +173,7 @@ ROWS: list[Row] = [
 LAST: list[Row] = [
     *leaving_rows("agent-suite", "api-agent-suite", "shared-tests", "bobs-other-tests-role"),
     ("POST", "agent-server-delete", ["secret-agent"], OWNER_ACTS),
-    ("DELETE", "api-agent", ["secret-agent"], (401, 404, 403, 403, 400, 400)),
+    ("DELETE", "api-agent-server", ["secret-agent"], (401, 404, 403, 403, 400, 400)),
     ("DELETE", "api-agent-case", ["open-tests", "open-case"], (401, 403, 403, 403, 204, 204)),
     ("DELETE", "api-agent-suite", ["open-tests"], (401, 403, 403, 403, 400, 400)),  # a run is under way
     ("POST", "agent-case-delete", ["secret-tests", "secret-case"], EDITORS_ACT),

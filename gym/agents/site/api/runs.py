@@ -35,7 +35,7 @@ from gym.api.operations import TEXT, operation
 from gym.api.requests import Body, Query, Several
 from gym.jobs.api import no_results
 
-MAX_AGENTS = 50
+MAX_SERVERS = 50
 
 
 class _RunOptions(Body):
@@ -61,12 +61,12 @@ class _RunOptions(Body):
 
 
 class AgentRunBody(_RunOptions):
-    agent = serializers.SlugField(max_length=80)
+    server = serializers.SlugField(max_length=80, help_text="its slug")
 
 
 class AgentRunsBody(_RunOptions):
-    agents = serializers.ListField(
-        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_AGENTS
+    servers = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_SERVERS
     )
 
 
@@ -90,7 +90,7 @@ def _require_ended(run: AgentRun) -> None:
 
 class AgentRunFilter(Filters):
     suite = django_filters.CharFilter(field_name="suite__slug", label="Slug of the suite")
-    agent = django_filters.CharFilter(field_name="server__model__slug", label="Slug of the agent")
+    server = django_filters.CharFilter(field_name="server__model__slug", label="Slug of the server")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of who queued it")
 
     class Meta:
@@ -110,10 +110,12 @@ class Runs(RunView, ListView):
 
     @operation("Run agent tests", takes=AgentRunBody, answers=AgentRunSerializer, status=201)
     def post(self, request: Request) -> Response:
-        """Cases of a suite against one agent. Ask the run until its state is done, failed or cancelled."""
+        """Cases of a suite on one server. Ask the run until its state is done, failed or cancelled."""
         body = self.body()
         suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
-        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body.pop("agent"))
+        server = referred(
+            selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
+        )
         cases = _cases(suite, body.pop("cases", None))
         run = services.queue_run(suite, server, actor=request.user, cases=cases, **body)
         return self.again(run, "api-agent-run")
@@ -123,16 +125,16 @@ class Batch(ApiView):
     token_scope = Scope.RUN
 
     @operation(
-        "Run agent tests on several agents", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
+        "Run agent tests on several servers", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
     )
     def post(self, request: Request) -> Response:
-        """The same cases, a run on each agent, in the order given: all of them are queued, or none."""
+        """The same cases, a run on each server, in the order given: all of them are queued, or none."""
         body = self.body()
         suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
         visible = selectors.servers_visible_to(request.user)
-        named = {slug: place for place, slug in reversed(list(enumerate(body.pop("agents"))))}
+        named = {slug: place for place, slug in reversed(list(enumerate(body.pop("servers"))))}
         servers = [
-            referred(visible, f"agents[{place}]", model__slug=slug)
+            referred(visible, f"servers[{place}]", model__slug=slug)
             for slug, place in sorted(named.items(), key=lambda one: one[1])
         ]
         cases = _cases(suite, body.pop("cases", None))
@@ -260,8 +262,14 @@ MODE_PATTERN = r"^[0-9a-f]{12}$"
 
 class AgentNamingBody(Body):
     case = serializers.CharField(max_length=200)
-    agent = serializers.SlugField(max_length=80)
-    name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+    server = serializers.SlugField(max_length=80, help_text="its slug")
+    agent = serializers.CharField(
+        max_length=200,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="its name on that server; default: the server's own",
+    )
 
 
 class AgentModeBody(Body):
@@ -297,8 +305,8 @@ class Namings(RunView):
         body = self.body()
         run = self.get_object()
         case_run = referred(run.case_runs.select_related("run__suite"), "case", name=body["case"])
-        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body["agent"])
-        naming = services.queue_naming(case_run, server, body["name"], actor=request.user)
+        server = referred(selectors.servers_visible_to(request.user), "server", model__slug=body["server"])
+        naming = services.queue_naming(case_run, server, body["agent"], actor=request.user)
         return self.answer(naming, "api-agent-namings", key)
 
 

@@ -18,7 +18,7 @@ from models_registry.selectors import visible_to as visible_models
 VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
 
 
-class AgentSerializer(serializers.ModelSerializer):
+class AgentServerSerializer(serializers.ModelSerializer):
     id = serializers.CharField(source="model.slug", help_text="the same as slug")
     slug = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
@@ -34,7 +34,7 @@ class AgentSerializer(serializers.ModelSerializer):
         return [agent["agent_name"] for agent in server.agents]
 
 
-class AgentDetailSerializer(AgentSerializer):
+class AgentServerDetailSerializer(AgentServerSerializer):
     owner = serializers.CharField(source="model.owner.username")
     visibility = serializers.CharField(source="model.visibility")
     description = serializers.CharField(source="model.description")
@@ -43,15 +43,15 @@ class AgentDetailSerializer(AgentSerializer):
         child=serializers.DictField(), source="agents", help_text="as the server lists its agents"
     )
     graphs = serializers.DictField(help_text="agent -> who calls whom, as the server tells it")
-    url = serializers.SerializerMethodField(help_text="for those who may change the agent; else null")
+    url = serializers.SerializerMethodField(help_text="for those who may change the server; else null")
     wraps = serializers.SerializerMethodField(help_text="the model that answers, if you may see it")
     secret_headers = serializers.SerializerMethodField(
-        help_text="their names, for those who may change the agent; else null. Values are never shown."
+        help_text="their names, for those who may change the server; else null. Values are never shown."
     )
 
-    class Meta(AgentSerializer.Meta):
+    class Meta(AgentServerSerializer.Meta):
         fields = [
-            *AgentSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
+            *AgentServerSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
             "checked_at", "listed", "graphs", "url", "chat_model", "wraps", "secret_headers",
         ]  # fmt: skip
         read_only_fields = fields
@@ -106,12 +106,12 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
 
 
 class AgentScheduleSerializer(serializers.ModelSerializer):
-    agent = serializers.CharField(source="server.model.slug", help_text="slug of the server")
+    server = serializers.CharField(source="server.model.slug", help_text="its slug")
     owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
 
     class Meta:
         model = AgentSchedule
-        fields = ["id", "agent", "every", "iterations", "next_at", "trouble", "owner", "created"]
+        fields = ["id", "server", "every", "iterations", "next_at", "trouble", "owner", "created"]
         read_only_fields = fields
 
 
@@ -144,13 +144,13 @@ class AgentCheckSerializer(serializers.Serializer):
 
 class AgentCaseHistorySerializer(serializers.ModelSerializer):
     run = serializers.CharField(source="run.key")
-    agent = serializers.CharField(source="run.server.model.slug")
+    server = serializers.CharField(source="run.server.model.slug", help_text="its slug")
     created = serializers.DateTimeField(source="run.created")
     version = serializers.CharField(source="run.server_version", help_text=VERSION)
 
     class Meta:
         model = CaseRun
-        fields = ["run", "agent", "created", "version", "outcome", "passed", "made", "errors"]
+        fields = ["run", "server", "created", "version", "outcome", "passed", "made", "errors"]
         read_only_fields = fields
 
 
@@ -193,7 +193,7 @@ class AgentAtKSerializer(serializers.Serializer):
 class AgentRunSerializer(serializers.ModelSerializer):
     id = serializers.CharField(source="key")
     suite = serializers.CharField(source="suite.slug")
-    agent = serializers.CharField(source="server.model.slug")
+    server = serializers.CharField(source="server.model.slug", help_text="its slug")
     versions = serializers.ListField(
         child=serializers.CharField(),
         help_text="as the agent told while it answered; several: it changed on the way",
@@ -218,7 +218,7 @@ class AgentRunSerializer(serializers.ModelSerializer):
     class Meta:
         model = AgentRun
         fields = [
-            "id", "suite", "agent", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
+            "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
             "iterations", "rescored_from", "created", "completed_at", "cases", "at_k", "fall",
         ]  # fmt: skip
         read_only_fields = fields
@@ -237,9 +237,9 @@ class AgentResultsSerializer(serializers.Serializer):
 
 
 class AgentCellSerializer(serializers.Serializer):
-    """The newest result of a case on an agent; null figures: none yet."""
+    """The newest result of a case on a server; null figures: none yet."""
 
-    agent = serializers.CharField()
+    server = serializers.CharField()
     run = serializers.CharField(source="newest.run.key", allow_null=True)
     version = serializers.CharField(source="newest.run.server_version", allow_null=True, help_text=VERSION)
     outcome = serializers.CharField(source="newest.outcome", allow_null=True)
@@ -268,11 +268,11 @@ class AgentCellSerializer(serializers.Serializer):
 
 class AgentRowSerializer(serializers.Serializer):
     case = serializers.CharField()
-    cells = AgentCellSerializer(many=True, help_text="in the order of `agents`")
+    cells = AgentCellSerializer(many=True, help_text="in the order of `servers`")
 
 
 class AgentMatrixSerializer(serializers.Serializer):
-    agents = serializers.ListField(child=serializers.CharField())
+    servers = serializers.ListField(child=serializers.CharField())
     rows = AgentRowSerializer(many=True)
 
 
@@ -430,12 +430,14 @@ class AgentFailuresSerializer(serializers.Serializer):
 
 class AgentNamingSerializer(serializers.ModelSerializer):
     case = serializers.CharField(source="case_run.name")
-    agent = serializers.SerializerMethodField(help_text="null when it was deleted, or is not yours to see")
-    name = serializers.SerializerMethodField(
-        help_text="the agent there; empty: its own default, or not to see"
+    server = serializers.SerializerMethodField(
+        help_text="its slug; null when it was deleted, or is not yours to see"
+    )
+    agent = serializers.SerializerMethodField(
+        help_text="its name on that server; empty: its own default, or not to see"
     )
     trouble = serializers.SerializerMethodField(
-        help_text="why it gave no answer, for those who may see the agent"
+        help_text="why it gave no answer, for those who may see the server"
     )
     state = serializers.ChoiceField(Job.State.values)
     failures = serializers.IntegerField(source="total", help_text="failures that can be named")
@@ -443,18 +445,18 @@ class AgentNamingSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Naming
-        fields = ["case", "agent", "name", "state", "failures", "named", "trouble"]
+        fields = ["case", "server", "agent", "state", "failures", "named", "trouble"]
         read_only_fields = fields
 
-    def get_agent(self, naming: Naming) -> str | None:
+    def get_server(self, naming: Naming) -> str | None:
         server = naming.server
         return server.model.slug if server and can_view(self.context["request"].user, server.model) else None
 
-    def get_name(self, naming: Naming) -> str:
-        return naming.agent if self.get_agent(naming) is not None else ""
+    def get_agent(self, naming: Naming) -> str:
+        return naming.agent if self.get_server(naming) is not None else ""
 
     def get_trouble(self, naming: Naming) -> str:
-        return naming.trouble if self.get_agent(naming) is not None else ""
+        return naming.trouble if self.get_server(naming) is not None else ""
 
     def get_named(self, naming: Naming) -> int:
         return len(naming.chosen)

@@ -18,7 +18,6 @@ from gym.agents.core.archives import MAX_FILES, ArchiveError, name_of
 from gym.agents.core.cases import MAX_ITERATIONS
 from gym.agents.models import AgentCase, AgentSchedule, AgentSuite
 from gym.agents.site import permissions, schedules, selectors, services
-from gym.agents.site.api.agents import MOST_TEXT, checked_secrets, chosen, secrets
 from gym.agents.site.api.serializers import (
     AgentCaseDetailSerializer,
     AgentCaseSerializer,
@@ -29,6 +28,7 @@ from gym.agents.site.api.serializers import (
     AgentSuiteDetailSerializer,
     AgentSuiteSerializer,
 )
+from gym.agents.site.api.servers import MOST_TEXT, checked_secrets, chosen, secrets
 from gym.agents.site.forms import cases_in
 from gym.agents.site.views import cases_file
 from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked, referred
@@ -169,21 +169,23 @@ class Verdicts(SuiteView):
 class Matrix(SuiteView):
     @operation("Read the newest results of agent tests", answers=AgentMatrixSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Cases by agents: the newest result with its interval, and whether results disagree."""
+        """Cases by servers: the newest result with its interval, and whether results disagree."""
         columns, rows = selectors.matrix(self.get_object(), request.user)
         slugs = [column.server.model.slug for column in columns]
         found = [
             {
                 "case": row.case.name,
-                "cells": [{"agent": slug, **vars(cell)} for slug, cell in zip(slugs, row.cells, strict=True)],
+                "cells": [
+                    {"server": slug, **vars(cell)} for slug, cell in zip(slugs, row.cells, strict=True)
+                ],
             }
             for row in rows
         ]
-        return self.answer({"agents": slugs, "rows": found})
+        return self.answer({"servers": slugs, "rows": found})
 
 
 class AgentScheduleBody(Body):
-    agent = serializers.SlugField(max_length=80, help_text="slug of the server")
+    server = serializers.SlugField(max_length=80, help_text="its slug")
     every = serializers.ChoiceField(AgentSchedule.Every.choices)
     iterations = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_ITERATIONS, help_text="of each case; default: its own"
@@ -203,7 +205,9 @@ class Schedules(SuiteView, ListView):
         """Every hour, every night, or when the cases have changed. You are told when the pass rate falls beyond
         chance."""
         suite, body = self.get_object(), self.body()
-        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body.pop("agent"))
+        server = referred(
+            selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
+        )
         made = schedules.add_schedule(suite, server, actor=request.user, **body)
         return self.answer(made)
 

@@ -1,18 +1,18 @@
 from django.urls import path
 
-from gym.agents.site.api import agents, runs, suites
+from gym.agents.site.api import runs, servers, suites
 from gym.agents.site.views import ROOM
 from gym.sharing.api import people_api
 
-_AGENT = "agents/<slug:slug>/"
+_SERVER = "agent-servers/<slug:slug>/"
 _SUITE = "agent-suites/<slug:slug>/"
 _RUN = "agent-runs/<slug:key>/"
 _CASE_RUN = f"{_RUN}cases/<int:pk>/"
 
 urlpatterns = [
-    path("agents/", agents.Agents.as_view(), name="api-agents"),
-    path(_AGENT, agents.Agent.as_view(), name="api-agent"),
-    path(f"{_AGENT}check/", agents.AgentCheck.as_view(), name="api-agent-check"),
+    path("agent-servers/", servers.Servers.as_view(), name="api-agent-servers"),
+    path(_SERVER, servers.Server.as_view(), name="api-agent-server"),
+    path(f"{_SERVER}check/", servers.Check.as_view(), name="api-agent-server-check"),
     path("agent-suites/", suites.Suites.as_view(), name="api-agent-suites"),
     path(_SUITE, suites.Suite.as_view(), name="api-agent-suite"),
     path(f"{_SUITE}verdicts/", suites.Verdicts.as_view(), name="api-agent-verdicts"),

@@ -1,4 +1,4 @@
-"""Agents: list, register, read, change, check, delete."""
+"""Servers of agents: list, register, read, change, check, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from gym.agents.models import AgentServer
 from gym.agents.site import selectors, services
-from gym.agents.site.api.serializers import AgentDetailSerializer, AgentSerializer
+from gym.agents.site.api.serializers import AgentServerDetailSerializer, AgentServerSerializer
 from gym.agents.site.forms import secret_problem
 from gym.api.base import ListView, ObjectView, locked
 from gym.api.errors import FieldError, invalid
@@ -36,7 +36,7 @@ def secrets(what: str) -> serializers.DictField:
     )
 
 
-class AgentAddress(Body):
+class ServerAddress(Body):
     url = serializers.CharField(max_length=500, allow_blank=True, required=False)
     chat_model = serializers.CharField(
         max_length=200, allow_blank=True, required=False, help_text="name the endpoint knows its model by"
@@ -44,7 +44,7 @@ class AgentAddress(Body):
     secret_headers = secrets("headers of every request to it")
 
 
-class NewAgent(AgentAddress):
+class NewServer(ServerAddress):
     kind = serializers.ChoiceField(AgentServer.Kind.choices)
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
@@ -76,7 +76,7 @@ def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
     return row
 
 
-class AgentView(ObjectView):
+class ServerView(ObjectView):
     not_yours = "you may not change this server"
 
     def rows_at(self, address: str) -> QuerySet[AgentServer]:
@@ -89,7 +89,7 @@ class AgentView(ObjectView):
         return model_permissions.can_edit(self.request.user, server.model)
 
 
-class AgentFilter(Filters):
+class ServerFilter(Filters):
     kind = django_filters.ChoiceFilter(choices=AgentServer.Kind.choices, label="Kind")
     state = django_filters.ChoiceFilter(
         field_name="model__status", choices=RegisteredModel.Status.choices, label="State"
@@ -101,15 +101,15 @@ class AgentFilter(Filters):
         fields: list[str] = []
 
 
-class Agents(AgentView, ListView):
-    filterset_class = AgentFilter
+class Servers(ServerView, ListView):
+    filterset_class = ServerFilter
 
-    @operation("List agents", answers=AgentSerializer, many=True)
+    @operation("List agent servers", answers=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Agent servers, chat endpoints and models that one can talk to."""
+        """Servers of agents, chat endpoints and models that one can talk to."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
-    @operation("Register an agent", takes=NewAgent, answers=AgentDetailSerializer, status=201)
+    @operation("Register an agent server", takes=NewServer, answers=AgentServerDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """It is asked at once who it is and which agents it has: read it until its state is ready or broken. Where
         requests may go is this site's rule."""
@@ -127,16 +127,18 @@ class Agents(AgentView, ListView):
             secret_headers={name: value for name, value in headers.items() if value is not None},
             **body,
         )
-        return self.again(server, "api-agent")
+        return self.again(server, "api-agent-server")
 
 
-class Agent(AgentView):
-    @operation("Read an agent", answers=AgentDetailSerializer)
+class Server(ServerView):
+    @operation("Read an agent server", answers=AgentServerDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its state and what it told of itself. Its card is that of the model of the same slug."""
         return self.read()
 
-    @operation("Change how an agent is reached", takes=AgentAddress, answers=AgentDetailSerializer)
+    @operation(
+        "Change how an agent server is reached", takes=ServerAddress, answers=AgentServerDetailSerializer
+    )
     def patch(self, request: Request, slug: str) -> Response:
         """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
         for the old one. Name, visibility and description are changed at `models/`."""
@@ -153,14 +155,14 @@ class Agent(AgentView):
             )
         return self.again(server)
 
-    @operation("Delete an agent", status=204)
+    @operation("Delete an agent server", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """One that has runs stays, because their results point to it."""
         return self.remove(services.delete_server)
 
 
-class AgentCheck(AgentView):
-    @operation("Check an agent again", answers=AgentDetailSerializer, status=202)
+class Check(ServerView):
+    @operation("Check an agent server again", answers=AgentServerDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """Queued: read the agent until its state is ready or broken."""
-        return self.act(services.queue_check, "api-agent")
+        """Queued: read the server until its state is ready or broken."""
+        return self.act(services.queue_check, "api-agent-server")
