@@ -93,10 +93,12 @@ def compact(value: Any) -> str:
 
 
 def duration(seconds: Any) -> str:
-    """How long: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
+    """How long: < 0.1 s, 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
     number = number_or_none(seconds)
     if number is None:
         return NOTHING
+    if 0 < number < 0.05:
+        return "< 0.1 s"
     if number < 9.95:
         return f"{max(number, 0):.1f} s"
     whole = round(number)

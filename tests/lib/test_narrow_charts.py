@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.intervals import RowMark, interval_rows
+from gym.lib.charts.xy import Point, xy_chart
 
 ROWS = [
     RowMark("A system with a name that is long enough for two lines of a label", 0.9, 0.8, 0.95, 0.3),
@@ -23,3 +25,23 @@ def test_the_narrow_drawing_fits_a_telephone_with_all_its_marks():
     assert width(narrow) <= 350 < width(wide)
     assert narrow.count("<title>") == wide.count("<title>")
     assert max(map(float, re.findall(r'cx="([\d.]+)"', narrow))) < width(narrow)
+
+
+def test_the_key_of_series_stands_below_the_narrow_drawing():
+    series = [
+        (f"A model with a long name, number {k}", [Point(1, 0.2, "a"), Point(20, 0.9, "b")]) for k in (1, 2)
+    ]
+    told = {
+        "x_label": "k",
+        "y_label": "hit@k",
+        "note": "Whiskers: 95% interval, by a method that is named here.",
+    }
+    narrow, wide = (str(xy_chart(series, "Games", **told, narrow=narrow)) for narrow in (True, False))
+    assert width(narrow) <= 350 < width(wide)
+    assert all(name in narrow for name, _ in series)
+
+
+def test_a_small_grid_fits_a_telephone_whatever_is_said_below_it():
+    names = ["NONE", "CREATE", "MOVE", "DESTROY"]
+    said = "Steps; the stronger the colour, the greater their share among those of the answers"
+    assert width(str(heat_chart(names, names, [[0.5] * 4] * 4, "Actions", said=said))) <= 350

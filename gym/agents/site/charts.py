@@ -114,7 +114,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         for row, found, _ in told
     ]  # fmt: skip
     query = {"suite": case.suite.slug, "case": str(case.pk)}
-    return Figure("agent-trend", title, draw, header, rows, query)
+    return Figure("agent-trend", title, draw, header, rows, query, has_narrow=True)
 
 
 def _numbers(found: Evidence) -> tuple[float | None, ...]:
@@ -180,14 +180,15 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
             found.n, round(rate, 4), round(low, 4), round(high, 4), found.errors,
         ))  # fmt: skip
 
-    def draw(*, standalone: bool) -> Markup:
+    def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return xy_chart(
             list(series.items()), title, x_label="run, oldest first", y_label="share of iterations that passed",
-            counted_x=True, joined=True, note=note if standalone else "", standalone=standalone,
+            counted_x=True, joined=True, note=note if standalone else "",
+            standalone=standalone, narrow=narrow,
         )  # fmt: skip
 
     header = (
         "run_number", "run", "time", "agent", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
         "errors",
     )  # fmt: skip
-    return Figure(SUITE_TREND, title, draw, header, table, {"suite": suite.slug}, note)
+    return Figure(SUITE_TREND, title, draw, header, table, {"suite": suite.slug}, note, has_narrow=True)

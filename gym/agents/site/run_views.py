@@ -37,7 +37,9 @@ def visible_run(request: HttpRequest, key: str) -> AgentRun:
 
 
 def visible_case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
-    return get_object_or_404(visible_run(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
+    return get_object_or_404(
+        visible_run(request, key).case_runs.select_related("run__suite", "run__server__model", "case"), pk=pk
+    )
 
 
 def _live(run: AgentRun) -> dict[str, Any]:

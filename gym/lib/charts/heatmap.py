@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gym.lib.charts.colour_steps import RATE_EDGES
-from gym.lib.charts.svg import Markup, Pen, element, shorten, text_width
+from gym.lib.charts.svg import Markup, Pen, element, shorten, text_width, wrap
 
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
+_NOTE = 320.0
+"""Width of the note below a small grid; it fits a telephone of 390 px."""
 HOLD = "Percent of items that hold"
 
 
@@ -60,13 +62,17 @@ def heat_chart(
             body.append(_cell(pen, value, written[r][k], words, left + 8.0 + wide * k, y, wide))
     foot = top + _CELL_H * len(rows) + 20.0
     told = f"{said}. {note}" if note else f"{said}."
-    body.append(pen.text(12.0, foot, told, "c-muted"))
+    grid = left + wide * len(columns) + (16.0 if upright else 2.0 * _CELL_W)
+    lines = wrap(told, max(_NOTE, grid - 24.0), 11.0) or [told]
+    for k, line in enumerate(lines):
+        body.append(pen.text(12.0, foot + 15.0 * k, line, "c-muted"))
     width = max(
-        left + wide * len(columns) + (16.0 if upright else 2.0 * _CELL_W),
-        24.0 + text_width(told, 11.0),
+        grid,
+        24.0 + max(text_width(line, 11.0) for line in lines),
         24.0 + text_width(title) * 1.1 if standalone else 0.0,
     )
-    return pen.canvas(width, foot + 12.0, title, f"{len(rows)} by {len(columns)}. {told}", "chart", body)
+    height = foot + 15.0 * len(lines) - 3.0
+    return pen.canvas(width, height, title, f"{len(rows)} by {len(columns)}. {told}", "chart", body)
 
 
 def _column(pen: Pen, name: str, x: float, y: float, *, upright: bool) -> Markup:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gym.lib.charts.svg import Markup, Pen, element, marker, nice_ticks, shorten, text_width, tick_label
+from gym.lib.charts.svg import Markup, Pen, element, marker, nice_ticks, shorten, text_width, tick_label, wrap
 from gym.lib.number_format import compact
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 54.0, 30.0, 560.0, 300.0
+_NARROW_WIDTH = 280.0
+_KEY_ROW = 18.0
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,12 @@ def xy_chart(
     note: str = "",
     plot_width: float = _WIDTH,
     standalone: bool = False,
+    narrow: bool = False,
 ) -> Markup:
     """`joined` draws lines through each series in order of x. Values of x are positive when the axis is logarithmic;
-    `counted_x`: they are whole numbers from 1 on, such as runs. `plot_width` is that of the axis, in pixels."""
+    `counted_x`: they are whole numbers from 1 on, such as runs. `plot_width` is that of the axis, in pixels. `narrow`
+    fits a telephone of 390 px: the key stands below."""
+    plot_width = min(plot_width, _NARROW_WIDTH) if narrow else plot_width
     pen = Pen(standalone=standalone)
     points = [point for _, row in series for point in row]
     top = _TOP + (24.0 if standalone else 0.0)
@@ -55,14 +60,22 @@ def xy_chart(
     body.append(pen.text(_LEFT + plot_width, top + _HEIGHT + 36.0, x_label, "c-muted", "c-end"))
     for k, (name, row) in enumerate(series):
         body.append(_series(pen, k, name, sorted(row, key=lambda p: p.x), x, y, plot_width, joined=joined))
-    body += _key(pen, [name for name, _ in series], top, plot_width)
+    names = [name for name, _ in series] if len(series) > 1 else []
     foot = top + _HEIGHT + 56.0
-    if note:
-        body.append(pen.text(_LEFT, foot, note, "c-muted"))
-    longest = max((text_width(name) for name, _ in series), default=0.0) if len(series) > 1 else 0.0
+    if narrow:
+        body += _key(pen, names, _LEFT, foot - 8.0, plot_width - 10.0)
+        foot += _KEY_ROW * len(names)
+        names = []
+    else:
+        body += _key(pen, names, _LEFT + plot_width + 16.0, top + 8.0, 200.0)
+    lines = (wrap(note, plot_width, 11.0) or [note]) if narrow else [note] if note else []
+    for line in lines:
+        body.append(pen.text(_LEFT, foot, line, "c-muted"))
+        foot += 15.0 if line is not lines[-1] else 0.0
+    longest = max((text_width(name) for name in names), default=0.0)
     width = max(
         _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
-        _LEFT + text_width(note, 11.0) + 12.0,
+        _LEFT + max((text_width(line, 11.0) for line in lines), default=0.0) + 12.0,
         text_width(title) * 1.2 if standalone else 0.0,
     )
     said = f"{len(points)} points; {x_label} against {y_label}. {note}"
@@ -147,12 +160,11 @@ def _series(
     return element("g", None, *parts)
 
 
-def _key(pen: Pen, names: Sequence[str], top: float, width: float) -> list[Markup]:
-    if len(names) < 2:
-        return []
+def _key(pen: Pen, names: Sequence[str], left: float, top: float, width: float) -> list[Markup]:
+    """What the marks of each series mean, one below the other."""
     drawn = []
     for k, name in enumerate(names):
-        y = top + 8.0 + 18.0 * k
-        drawn.append(marker(pen, k, _LEFT + width + 16.0, y, series=k))
-        drawn.append(pen.text(_LEFT + width + 26.0, y + 4.0, shorten(name, 200.0), "c-text"))
+        y = top + _KEY_ROW * k
+        drawn.append(marker(pen, k, left, y, series=k))
+        drawn.append(pen.text(left + 10.0, y + 4.0, shorten(name, width), "c-text"))
     return drawn

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.number_format import grouped
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.measures import LOWER_IS_BETTER
 from gym.lmchallenge.core.stats import LAST_INDEX
@@ -78,7 +79,7 @@ def _figure(
     if len(games) > 1:
         query["second"] = [game.key for game in games[1:]]
     columns = ("game", *header, "ci_low_95", "ci_high_95", "n")
-    return Figure(kind, title, draw, columns, rows, query)
+    return Figure(kind, title, draw, columns, rows, query, has_narrow=len(games) > 1)
 
 
 def _more(games: Sequence[Game], keep: str, name: str) -> list[dict[str, Any]] | None:
@@ -145,7 +146,12 @@ def course(games: Sequence[Game], keep: str) -> Figure | None:
 
     def place(one: dict[str, Any]) -> tuple[Any, ...]:
         low, high = one["from"], one["to"]
-        return (low + high) / 2, f"{unit}s {low:,.0f} to {high:,.0f}, n = {one['n']:,}", low, high
+        return (
+            (low + high) / 2,
+            f"{unit}s {grouped(low)} to {grouped(high)}, n = {grouped(one['n'])}",
+            low,
+            high,
+        )
 
     return _of_main_figure(
         "lmc-course", "over the course of the log", games, keep, "course", place, (f"from_{unit}", f"to_{unit}"),

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest
 
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.number_format import grouped
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.coloured import user_words
@@ -126,7 +127,7 @@ def options(game: Game) -> list[tuple[str, Any]]:
         rows.append(("asked", "before each word" if given["next_word_only"] else "before each letter"))
     if game.game in ("ic", "wr"):
         rows += [
-            ("vocabulary", f"{game.n_words:,} words"),
+            ("vocabulary", f"{grouped(game.n_words)} words"),
             ("candidates", given["num_candidates"]),
             ("chance of an error", given["p_anykey"]),
             ("characters of errors", given["error_chars"]),
@@ -213,7 +214,7 @@ def more(found: dict[str, Any]) -> list[Metric]:
     if bits := extra.get("bits_per_character"):
         label = f"bits per character ({bits['oov_policy']})"
         rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits.get("interval")))
-        label = f"bits per character of the {bits['scored']:,} tokens with a score"
+        label = f"bits per character of the {grouped(bits['scored'])} tokens with a score"
         rows.append(Metric("bpc_scored", label, bits["scored_only"]))
     for key, label in (
         ("keystroke_savings", "keystrokes saved, over the whole text"),
@@ -340,10 +341,12 @@ def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figu
         (one["from"], one["to"], one["lines"], one["n"], one["value"], *(one["interval"] or (None, None)))
         for one in points
     ]
-    return Figure("lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep})
+    return Figure(
+        "lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep}, has_narrow=True
+    )
 
 
 def _point(one: dict[str, Any]) -> Point:
     low, high = one["interval"] or (None, None)
-    label = f"{one['from']:,.0f} to {one['to']:,.0f} characters, n = {one['n']:,}"
+    label = f"{grouped(one['from'])} to {grouped(one['to'])} characters, n = {grouped(one['n'])}"
     return Point((one["from"] + one["to"]) / 2, one["value"], label, low, high)

@@ -7,6 +7,7 @@ from functools import partial
 
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.intervals import RowMark, interval_rows
+from gym.lib.number_format import grouped
 from gym.propara.core.grid import ACTIONS
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site.board import SORTS, BoardRow, number_at
@@ -69,7 +70,7 @@ def confusion_figure(submission: Submission) -> Figure:
         title,
         said="Steps; the stronger the colour, the greater their share",
         axes=("answers", "prediction"),
-        texts=[[f"{n:,}" for n in row] for row in grid],
+        texts=[[grouped(n) for n in row] for row in grid],
         unit=" steps",
         missing="none in the answers",
     )
