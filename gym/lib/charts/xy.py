@@ -12,7 +12,7 @@ from gym.lib.number_format import compact
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 54.0, 30.0, 560.0, 300.0
 _NARROW_WIDTH = 280.0
-_KEY_ROW = 18.0
+_KEY_ROW, _NOTE_ROW = 18.0, 15.0
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def xy_chart(
     else:
         body += _key(pen, names, _LEFT + plot_width + 16.0, top + 8.0, 200.0)
     lines = (wrap(note, plot_width, 11.0) or [note]) if narrow else [note] if note else []
-    for line in lines:
-        body.append(pen.text(_LEFT, foot, line, "c-muted"))
-        foot += 15.0 if line is not lines[-1] else 0.0
+    for k, line in enumerate(lines):
+        body.append(pen.text(_LEFT, foot + _NOTE_ROW * k, line, "c-muted"))
+    foot += _NOTE_ROW * max(0, len(lines) - 1)
     longest = max((text_width(name) for name in names), default=0.0)
     width = max(
         _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
