@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 NOTHING = "–"
-NARROW = "\u202f"
 
 
 def number_or_none(value: Any) -> float | None:
@@ -75,9 +74,9 @@ def percent(value: Any, places: int = 1) -> str:
 
 
 def grouped(value: Any) -> str:
-    """50257 -> 50 257, with narrow blanks that do not break"""
+    """50257 -> 50,257"""
     number = number_or_none(value)
-    return NOTHING if number is None else f"{int(number):,}".replace(",", NARROW)
+    return NOTHING if number is None else f"{int(number):,}"
 
 
 def compact(value: Any) -> str:
@@ -136,7 +135,7 @@ def plain_value(value: Any) -> str:
     if value is None or value == "":
         return NOTHING
     if isinstance(value, int):
-        return f"{value:,}".replace(",", NARROW)  # a float would lose digits of large ones
+        return f"{value:,}"  # a float would lose digits of large ones
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):

@@ -209,6 +209,20 @@ class LogChunk(models.Model):
         return f"lines {self.first_line} to {self.first_line + self.lines - 1} of {self.game_id}"
 
 
+class TextIndex(models.Model):
+    """What can be looked for in the log of a game; see gym.lmchallenge.core.text_index. Games that were counted before
+    it was there have none."""
+
+    game = models.OneToOneField(Game, on_delete=models.CASCADE, related_name="text_index")
+    packed = models.BinaryField()
+
+    class Meta:
+        verbose_name_plural = "text indexes"
+
+    def __str__(self) -> str:
+        return f"index of {self.game_id}"
+
+
 class Guess(models.Model):
     """What somebody typed in the playground, and what a model says follows. Deleted by the first question an hour
     later."""

@@ -1,6 +1,6 @@
 /* A form with data-keep-files is sent without leaving the page, so that the chosen file and what was typed stay when it is
-   refused. What the answer says takes the place of the page's [data-form-answer]. Without this file the form works, and
-   the file is chosen again. */
+   refused, or only checked. What the answer says takes the place of the page's [data-form-answer]. Without this file the
+   form works, and the file is chosen again. */
 
 const CHANGED = "The file could not be sent. If you changed it after choosing it, choose it again.";
 
@@ -28,7 +28,7 @@ async function send(form, button) {
   const answer = await fetch(form.action, { method: "POST", body: data, headers: { "X-Sent-By": "script" } });
   const next = answer.headers.get("X-Go-To");
   if (next) return location.assign(next);
-  const nodes = answer.status === 400 ? answered(await answer.text()) : null;
+  const nodes = answered(await answer.text());
   if (!nodes) throw new Error("not an answer to the form");
   const place = document.querySelector("[data-form-answer]");
   place.replaceChildren(...nodes);

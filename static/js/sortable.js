@@ -4,7 +4,7 @@
 export function cellValue(cell) {
   const raw = (cell?.dataset.value ?? cell?.textContent ?? "").trim();
   if (raw === "" || raw === "–") return null;
-  const number = Number(raw.replace(/[%\s ]/g, "").replace("−", "-"));
+  const number = Number(raw.replace(/[%,\s]/g, "").replace("−", "-"));
   return Number.isNaN(number) ? raw.toLocaleLowerCase() : number;
 }
 

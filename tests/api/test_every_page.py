@@ -216,6 +216,7 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-progress": "lmc_games_retrieve",
     "lmc-cancel": "lmc_games_cancel_create",
     "lmc-retry": "lmc_games_retry_create",
+    "lmc-count-again": "lmc_games_count_again_create",
     "lmc-edit": "lmc_games_partial_update",
     "lmc-delete": "lmc_games_destroy",
     "lmc-text": "lmc_games_text_retrieve lmc_games_files_retrieve",

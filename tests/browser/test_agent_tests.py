@@ -31,6 +31,10 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_text("Did you mean keywords?").wait_for()
     page.get_by_label(re.compile("Test case")).fill(CASE)
     page.get_by_text("1 check in 1 turn").wait_for()
+    page.get_by_role("link", name="Cancel").click()
+    assert page.complaints == ["dialog: "]  # whether to leave what was typed
+    page.complaints.clear()
+    assert page.get_by_label(re.compile("Test case")).input_value() == CASE
     page.get_by_role("button", name="Save").click()
     page.wait_for_url(re.compile(r"/cases/\d+/$"))
 

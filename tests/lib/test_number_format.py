@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.lib.number_format import bits
+from gym.lib.number_format import bits, grouped
 
 
 @pytest.mark.parametrize(
@@ -13,3 +13,7 @@ from gym.lib.number_format import bits
 )
 def test_bits_have_two_places_a_true_minus_and_no_negative_zero(value, text):
     assert bits(value) == text
+
+
+def test_thousands_are_told_apart_as_in_every_message():
+    assert [grouped(value) for value in (50257, 999, -1234.0, None)] == ["50,257", "999", "-1,234", "–"]

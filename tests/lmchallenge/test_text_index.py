@@ -12,7 +12,17 @@ from gym.lmchallenge.core import coloured, stats
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import read_lines
 from gym.lmchallenge.core.table import read_table
-from gym.lmchallenge.core.text_index import ERROR, ERRORS, index_of, index_of_messages, outcomes_of
+from gym.lmchallenge.core.text_index import (
+    ERROR,
+    ERRORS,
+    Index,
+    Words,
+    index_of,
+    index_of_messages,
+    outcomes_of,
+    pack,
+    unpack,
+)
 from gym.lmchallenge.core.version5 import log as version5_log
 from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.core.version5.pretty import mixture_of
@@ -52,12 +62,21 @@ def a_log(game: str, seed: int) -> list[bytes]:
     return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
+def indexed(log: list[bytes], keep: str, mix: Mix | None = None) -> Index:
+    """As it comes out of the database."""
+    words = Words()
+    lines = words.through(read_lines(log))
+    table = read_table(lines, filters=["nospace", keep], mixes=[Mix(0, 0), mix] if mix else [])
+    indexes = {name: index_of(table.by(name), words, len(table.mixes) - 1) for name in table.filters}
+    return unpack(pack(indexes), keep)
+
+
 @pytest.mark.parametrize("game", KEYS)
 @pytest.mark.parametrize("keep", ["all", "alphaemoji"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_line_has_the_outcomes_of_its_colours_and_the_loss_of_its_statistics(game, keep, seed):
     log, mix = a_log(game, seed), MIX if game == "ic" else None
-    index = index_of(read_lines(log), keep, mix)
+    index = indexed(log, keep, mix)
     drawn = [coloured.line_of(number, line, keep, mix) for number, line in read_lines(log)]
     for outcome in outcomes_of(game):
         shown = {at for at, line in enumerate(drawn) if outcome in {one.outcome for one in line.pieces}}
@@ -98,7 +117,7 @@ def test_the_worst_line_comes_first_then_the_longer_one_and_lines_of_nothing_las
         ).encode()
         for at, row in enumerate(rows)
     ]
-    index = index_of(read_lines(log), "all")
+    index = indexed(log, "all")
     assert index.found(worst_first=True).tolist() == [3, 2, 4, 0, 1]
     assert index.found(word="a").tolist() == [0, 3, 4]
     assert index.found(word="a", outcome="missed").tolist() == [3]

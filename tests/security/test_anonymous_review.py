@@ -145,8 +145,9 @@ def test_no_page_names_the_people_of_an_unlisted_suite_to_its_readers(client, pe
     if person != "nobody":
         client.force_login(getattr(people, person))
     asked = [address for _, address in addresses(blind, {"GET"})]
-    asked += more(blind)
-    pages = crawl(client, asked, 700)
+    asked = list(dict.fromkeys(asked + more(blind)))
+    # Links are followed by charlie alone: he sees no fewer of them.
+    pages = crawl(client, asked, 700 if person == "charlie" else len(asked))
     assert set(asked) <= set(pages)
     assert ANONYMOUS in pages[f"/suites/{blind.slug}/"]
     assert f"{{{ANONYMOUS}}}" in pages[f"/exports/suites/{blind.slug}/r2/bib"]

@@ -1,5 +1,5 @@
 """What can be looked for in a log: for each line (of version 5, each message) its user, its loss, and what became of
-its tokens. Lines are found and put in order without colouring them.
+its tokens. Lines are found and put in order without colouring them. It is made while a log is counted, and packed.
 
 The loss of a line is a mean over its counted tokens, 0 at best:
 
@@ -12,17 +12,18 @@ we, ce  nats per scored token
 
 from __future__ import annotations
 
+import io
+import json
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gym.lmchallenge.core.coloured import LEGENDS, NO_USER, user_words
-from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine
-from gym.lmchallenge.core.table import Flags, Floats, Ints, Table, name_of, read_table
+from gym.lmchallenge.core.table import Flags, Floats, Ints, Table, name_of
 from gym.lmchallenge.core.version5 import pretty as version5
 from gym.lmchallenge.core.version5.log import Token
 from gym.lmchallenge.core.version5.reranking import Mixture
@@ -120,14 +121,47 @@ class Index:
         return np.bincount(self.line[tokens], minlength=len(self.numbers)) > 0
 
 
+FILTERED = ("counted", "loss", "outcome")
+SHARED = ("numbers", "rows", "line", "word")
+TEXTS = ("game", "users", "words", "texts")
+
+
+def pack(indexes: Mapping[str, Index]) -> bytes:
+    """The indexes of one log by the filters that count its tokens, which share everything but FILTERED."""
+    first = next(iter(indexes.values()))
+    columns = {name: getattr(first, name) for name in SHARED}
+    texts = json.dumps({name: getattr(first, name) for name in TEXTS}).encode()
+    columns["texts"] = np.frombuffer(texts, dtype=np.uint8)
+    for keep, index in indexes.items():
+        columns |= {f"{keep}.{name}": getattr(index, name) for name in FILTERED}
+    file = io.BytesIO()
+    np.savez_compressed(file, **columns)
+    return file.getvalue()
+
+
+def unpack(packed: bytes, keep: str) -> Index:
+    """That of one filter."""
+    with np.load(io.BytesIO(packed)) as columns:
+        found = {name: columns[name] for name in SHARED}
+        found |= {name: columns[f"{keep}.{name}"] for name in FILTERED}
+        return Index(**found, **json.loads(columns["texts"].tobytes()))
+
+
 @dataclass
-class _Words:
-    """The words of tokens as numbers, or the texts of lines."""
+class Words:
+    """The words of a log's tokens as numbers, or the texts of its lines, taken down as they go by."""
 
     whole: bool = False
     known: dict[str, int] = field(default_factory=dict)
     at: array[int] = field(default_factory=lambda: array("q"))
     texts: list[str] = field(default_factory=list)
+
+    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """The same lines of version 4."""
+        for number, line in lines:
+            self.whole = line.game in WHOLE_TEXT
+            self.add([entry.part for entry in line.entries])
+            yield number, line
 
     def add(self, parts: Sequence[str | int]) -> None:
         """The targets of a line, or of a message; a number where one is hidden."""
@@ -139,21 +173,13 @@ class _Words:
             self.at.append(-1 if hidden else self.known.setdefault(part.casefold(), len(self.known)))  # type: ignore[union-attr]
 
     def of(self, tokens: int) -> Ints:
+        """The number of each of so many tokens."""
         return np.array(self.at, dtype=np.int64) if not self.whole else np.full(tokens, -1, dtype=np.int64)
 
 
-def index_of(lines: Iterable[tuple[int, LogLine]], keep: str, mix: Mix | None = None) -> Index:
-    """Of a log of version 4. Raises LogError for an empty log."""
-    words = _Words()
-
-    def through() -> Iterator[tuple[int, LogLine]]:
-        for number, line in lines:
-            words.whole = line.game in WHOLE_TEXT
-            words.add([entry.part for entry in line.entries])
-            yield number, line
-
-    table = read_table(through(), filters=[keep], mixes=[mix] if mix else [])
-    outcome, above, below = _ranked(table) if table.game == "wp" else _other(table)
+def index_of(table: Table, words: Words, mix: int = 0) -> Index:
+    """Of a log of version 4 as columns, counted by the table's filter; of ic by its mixture of that number."""
+    outcome, above, below = _ranked(table) if table.game == "wp" else _other(table, mix)
     size = len(table.lines)
     counted = _sums(table.line, below, size)
     loss = _sums(table.line, above, size)
@@ -200,13 +226,13 @@ def _ranked(table: Table) -> tuple[Ints, Floats, Floats]:
     return _coded("wp", conditions, "far"), loss, kept.astype(np.float64)
 
 
-def _other(table: Table) -> tuple[Ints, Floats, Floats]:
+def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
     if table.game == "tc":
         accepted, allowed = table.rank > 0, table.allowed
         outcome = _coded("tc", [(allowed == 0, "skipped"), (accepted, "accepted")], "typed")
         keys = np.where(accepted, allowed > 0, allowed)
         return outcome, keys.astype(np.float64), allowed.astype(np.float64)
-    kept, before, after = table.kept, table.before, table.first(0)
+    kept, before, after = table.kept, table.before, table.first(mix)
     conditions = [
         (~kept, "skipped"),
         (before & after, "still-right"),
@@ -225,7 +251,7 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
     codes = {name: code for code, name in enumerate(outcomes_of(game))}
     numbers, rows, users = array("q"), array("q"), []
     line, outcome, above, below = array("q"), array("q"), array("d"), array("d")
-    words = _Words(game in WHOLE_TEXT)
+    words = Words(game in WHOLE_TEXT)
     message: list[str] = []
     now: Any = object()
     for number, token in tokens:
@@ -277,4 +303,16 @@ def _judged(token: Token, mixture: Mixture | None) -> tuple[str, float, float]:
     return (outcome, 0.0, 0.0) if token.logp is None else (outcome, -float(token.logp), 1.0)  # type: ignore[arg-type]
 
 
-__all__ = ["ERROR", "ERRORS", "LOSSES", "NO_USER", "Index", "index_of", "index_of_messages", "outcomes_of"]
+__all__ = [
+    "ERROR",
+    "ERRORS",
+    "LOSSES",
+    "NO_USER",
+    "Index",
+    "Words",
+    "index_of",
+    "index_of_messages",
+    "outcomes_of",
+    "pack",
+    "unpack",
+]

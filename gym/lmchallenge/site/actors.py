@@ -15,7 +15,7 @@ from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
-from gym.lmchallenge.core import logs, players
+from gym.lmchallenge.core import logs, players, text_index
 from gym.lmchallenge.core.backend_players import player_for_backend
 from gym.lmchallenge.core.corpus import Line
 from gym.lmchallenge.core.errors import LmcError
@@ -24,8 +24,9 @@ from gym.lmchallenge.core.play import play
 from gym.lmchallenge.core.player import Player, Timed
 from gym.lmchallenge.core.players import AdaptivePlayer
 from gym.lmchallenge.core.process import ProcessPlayer
+from gym.lmchallenge.core.text_index import Index
 from gym.lmchallenge.core.version5 import games as version5
-from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.models import Corpus, Game, TextIndex
 from gym.lmchallenge.site import counting, permissions, playing, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
@@ -70,7 +71,7 @@ def play_game(context: JobContext) -> None:
 
 @handler(COUNT)
 def count_log(context: JobContext) -> None:
-    """Statistics of an uploaded log."""
+    """Statistics of an uploaded log, or of a game that is counted again."""
     _finish(context, _game(context))
 
 
@@ -217,24 +218,25 @@ def _report(game: Game, player: Timed) -> dict[str, Any]:
 
 
 def _keep_what_there_is(context: JobContext, game: Game, problem: str) -> None:
-    if game.lines:
-        counting.count(game, context.check)
+    indexes = counting.count(game, context.check) if game.lines else {}
     with context.transaction():
         game.problem = problem
         game.counted_at = timezone.now() if game.lines else None
-        _save(game)
+        _save(game, indexes)
 
 
 def _finish(context: JobContext, game: Game) -> None:
     try:
-        counting.count(game, context.check)
+        indexes = counting.count(game, context.check)
     except LmcError as error:
         raise PermanentFailure(str(error)) from error
     with context.finish():
         game.counted_at = timezone.now()
         game.problem = ""
-        _save(game)
+        _save(game, indexes)
 
 
-def _save(game: Game) -> None:
+def _save(game: Game, indexes: dict[str, Index]) -> None:
+    if indexes:
+        TextIndex.objects.update_or_create(game=game, defaults={"packed": text_index.pack(indexes)})
     game.save(update_fields=["report", "problem", "statistics", "fingerprint", "counted_at"])

@@ -1,6 +1,6 @@
 """What games come to. The job that ends a game counts its log once: every filter, whole and by user, the search of the
-mixture, and what the reference does not count. Other figures, and the comparison of games, are counted while somebody
-waits."""
+mixture, what the reference does not count, and the index of its text. Other figures, and the comparison of games, are
+counted while somebody waits."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gym.lmchallenge.core.measures import ALIKE, by_part, metric_of
 from gym.lmchallenge.core.play import learnt_before
 from gym.lmchallenge.core.stats import IC_METRICS
 from gym.lmchallenge.core.table import Ints, Table, read_table
+from gym.lmchallenge.core.text_index import Index, Words, index_of, index_of_messages
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.core.version5.log import Token
@@ -42,21 +43,24 @@ MAX_SIZE_NOW = 30_000_000
 """Bytes of a log that a page counts anew while somebody waits."""
 
 
-def count(game: Game, check: Any) -> None:
-    """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called before each filter. The log is
-    decoded once."""
+def count(game: Game, check: Any) -> dict[str, Index]:
+    """Fill `statistics` and `fingerprint` of the game, and give the index of its text by filter (neither is saved).
+    `check()` is called before each filter. A log of version 4 is decoded once."""
     check()
     if game.version == 5:
-        _count_version_5(game, check)
-        return
-    text = TextFingerprint()
+        return _count_version_5(game, check)
+    text, words = TextFingerprint(), Words()
     mixes = interpolation.grid() if game.game == "ic" else []
-    table = read_table(text.through(decoded(game)), filters=list(FILTERS), mixes=mixes)
+    lines = words.through(text.through(decoded(game)))
+    table = read_table(lines, filters=list(FILTERS), mixes=mixes)
     learnt = _learnt(game)
     found: dict[str, Any] = {}
+    indexes = {}
     for name in FILTERS:
         check()
         found[name] = counted(table.by(name), learnt=learnt)
+        mix = mixes.index(Mix(**found[name]["mix"])) if mixes else 0
+        indexes[name] = index_of(table.by(name), words, mix)
     game.fingerprint = text.name
     if game.game == "tc":
         # What our own games count from is known; of others, whether a 0 is there tells.
@@ -64,9 +68,10 @@ def count(game: Game, check: Any) -> None:
         base = table.rank_base if game.kind == Game.Kind.UPLOADED else own
         game.report = {**game.report, "rank_base": base}
     game.statistics = found
+    return indexes
 
 
-def _count_version_5(game: Game, check: Any) -> None:
+def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
     """What version 5 counts: the selected tokens, under "all"."""
     counts = version5.Counts()
 
@@ -87,6 +92,8 @@ def _count_version_5(game: Game, check: Any) -> None:
         "counts": {**sums, "characters_scored": counts.characters_scored, "lines": len(table.lines)},
     }
     game.statistics = {"all": finite(found)}
+    # What became of a word of wr is told by the mixture, which is known only now.
+    return {"all": index_of_messages(decoded_tokens(game), game.game, mixture_of(game))}
 
 
 def _small_enough_to_mix(counts: version5.Counts) -> None:

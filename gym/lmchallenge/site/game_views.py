@@ -138,6 +138,12 @@ def game_retry(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @login_required
+@require_POST
+def game_count_again(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, selectors.get_steered_game(request.user, key), playing.count_again)
+
+
+@login_required
 def game_edit(request: HttpRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
@@ -250,6 +256,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         try:
             rows = context["rows"] = asked.rows()
             context["metric"] = presenters.metric_words(rows[0].found.metric)
+            context["explained"] = presenters.explained(rows[0].found.metric)
             context["charts"] = figures.of_games(games, asked.keep)
         except LmcError as error:
             context["wrong"] = error
@@ -412,6 +419,7 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
         **progress_of(game.job, game.state),
         "may_steer": permissions.can_steer(request.user, game),
         "options": presenters.options(game),
+        "is_indexed": reading.is_indexed(game),
     }
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from gym.accounts import daily_sentences
 from gym.accounts.models import User
 from gym.jobs import services as jobs
+from gym.jobs.errors import WrongState
 from gym.lib.bounded import Limits, Refused, check
 from gym.lmchallenge.core import corpus as corpora
 from gym.lmchallenge.core import corpus_tools, players
@@ -373,6 +374,20 @@ def retry_game(game: Game, *, actor: User) -> None:
         raise ValidationError("This game has no job any more. Start a new one.")
     with transaction.atomic():
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner_id else None)
+
+
+def count_again(game: Game, *, actor: User) -> None:
+    """Count the log of a finished game as the site counts today. What was counted before is shown until then."""
+    permissions.require(permissions.can_steer(actor, game))
+    if not game.is_counted or game.state != "done":
+        raise WrongState("Only a game that has ended is counted again.")
+    owner = game.owner or actor
+    with transaction.atomic():
+        title = f"Count {game.title} again"
+        game.job = jobs.enqueue(
+            COUNT, {"game": game.pk}, owner=owner, title=title, batch=jobs.batch_of(owner)
+        )
+        game.save(update_fields=["job"])
 
 
 def delete_game(game: Game, *, actor: User) -> None:

@@ -86,7 +86,7 @@ class Metric:
     @property
     def explained(self) -> str:
         """The part of "How scores are computed" that says how."""
-        return EXPLAINED.get(self.name, "hit")
+        return explained(self.name)
 
 
 EXPLAINED = {
@@ -94,7 +94,7 @@ EXPLAINED = {
     "pcpc": "pcpc",
     "kpc": "kpc",
     **dict.fromkeys(("keystroke_savings", "keystroke_savings_auto_space"), "keystroke-savings"),
-    **dict.fromkeys(("bpc", "bpc_scored"), "bits-per-character"),
+    **dict.fromkeys(("bpc", "bpc_scored", "bits"), "bits-per-character"),
     **dict.fromkeys(("completion.characters", "completion.tokens"), "completion"),
     **dict.fromkeys(("entropy.mean", "entropy.bits", "entropy.hit"), "entropy"),
     **dict.fromkeys(
@@ -102,7 +102,13 @@ EXPLAINED = {
         "mixture",
     ),
 }
-"""Metric -> heading of the page; those that are not here are hits."""
+"""Metric -> heading of the page; those that are not here are hits, or COUNTS."""
+COUNTS = ("lines", "words", "chars", "skip", "messages", "tokens", "characters", "skipped")
+
+
+def explained(name: str) -> str:
+    """The heading of "How scores are computed" that explains a metric; "" for a count, which needs none."""
+    return "" if name in COUNTS else EXPLAINED.get(name, "hit")
 
 
 def metric_words(name: str) -> str:
@@ -229,7 +235,8 @@ def more(found: dict[str, Any]) -> list[Metric]:
 
 
 def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
-    """The table below the figures: {"kind", "header", "rows", "message", "number", "pages"}."""
+    """The table below the figures: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
+    "pages"}."""
     kind = request.GET.get("partition", "")
     if kind not in PARTITIONS:
         raise Http404("There is no such partition.")
@@ -254,7 +261,7 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     names = [name for name in names if any(name in row for row in rows)]
     said = user_words if kind == "user" else str
     table = [(said(row[kind]), [row.get(name) for name in names]) for row in rows]
-    return {**result, "header": names, "rows": table}
+    return {**result, "header": [(name, explained(name)) for name in names], "rows": table}
 
 
 def users_of(game: Game, keep: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,15 @@ from gym.lmchallenge.core.coloured import ColouredLine
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.table import Ints
-from gym.lmchallenge.core.text_index import ERROR, Index, index_of, index_of_messages, outcomes_of
+from gym.lmchallenge.core.text_index import ERROR, Index, outcomes_of, unpack
 from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.models import Game
+from gym.lmchallenge.models import Game, TextIndex
 from gym.lmchallenge.site import counting, storage
 from gym.lmchallenge.site.presenters import page_of, page_size
 
 ORDERS = {"log": "in the order of the log", "worst": "worst first"}
 MOST_FOUND = 2_000
 """Lines of an exported search; rows of version 5. A whole log is exported whole."""
-MAX_SOUGHT = 150_000_000
-"""Bytes of a log that is searched while somebody waits; a tenth of it for logs with candidates."""
 MOST_WORD = 200
 
 
@@ -87,7 +84,7 @@ def asked_of(game: Game, keep: str, given: Mapping[str, Any]) -> Asked:
 
 
 def read_page(game: Game, asked: Asked) -> Page:
-    """Raises Http404 for a page or line that is not there, LmcError for a log that is too large to be searched."""
+    """Raises Http404 for a page or line that is not there, LmcError for a log that has no index."""
     if asked.line > game.lines:
         raise Http404("There is no such line.")
     if asked.is_plain:
@@ -157,28 +154,19 @@ def _mix_of(game: Game, keep: str) -> Mix | None:
     return counting.mix_of(game, keep) if game.game == "ic" else None
 
 
-# --- the index, kept for the next page ---
-
-
 def index_for(game: Game, keep: str) -> Index:
-    """Raises LmcError for a log that nobody wants to wait for."""
-    most = MAX_SOUGHT // 10 if game.game in ("ic", "wr") else MAX_SOUGHT
-    if game.size > most:
+    """Raises LmcError for a log that was counted before logs were indexed."""
+    if (row := TextIndex.objects.filter(game=game).first()) is None:
         raise LmcError(
-            f"The log of {game.title} has {game.size / 1e6:,.0f} MB; up to {most / 1e6:,.0f} MB are searched while you "
-            "wait.",
-            "Read it in its own order, or download it.",
+            f"{game.title} was counted by an earlier version of this site, which kept nothing to search its text by.",
+            "Read it in its own order, or count it again.",
         )
-    return _index(game.pk, game.size, str(game.counted_at), keep)
+    return unpack(bytes(row.packed), keep)
 
 
-@lru_cache(maxsize=4)
-def _index(pk: int, size: int, counted: str, keep: str) -> Index:
-    """Of a log in the state that `size` and `counted` tell of: logs only grow."""
-    game = Game.objects.get(pk=pk)
-    if game.version == 5:
-        return index_of_messages(storage.decoded_tokens(game), game.game, counting.mixture_of(game))
-    return index_of(storage.decoded(game), keep, _mix_of(game, keep))
+def is_indexed(game: Game) -> bool:
+    """Whether its text can be searched. Earlier versions of the site made fewer charts, too."""
+    return TextIndex.objects.filter(game=game).exists()
 
 
 # --- export ---

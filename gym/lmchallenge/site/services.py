@@ -31,7 +31,6 @@ MAX_BYTES = 20_000_000
 MAX_LINES = 200_000
 LINE_BYTES = 1_000_000
 SECONDS = 60
-MAX_PASTED = 2_000_000
 SHOWN_CHARACTERS = 400
 """Of a line of the preview."""
 ABOUT = ("title", "visibility", "language", "licence", "description")
@@ -50,12 +49,6 @@ class ReadCorpus:
         """Lines that look like JSON with a text, if that is most of a corpus that is read as plain text."""
         n = sum(one["count"] for one in self.found["warnings"] if one["code"] == "json-as-text")
         return n if 2 * n > self.found["lines"] else 0
-
-    def as_typed(self) -> str:
-        """The text for a field of a form; "" where a browser would change it, or it is too much."""
-        if len(self.data) > MAX_PASTED or b"\r" in self.data or b"\0" in self.data:
-            return ""
-        return self.data.decode()
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:

@@ -24,6 +24,7 @@ urlpatterns = [
     path(f"{_GAME}progress/", game_views.game_progress, name="lmc-progress"),
     path(f"{_GAME}cancel/", game_views.game_cancel, name="lmc-cancel"),
     path(f"{_GAME}retry/", game_views.game_retry, name="lmc-retry"),
+    path(f"{_GAME}count-again/", game_views.game_count_again, name="lmc-count-again"),
     path(f"{_GAME}edit/", game_views.game_edit, name="lmc-edit"),
     path(f"{_GAME}delete/", game_views.game_delete, name="lmc-delete"),
     path(f"{_GAME}text/", game_views.game_text, name="lmc-text"),

@@ -51,12 +51,12 @@ def corpus_new(request: HttpRequest) -> HttpResponse:
     status = form_status(request)
     if request.method == "POST" and files.is_valid() and (only_check or about.is_valid()):
         given = files.cleaned_data
-        as_is = "as_is" in request.POST
+        read_as = request.POST.get("read_as")
+        form = read_as if read_as in ("text", "json") else given["form"]
         try:
-            read = services.read_corpus(given["data"], "text" if as_is else given["form"], given["name"])
-            if read.json_as_text and not as_is:
+            read = services.read_corpus(given["data"], form, given["name"])
+            if read.json_as_text and read_as != "text":
                 context["json_as_text"] = read.json_as_text
-                context["files"] = CorpusFileForm(initial={"form": "json", "pasted": read.as_typed()})
                 status = 200
             if only_check:
                 context |= {

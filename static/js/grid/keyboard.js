@@ -10,6 +10,8 @@ function keyOf({ key, code }) {
   return key === "Unidentified" && code === "Tab" ? "Tab" : key;
 }
 
+const PAUSE = 2000;
+
 export class Keyboard {
   constructor(editor) {
     this.editor = editor;
@@ -38,8 +40,14 @@ export class Keyboard {
 
   onInput() {
     if (!this.editing) this.begin("typed");
+    this.typedAt = performance.now();
     this.grow();
     this.editor.onTyping?.();
+  }
+
+  /* Resolves when nobody is in the middle of a text. */
+  async rest() {
+    while (this.editing && performance.now() - this.typedAt < PAUSE) await new Promise((done) => setTimeout(done, 50));
   }
 
   /* A text longer than its column is seen in full while it is typed. */

@@ -63,8 +63,8 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     assert [row["title"] for row in rows] == ["Good", "Poor"]
     assert [row["p_holm"] for row in rows] == holm([row["p"] for row in rows])
     text = page.content.decode()
-    assert "− Fair</th>" in text
-    assert "p (Holm)</th>" in text
+    assert "− Fair<br>" in text
+    assert "p (Holm)<br>" in text
     table = client.get(reverse("lmc-compare-csv"), {**named(ordered), **query})
     cells = list(csv.DictReader(io.StringIO(table.content.decode())))
     assert [float(row["difference"]) for row in cells] == [row["difference"] for row in rows]
@@ -177,7 +177,7 @@ def test_figures_of_version_5_are_divided_by_user_and_message(client, people):
         parts = client.get(address, {"partition": partition}).json()["parts"]
         assert [(row["messages"], row["tokens"], row["hit1"]) for row in parts] == [(1, 2, 0.5), (1, 2, 0.5)]
         text = client.get(game.get_absolute_url(), {"partition": partition}).content.decode()
-        assert "hit1</th>" in text
+        assert f'<a href="{reverse("about")}#hit">hit1</a></th>' in text
     assert "bob</th>" in client.get(game.get_absolute_url(), {"partition": "user"}).content.decode()
     table = client.get(reverse("lmc-download", args=[game.key, "users.csv"])).content.decode()
     assert table.count("\r\n") == 3

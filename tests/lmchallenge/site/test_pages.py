@@ -99,10 +99,10 @@ def test_a_pasted_corpus_is_one_and_json_that_comes_as_plain_text_is_asked_about
     answer = send(client, "lmc-corpus-new", form="text", **given)
     text = answer.content.decode()
     assert "12 lines look like JSON" in text
-    assert '<option value="json" selected>' in text
+    assert "Save as JSON lines" in text
     assert "The cat 3 sat" in text
     assert not Corpus.objects.filter(title="Rows").exists()
-    assert send(client, "lmc-corpus-new", form="json", as_is="1", **given).status_code == 302
+    assert send(client, "lmc-corpus-new", form="auto", read_as="text", **given).status_code == 302
     assert Corpus.objects.get(title="Rows").form == "text"
     answer = send(client, "lmc-corpus-new", form="auto", file=file(b"a"), **given)
     assert "There is a file, too" in answer.content.decode()
@@ -266,7 +266,7 @@ def test_a_game_is_compared_with_its_log_without_words_by_all_tokens(client, peo
         assert f'<option value="{games[1]}">' in page(client, "lmc-game", games[0])
         text = page(client, "lmc-compare", first=games[0], second=games[1], filter="alphaonly")
         assert "another text" not in text
-        assert '<td class="num">0.0000</td>' in text
+        assert '<td class="num nowrap">0.0000' in text
         assert "Hidden: no words in the log." in text
         assert 'name="filter" disabled' in text
     other = play(make_corpus(people.alice, USERS.replace("mat", "sofa"), slug="other"), people.alice, kind)

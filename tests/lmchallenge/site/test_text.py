@@ -8,10 +8,13 @@ import re
 import pytest
 from django.urls import reverse
 
+from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.cli import Streams, main
-from gym.lmchallenge.site import reading, storage
+from gym.lmchallenge.models import TextIndex
+from gym.lmchallenge.site import counting, storage
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
-from tests.lmchallenge.site.worlds import upload
+from tests.lmchallenge.site.worlds import fresh, run_alone, upload
+from tests.lmchallenge.test_text_index import a_log as a_log_of_4
 
 pytestmark = pytest.mark.django_db
 LINES = [
@@ -92,13 +95,34 @@ def test_what_cannot_be_looked_for_is_named(client, game, people):
     assert numbers(client, hidden, order="worst") == [3, 2, 1]
 
 
-def test_a_log_that_is_too_large_is_read_in_its_own_order_only(client, game, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_SOUGHT", 10)
-    assert (
-        "are searched while you"
-        in client.get(reverse("lmc-text", args=[game.key]), {"order": "worst"}).content.decode()
-    )
+@pytest.mark.parametrize("of", ["", "api-"])
+def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_counts_it_again(
+    client, game, people, of
+):
+    TextIndex.objects.all().delete()
+    answer = client.get(reverse("lmc-text", args=[game.key]), {"order": "worst"})
+    assert "was counted by an earlier version of this site" in answer.content.decode()
+    assert "Count again" not in answer.content.decode()
     assert numbers(client, game) == [1, 2, 3]
+    client.force_login(people.alice)
+    assert "Count again" in client.get(game.get_absolute_url()).content.decode()
+    again = reverse(f"{of}lmc-count-again", args=[game.key])
+    assert client.post(again).status_code == (200 if of else 302)
+    assert client.post(reverse("api-lmc-count-again", args=[game.key])).status_code == 409
+    run_alone(fresh(game))
+    assert "Count again" not in client.get(game.get_absolute_url()).content.decode()
+    assert numbers(client, game, order="worst", filter="all") == [3, 2, 1]
+
+
+@pytest.mark.parametrize("keep", ["all", "alphaemoji"])
+def test_the_outcomes_of_input_correction_are_those_of_the_mixture_that_the_filter_chose(
+    client, people, keep
+):
+    game = upload(people.alice, "".join(line.decode() for line in a_log_of_4("ic", 3)))
+    mix = counting.mix_of(game, keep)
+    drawn = [coloured.line_of(number, line, keep, mix) for number, line in storage.decoded(game)]
+    broken = [line.number for line in drawn if "broken" in {piece.outcome for piece in line.pieces}]
+    assert numbers(client, game, filter=keep, outcome="broken") == broken[:25]
 
 
 @pytest.mark.parametrize("version", [4, 5])

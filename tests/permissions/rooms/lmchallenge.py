@@ -115,6 +115,10 @@ ROWS: list[Row] = [
     ("GET", "api-lmc-search", ["private-game"], (404,) * 6),
 ]
 LAST: list[Row] = [
+    ("POST", "lmc-count-again", ["open-game"], ACT_OPEN),
+    ("POST", "lmc-count-again", ["private-game"], ACT_MINE),
+    ("POST", "api-lmc-count-again", ["open-game"], (401, 403, 403, 403, 409, 409)),
+    ("POST", "api-lmc-count-again", ["private-game"], (401, 404, 404, 404, 409, 409)),
     *leaving_rows("lmc-corpus", "api-lmc-corpus", "shared-corpus", "bobs-other-corpus-role"),
     ("DELETE", "api-lmc-game", ["doomed-game"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-lmc-corpus", ["doomed-corpus"], (401, 404, 404, 404, 204, 204)),

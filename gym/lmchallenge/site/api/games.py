@@ -319,3 +319,12 @@ class Retry(GameView):
     def post(self, request: Request, key: str) -> Response:
         """Behind the last line that was kept."""
         return self.act(playing.retry_game)
+
+
+class CountAgain(GameView):
+    token_scope = Scope.RUN
+
+    @operation("Count a game again", answers=GameDetailSerializer, also=[409])
+    def post(self, request: Request, key: str) -> Response:
+        """For games that were counted by an earlier version of the site, whose text cannot be searched."""
+        return self.act(playing.count_again)

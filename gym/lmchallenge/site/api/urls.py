@@ -24,6 +24,7 @@ urlpatterns = [
     path(_GAME, games.GameDetail.as_view(), name="api-lmc-game"),
     path(f"{_GAME}cancel/", games.Cancel.as_view(), name="api-lmc-cancel"),
     path(f"{_GAME}retry/", games.Retry.as_view(), name="api-lmc-retry"),
+    path(f"{_GAME}count-again/", games.CountAgain.as_view(), name="api-lmc-count-again"),
     path(f"{_GAME}files/<str:form>/", reading.GameLog.as_view(), name="api-lmc-log"),
     path(f"{_GAME}text/", reading.GameText.as_view(), name="api-lmc-text"),
     path(f"{_GAME}statistics/", reading.Statistics.as_view(), name="api-lmc-statistics"),
