@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest
 
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.xy import Point, xy_chart
-from gym.lib.number_format import grouped
+from gym.lib.number_format import grouped, score
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.coloured import user_words
@@ -260,8 +260,13 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
         result |= {"number": number, "pages": pages}
     names = [name for name in names if any(name in row for row in rows)]
     said = user_words if kind == "user" else str
-    table = [(said(row[kind]), [row.get(name) for name in names]) for row in rows]
+    table = [(said(row[kind]), [_cell(row.get(name)) for name in names]) for row in rows]
     return {**result, "header": [(name, explained(name)) for name in names], "rows": table}
+
+
+def _cell(value: float | None) -> str:
+    """A count, or a rate."""
+    return grouped(value) if isinstance(value, int) else score(value)
 
 
 def users_of(game: Game, keep: str) -> list[str]:

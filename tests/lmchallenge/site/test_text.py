@@ -105,7 +105,8 @@ def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_cou
     assert "Count again" not in answer.content.decode()
     assert numbers(client, game) == [1, 2, 3]
     client.force_login(people.alice)
-    assert "Count again" in client.get(game.get_absolute_url()).content.decode()
+    for address in (game.get_absolute_url(), reverse("lmc-text", args=[game.key]) + "?order=worst"):
+        assert "Count again" in client.get(address).content.decode()
     again = reverse(f"{of}lmc-count-again", args=[game.key])
     assert client.post(again).status_code == (200 if of else 302)
     assert client.post(reverse("api-lmc-count-again", args=[game.key])).status_code == 409
