@@ -71,6 +71,7 @@ class Suite:
         self.unknown: set[str] = set()  # words the model does not know
         self.error_bound = 0.0  # margins below this are too close to call
         self.slow_patch = 0.0
+        self.slow_draft = 0.0
         self.lose_answer = False
         self.html = ""
         self.lock = threading.RLock()
@@ -96,6 +97,7 @@ class Suite:
 
     # --- the addresses ---
     def draft(self) -> tuple[int, Any]:
+        time.sleep(self.slow_draft)
         draft = {key: value for key, value in self.doc.items() if key != "rows"}
         versions = {"version": self.version, "structure": self.structure}
         return 200, {**draft, **versions, "suite": "demo", "n_rows": len(self.doc["rows"]), "ignored": []}

@@ -235,11 +235,14 @@ def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet)
 
 def test_a_word_that_is_being_typed_when_the_regions_move_is_kept_whole(sheet):
     sheet.suite.elsewhere({"op": "insert_region", "at": 1, "name": "Pre", "texts": []})
-    write(sheet, 0, 1, "sings")
-    sheet.click(1, 1)
+    sheet.suite.slow_draft = 0.5
     with sheet.page.expect_response("**/cells/"):
-        sheet.type("si")
-    sheet.type("ng")
+        write(sheet, 0, 1, "sings")
+        sheet.click(1, 1)
+        sheet.type("s")
+    with sheet.page.expect_response("**/draft/"):
+        sheet.type("in")
+    sheet.type("g")
     sheet.press("Enter")
     sheet.page.get_by_role("dialog").get_by_text("sing", exact=True).wait_for()
 

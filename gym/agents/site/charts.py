@@ -1,4 +1,4 @@
-"""Charts of agent tests: cases by agents, one case over time, a suite from run to run."""
+"""Charts of agent tests: cases by servers, one case over time, a suite from run to run."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SERIES_AT_MOST = 8
 def matrix_figure(
     suite: AgentSuite, columns: Sequence[Column], rows: Sequence[Row], *, by_version: bool = False
 ) -> Figure | None:
-    """Share of iterations that passed in the newest run of every case on every agent, or on every version of the
-    agents; None before the first run."""
+    """Share of iterations that passed in the newest run of every case on every server, or on every version of the
+    servers; None before the first run."""
     if not columns:
         return None
     names = [_name(column) for column in columns]
     found = [[cell.evidence for cell in row.cells] for row in rows]
-    title = f"{suite.title}: cases by agent"
+    title = f"{suite.title}: cases by server"
     draw = partial(
         heat_chart,
         [row.case.name for row in rows],
@@ -55,7 +55,7 @@ def matrix_figure(
         unit=" passed",
     )
     header = (
-        "case", "agent", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95", "required_rate",
+        "case", "server", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95", "required_rate",
         "outcome", "early_stop",
     )  # fmt: skip
     table = [
@@ -81,14 +81,14 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
     if not history:
         return None
     told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
-    agents = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
+    servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
     marks = [
         RowMark(
             f"{when} · {row.run.server.model.label}",
             found.rate,
             *found.ends,
             found.required,
-            agents.index(row.run.server.model.label),
+            servers.index(row.run.server.model.label),
             f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
         )
         for row, found, when in told
@@ -100,10 +100,10 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         title,
         unit="share of iterations that passed",
         reference="required",
-        series=agents if 1 < len(agents) <= SERIES_AT_MOST else (),
+        series=servers if 1 < len(servers) <= SERIES_AT_MOST else (),
     )
     header = (
-        "run", "created", "agent", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
+        "run", "created", "server", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
         "required_rate", "outcome", "text_as_now", "early_stop",
     )  # fmt: skip
     rows = [
@@ -170,13 +170,13 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
     series: dict[str, list[Point]] = {}
     table = []
     for number, (run, found) in enumerate(runs, 1):
-        agent = run.server.model.label
+        server = run.server.model.label
         label = f"run {number}, {run.created:%Y-%m-%d %H:%M}: {found.count}"
         low, high = (found.interval.low, found.interval.high) if found.interval else (0.0, 1.0)
         rate = found.rate or 0.0
-        series.setdefault(agent, []).append(Point(number, rate, label, low, high))
+        series.setdefault(server, []).append(Point(number, rate, label, low, high))
         table.append((
-            number, run.key, run.created.isoformat(timespec="seconds"), agent, run.server_version, found.passed,
+            number, run.key, run.created.isoformat(timespec="seconds"), server, run.server_version, found.passed,
             found.n, round(rate, 4), round(low, 4), round(high, 4), found.errors,
         ))  # fmt: skip
 
@@ -188,7 +188,7 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
         )  # fmt: skip
 
     header = (
-        "run_number", "run", "time", "agent", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
+        "run_number", "run", "time", "server", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
         "errors",
     )  # fmt: skip
     return Figure(SUITE_TREND, title, draw, header, table, {"suite": suite.slug}, note, has_narrow=True)

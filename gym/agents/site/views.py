@@ -101,7 +101,7 @@ def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> 
 
 
 def matrix_chart(request: HttpRequest) -> Figure:
-    """Cases by agents, of the suite that the address names."""
+    """Cases by servers, of the suite that the address names."""
     suite = visible_suite(request, request.GET.get("suite", "").replace("\0", ""))
     by_version = request.GET.get("by") == "version"
     columns, rows = selectors.matrix(suite, request.user, by_version=by_version)

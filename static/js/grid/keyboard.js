@@ -30,6 +30,7 @@ export class Keyboard {
   begin(kind, caretAtEnd = false) {
     if (this.editing || this.view.input.readOnly) return this.editing !== null;
     this.editing = kind;
+    this.typedAt = performance.now();
     this.seen = this.editor.textHere();
     const { input, box } = this.view;
     box.classList.add("is-editing");
@@ -45,9 +46,13 @@ export class Keyboard {
     this.editor.onTyping?.();
   }
 
-  /* Resolves when nobody is in the middle of a text. */
+  get isTyping() {
+    return this.editing !== null && performance.now() - this.typedAt < PAUSE;
+  }
+
+  /* Resolves when a text is finished, or left alone for a while. */
   async rest() {
-    while (this.editing && performance.now() - this.typedAt < PAUSE) await new Promise((done) => setTimeout(done, 50));
+    while (this.isTyping) await new Promise((done) => setTimeout(done, 50));
   }
 
   /* A text longer than its column is seen in full while it is typed. */

@@ -113,9 +113,12 @@ function stateChanged(state, detail) {
 // --- somebody else's changes -----------------------------------------------------------------------------------
 /* What is typed while the draft is on its way is saved first, and then it is read again. */
 async function readAnew() {
-  if (save.refused) await editor.keyboard.rest();
   const draft = await loadDraft(endpoints);
   const moved = save.refused || draft.structure > save.version;
+  if (moved && editor.keyboard.isTyping) {
+    await editor.keyboard.rest(); // nobody is interrupted in the middle of a word
+    return readAnew();
+  }
   if (moved) editor.keyboard.commit(); // what is being typed belongs to a cell of the draft as it was
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
