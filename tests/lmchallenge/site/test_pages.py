@@ -104,6 +104,9 @@ def test_a_pasted_corpus_is_one_and_json_that_comes_as_plain_text_is_asked_about
     assert not Corpus.objects.filter(title="Rows").exists()
     assert send(client, "lmc-corpus-new", form="auto", read_as="text", **given).status_code == 302
     assert Corpus.objects.get(title="Rows").form == "text"
+    as_json = {**given, "title": "As JSON"}
+    assert send(client, "lmc-corpus-new", form="text", read_as="json", **as_json).status_code == 302
+    assert Corpus.objects.get(title="As JSON").form == "json"
     answer = send(client, "lmc-corpus-new", form="auto", file=file(b"a"), **given)
     assert "There is a file, too" in answer.content.decode()
     assert "Choose a file, or paste the text" in send(client, "lmc-corpus-new", form="auto").content.decode()

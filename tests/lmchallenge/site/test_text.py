@@ -119,10 +119,12 @@ def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_cou
 def test_the_outcomes_of_input_correction_are_those_of_the_mixture_that_the_filter_chose(
     client, people, keep
 ):
-    game = upload(people.alice, "".join(line.decode() for line in a_log_of_4("ic", 3)))
+    log = b"".join(a_log_of_4("ic", 8)).decode()  # the first mixture would break others
+    game = upload(people.alice, log)
     mix = counting.mix_of(game, keep)
     drawn = [coloured.line_of(number, line, keep, mix) for number, line in storage.decoded(game)]
     broken = [line.number for line in drawn if "broken" in {piece.outcome for piece in line.pieces}]
+    assert broken
     assert numbers(client, game, filter=keep, outcome="broken") == broken[:25]
 
 
