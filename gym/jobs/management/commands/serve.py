@@ -13,12 +13,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from gym.env import EnvError
 from gym.jobs import conf
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
 from gym.reachability import only_here, require_own_secret
+from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
 """Seconds: a worker that is alive may wait so long for the database."""
@@ -55,8 +57,11 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def prepare(self, *, demo: bool) -> None:
-        """Migrate and create the demo data, in child processes, before anything serves."""
-        if run_child(["migrate", "--noinput", "-v", "1" if self.first_start() else "0"]):
+        """Migrate where that is needed and create the demo data, in child processes, before anything serves."""
+        first = self.first_start()
+        ready = not database_problem()
+        connection.close()
+        if not ready and run_child(["migrate", "--noinput", "-v", "1" if first else "0"]):
             raise CommandError("The database could not be prepared; the reason is above.")
         if demo and "demo" in get_commands() and run_child(["demo"]):
             self.stderr.write("The demo data could not be created (see above); the site starts without it.")
