@@ -17,6 +17,9 @@ from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new",)
+PLAY = "lmc_play"
+COUNT = "lmc_count"
+"""Kinds of a game's job. The second reads a log that is there."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -147,6 +150,11 @@ class Game(models.Model):
     @property
     def is_uploaded(self) -> bool:
         return self.kind == self.Kind.UPLOADED
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether its job plays nothing, and only counts the log."""
+        return self.job is not None and self.job.kind == COUNT
 
     @property
     def version(self) -> int:

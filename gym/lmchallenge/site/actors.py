@@ -26,9 +26,8 @@ from gym.lmchallenge.core.players import AdaptivePlayer
 from gym.lmchallenge.core.process import ProcessPlayer
 from gym.lmchallenge.core.text_index import Index
 from gym.lmchallenge.core.version5 import games as version5
-from gym.lmchallenge.models import Corpus, Game, TextIndex
+from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
 from gym.lmchallenge.site import counting, permissions, playing, storage
-from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
 from models_registry.backends import BackendError, NotOnThisMachine
 

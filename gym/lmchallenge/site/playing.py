@@ -26,7 +26,7 @@ from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.typing_errors import ErrorModel
 from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.core.version5 import games as version5
-from gym.lmchallenge.models import Corpus, FormerGameKey, Game
+from gym.lmchallenge.models import COUNT, PLAY, Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.quotas import GAMES
 from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, take_in
@@ -113,8 +113,6 @@ def _described(player: str, name: str, kind: str, *, learns: bool, words: str = 
     }
 
 
-PLAY = "lmc_play"
-COUNT = "lmc_count"
 WITH_VOCABULARY = ("ic", "wr")
 MAX_GAMES = 20
 """That are started at once."""

@@ -115,6 +115,19 @@ def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_cou
     assert numbers(client, game, order="worst", filter="all") == [3, 2, 1]
 
 
+def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, people):
+    client.force_login(people.alice)
+    client.post(reverse("lmc-count-again", args=[game.key]))
+    assert "Cancel</button>" in client.get(game.get_absolute_url()).content.decode()
+    client.post(reverse("lmc-cancel", args=[game.key]))
+    page = client.get(game.get_absolute_url()).content.decode()
+    assert "What was counted before stands below." in page
+    assert "Count again</button>" in page
+    client.post(reverse("lmc-retry", args=[game.key]))
+    run_alone(fresh(game))
+    assert fresh(game).state == "done"
+
+
 @pytest.mark.parametrize("keep", ["all", "alphaemoji"])
 def test_the_outcomes_of_input_correction_are_those_of_the_mixture_that_the_filter_chose(
     client, people, keep
