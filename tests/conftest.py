@@ -15,6 +15,8 @@ from django.core.signals import request_finished
 from django.db import close_old_connections, transaction
 from django.test import override_settings
 
+from tests.once_a_run import base_of_the_run  # noqa: F401
+
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # One thread a computation, here and in every process a test starts: sums made by two threads differ in their last
@@ -165,26 +167,30 @@ def conformance() -> Path:
     return CONFORMANCE
 
 
-def own_settings(folder: Path) -> dict[str, Any]:
-    """No test touches the models or files of a working site. Pages need no collected static files, passwords need not
-    be expensive to check."""
-    return {
-        "GYM_MODEL_DIR": folder / "models",
-        "VAR_DIR": folder,
-        "GYM_WEB_THREADS": 1_000,  # a test may hold many downloads that it does not read
-        "GYM_TORCH_THREADS": 1,  # read before this file sets the variable
-        "WHITENOISE_AUTOREFRESH": True,  # else every test's client looks through all static files
-        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
-        "STORAGES": {
+@pytest.fixture(scope="session", autouse=True)
+def _settings_of_all_tests() -> Iterator[None]:
+    """Pages need no collected static files, passwords need not be expensive to check."""
+    with override_settings(
+        GYM_WEB_THREADS=1_000,  # a test may hold many downloads that it does not read
+        GYM_TORCH_THREADS=1,  # read before this file sets the variable
+        WHITENOISE_AUTOREFRESH=True,  # else every test's client looks through all static files
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        STORAGES={
             "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
             "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
         },
-    }
+    ):
+        yield
+
+
+def own_folders(folder: Path) -> dict[str, Path]:
+    """No test touches the models or files of a working site."""
+    return {"GYM_MODEL_DIR": folder / "models", "VAR_DIR": folder}
 
 
 @pytest.fixture(autouse=True)
-def _own_settings(settings, tmp_path):
-    for name, value in own_settings(tmp_path).items():
+def _own_folders(settings, tmp_path):
+    for name, value in own_folders(tmp_path).items():
         setattr(settings, name, value)
 
 
@@ -193,7 +199,7 @@ def module_db(django_db_setup, django_db_blocker, tmp_path_factory):
     """The database for fixtures of a whole module. What they store is there in each of its tests, which undoes its own
     changes, and is gone after the last."""
     with (
-        override_settings(**own_settings(tmp_path_factory.mktemp("module"))),
+        override_settings(**own_folders(tmp_path_factory.mktemp("module"))),
         django_db_blocker.unblock(),
         transaction.atomic(),
     ):

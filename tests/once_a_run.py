@@ -9,14 +9,21 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+_base = Path()
 
-def once_a_run(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
-    """The first process fills it. Others wait for that; nobody changes it later."""
-    base = factory.getbasetemp()
+
+@pytest.fixture(scope="session", autouse=True)
+def base_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    global _base
+    _base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent  # that of all processes
-    folder, filled = base / name, base / f"{name}.filled"
-    with FileLock(base / f"{name}.lock"):
+        _base = _base.parent  # that of all processes
+
+
+def once_a_run(name: str, build: Callable[[Path], None]) -> Path:
+    """The first process fills it. Others wait for that; nobody changes it later."""
+    folder, filled = _base / name, _base / f"{name}.filled"
+    with FileLock(_base / f"{name}.lock"):
         if not filled.exists():
             folder.mkdir()
             build(folder)

@@ -82,7 +82,7 @@ def fetch(url: str) -> str:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a running site whose demo runs are finished."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(once_a_run(tmp_path_factory, "demo-site", build_demo), folder, dirs_exist_ok=True)
+    shutil.copytree(once_a_run("demo-site", build_demo), folder, dirs_exist_ok=True)
     with serving(folder) as url:
         yield url
 
@@ -101,7 +101,7 @@ def serving(folder: Path) -> Iterator[str]:
     log = (folder / "serve.log").open("wb")
     LOGS[f"http://127.0.0.1:{port}"] = folder / "serve.log"
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "serve", "--port", str(port)],
+        [sys.executable, "manage.py", "serve", "--port", str(port), "--processes", "1"],
         cwd=ROOT,
         env=env,
         stdout=log,

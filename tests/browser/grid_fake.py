@@ -12,6 +12,7 @@ import json
 import mimetypes
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -217,6 +218,13 @@ class Sheet:
 
     def saved(self, state: str = "saved") -> None:
         self.page.wait_for_selector(f'[data-save-status][data-state="{state}"]', timeout=10_000)
+
+    def until(self, happened: Callable[[], Any]) -> None:
+        """Wait for something that the page does to the server."""
+        deadline = time.monotonic() + 20
+        while not happened():
+            assert time.monotonic() < deadline
+            self.page.wait_for_timeout(20)
 
     def settle(self) -> Doc:
         """Wait until everything is saved; the draft as the server has it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gym.runs.read.report import OUTCOME_NAMES
@@ -61,20 +61,30 @@ class Suite:
         self.edits: list[dict[str, Any]] = []
         self.patches: list[dict[str, Any]] = []
         self.previews: list[dict[str, Any]] = []
+        self.drafts = 0  # how often the draft was asked for
         self.findings: list[dict[str, Any]] = []
         self.ignored: dict[tuple[str, str], str] = {}
         self.structure = 7
         self.seen: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         self.down = False
-        self.slow_preview = 0.0
         self.longest = 10_000  # letters of a text that is scored
         self.unknown: set[str] = set()  # words the model does not know
         self.error_bound = 0.0  # margins below this are too close to call
-        self.slow_patch = 0.0
-        self.slow_draft = 0.0
+        self.free = {address: threading.Event() for address in ("draft", "patch", "preview")}
+        for event in self.free.values():
+            event.set()
         self.lose_answer = False
         self.html = ""
         self.lock = threading.RLock()
+
+    @contextmanager
+    def held(self, address: str) -> Iterator[None]:
+        """No answer comes from `address` until the block ends."""
+        self.free[address].clear()
+        try:
+            yield
+        finally:
+            self.free[address].set()
 
     # --- the document ---
     def cell(self, item: int, condition: str, region: int) -> str:
@@ -97,7 +107,8 @@ class Suite:
 
     # --- the addresses ---
     def draft(self) -> tuple[int, Any]:
-        time.sleep(self.slow_draft)
+        self.drafts += 1
+        self.free["draft"].wait()
         draft = {key: value for key, value in self.doc.items() if key != "rows"}
         versions = {"version": self.version, "structure": self.structure}
         return 200, {**draft, **versions, "suite": "demo", "n_rows": len(self.doc["rows"]), "ignored": []}
@@ -113,7 +124,7 @@ class Suite:
 
     def patch(self, body: dict[str, Any]) -> tuple[int, Any]:
         self.patches.append(body)
-        time.sleep(self.slow_patch)
+        self.free["patch"].wait()
         with self.lock:
             version, conflicts, applied = body["version"], [], []
             for edit in body["edits"]:
@@ -164,7 +175,7 @@ class Suite:
     def preview(self, body: dict[str, Any]) -> tuple[int, Any]:
         """Every letter is a bit; predictions are judged by the real language."""
         self.previews.append(body)
-        time.sleep(self.slow_preview)
+        self.free["preview"].wait()
         rows = []
         bits: dict[tuple[int, str], list[float]] = {}
         for row in body["sentences"]:

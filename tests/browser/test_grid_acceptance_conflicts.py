@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import pytest
 
 from tests.browser.authoring import begin, exported, freeze, sign_in, stored
@@ -14,6 +18,17 @@ def write(sheet: Sheet, row: int, column: int, text: str) -> None:
     sheet.click(row, column)
     sheet.type(text)
     sheet.press("Enter")
+
+
+@contextmanager
+def saving_held(page: Any) -> Iterator[None]:
+    """Edits leave the page and arrive only when the block ends."""
+    waiting: list[Any] = []
+    page.route("**/cells/", lambda route: waiting.append(route))
+    yield
+    page.unroute("**/cells/")
+    for route in waiting:
+        route.continue_()
 
 
 @pytest.fixture
@@ -59,9 +74,10 @@ def test_two_people_meet_and_each_value_can_be_chosen(mine, theirs):
     write(theirs, 1, 1, "strum")
     write(theirs, 1, 2, "at night")
     stored(theirs)
-    write(mine, 0, 1, "sings")
-    write(mine, 1, 1, "sing")
-    write(mine, 0, 0, "The girl")
+    with saving_held(mine.page):
+        write(mine, 0, 1, "sings")
+        write(mine, 1, 1, "sing")
+        write(mine, 0, 0, "The girl")
     dialog = mine.page.get_by_role("dialog")
     dialog.wait_for()
     rows = dialog.locator("tbody tr")
@@ -98,8 +114,9 @@ def test_two_tabs_of_one_person_meet(mine, side):
     write(other, 0, 1, "strums")
     write(other, 1, 1, "strum")
     stored(other)
-    write(mine, 0, 1, "sings")
-    write(mine, 1, 1, "sing")
+    with saving_held(mine.page):
+        write(mine, 0, 1, "sings")
+        write(mine, 1, 1, "sing")
     dialog = mine.page.get_by_role("dialog")
     dialog.locator("tbody tr").nth(1).wait_for()
     assert "In the other tab" in dialog.inner_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.browser.authoring import begin, sign_in, stored
 from tests.browser.conftest import ROOT, fetch, free_port, wait_for
 from tests.browser.grid_fake import Sheet
+from tests.process.site import empty_site
 
 FIRST = ["The woman | plays | all day", "The woman | play | all day"]
 PASSWORD = "typed-while-away"
@@ -27,6 +29,7 @@ class OwnSite:
     """A site without demo data that can be stopped and started again at the same address."""
 
     def __init__(self, folder: Path) -> None:
+        shutil.copytree(empty_site(), folder, dirs_exist_ok=True)
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.env = os.environ | {
@@ -41,10 +44,10 @@ class OwnSite:
         subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env=self.env, check=True, timeout=120)
 
     def start(self) -> None:
-        log = self.folder / "serve.log"
+        log = self.folder / "web.log"
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", "--no-demo", "--port", str(self.port)],
+                [sys.executable, "manage.py", "web", "--processes", "1", "--port", str(self.port)],
                 cwd=ROOT,
                 env=self.env,
                 stdout=file,
@@ -70,7 +73,6 @@ class OwnSite:
 def own_site(tmp_path_factory) -> Iterator[OwnSite]:
     site = OwnSite(tmp_path_factory.mktemp("own_site"))
     try:
-        site.start()
         site.manage("shell", "-c", CREATE)
         yield site
     finally:

@@ -178,12 +178,12 @@ def test_a_sentence_that_cannot_be_scored_is_named_with_the_reason(sheet):
 
 def test_typing_never_waits_for_the_preview(sheet):
     preview(sheet)
-    sheet.suite.slow_preview = 2.0
-    sheet.click(0, 1)
-    for word in ("one", "two", "three", "four"):
-        sheet.type(word)
-        sheet.press("Enter")
-    assert [sheet.text(row, 1) for row in range(4)] == ["one", "two", "three", "four"]
+    with sheet.suite.held("preview"):
+        sheet.click(0, 1)
+        for word in ("one", "two", "three", "four"):
+            sheet.type(word)
+            sheet.press("Enter")
+        assert [sheet.text(row, 1) for row in range(4)] == ["one", "two", "three", "four"]
     sheet.settle()
 
 

@@ -209,10 +209,10 @@ def test_freezing_waits_for_the_save(sheet):
 
 def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet):
     sheet.suite.elsewhere({"op": "insert_region", "at": 1, "name": "Pre", "texts": []})
-    sheet.suite.slow_patch = 0.7
-    write(sheet, 0, 1, "sings")
-    sheet.page.wait_for_timeout(800)  # the first PATCH is on its way
-    write(sheet, 1, 1, "sing")
+    with sheet.suite.held("patch"):
+        write(sheet, 0, 1, "sings")
+        sheet.until(lambda: sheet.suite.patches)
+        write(sheet, 1, 1, "sing")
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
     shown = [
@@ -235,12 +235,12 @@ def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet)
 
 def test_a_word_that_is_being_typed_when_the_regions_move_is_kept_whole(sheet):
     sheet.suite.elsewhere({"op": "insert_region", "at": 1, "name": "Pre", "texts": []})
-    sheet.suite.slow_draft = 0.5
-    with sheet.page.expect_response("**/cells/"):
+    asked = sheet.suite.drafts
+    with sheet.suite.held("draft"):
         write(sheet, 0, 1, "sings")
         sheet.click(1, 1)
         sheet.type("s")
-    with sheet.page.expect_response("**/draft/"):
+        sheet.until(lambda: sheet.suite.drafts > asked)
         sheet.type("in")
     sheet.type("g")
     sheet.press("Enter")
@@ -259,13 +259,12 @@ def test_a_cell_whose_region_is_gone_is_kept_for_copying(sheet):
 
 def test_a_text_that_is_being_typed_does_not_land_in_the_cell_that_took_its_place(sheet):
     sheet.suite.elsewhere({"op": "set_cells", "cells": [[4, "match", 2, "plays", "hums"]]})
-    sheet.suite.slow_patch = 1.5
-    write(sheet, 0, 1, "sings")
-    sheet.click(2, 1)
-    sheet.type("dan")
-    while not sheet.suite.patches:  # once the PATCH is on its way, the draft will be read anew
-        sheet.page.wait_for_timeout(20)
-    sheet.suite.elsewhere({"op": "move_region", "region": 3, "to": 1})
+    with sheet.suite.held("patch"):
+        write(sheet, 0, 1, "sings")
+        sheet.click(2, 1)
+        sheet.type("dan")
+        sheet.until(lambda: sheet.suite.patches)  # after its answer the draft will be read anew
+        sheet.suite.elsewhere({"op": "move_region", "region": 3, "to": 1})
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
     assert "Item 2, match, Verb" in dialog.inner_text()
@@ -275,11 +274,11 @@ def test_a_text_that_is_being_typed_does_not_land_in_the_cell_that_took_its_plac
 
 def test_a_text_that_came_in_while_one_types_there_is_not_overwritten_silently(sheet):
     sheet.suite.elsewhere({"op": "set_cells", "cells": [[1, "mismatch", 2, "play", "strum"]]})
-    sheet.suite.slow_patch = 0.5
-    write(sheet, 0, 1, "sings")
-    sheet.click(1, 1)
-    sheet.type("si")
-    sheet.page.wait_for_timeout(1500)  # "strum" has come in under what is being typed
+    with sheet.suite.held("patch"):
+        write(sheet, 0, 1, "sings")
+        sheet.click(1, 1)
+        sheet.type("si")
+    sheet.until(lambda: "changes came in" in sheet.said())  # "strum", under what is being typed
     sheet.type("ng")
     sheet.press("Enter")
     dialog = sheet.page.get_by_role("dialog")
@@ -306,9 +305,9 @@ def test_two_people_who_write_in_different_cells_meet_no_conflict(make_sheet):
 
 def test_a_cell_typed_twice_is_one_conflict_with_the_last_text(sheet):
     sheet.suite.elsewhere({"op": "set_cells", "cells": [[1, "match", 2, "plays", "strums"]]})
-    sheet.suite.slow_patch = 1.0  # the second text is there before the conflict is told
-    write(sheet, 0, 1, "sings")
-    write(sheet, 0, 1, "sang")
+    with sheet.suite.held("patch"):  # the second text is there before the conflict is told
+        write(sheet, 0, 1, "sings")
+        write(sheet, 0, 1, "sang")
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
     rows = dialog.locator("tbody tr")

@@ -18,7 +18,13 @@ class LiveSite(Site):
     """`url` answers; `things` are tokens and names, what a function of tests.process.ask prepared."""
 
     def __init__(
-        self, folder: Path, database: str = "", prepare: str = "prepare_api", **settings: str
+        self,
+        folder: Path,
+        database: str = "",
+        prepare: str = "prepare_api",
+        *,
+        web_processes: int = 1,
+        **settings: str,
     ) -> None:
         os.environ.update(settings)
         try:
@@ -34,7 +40,7 @@ class LiveSite(Site):
         self.url = f"http://127.0.0.1:{self.port}"
         self.processes = [
             self.start("worker", "--parent", str(os.getpid())),
-            self.start("web", "--port", str(self.port)),
+            self.start("web", "--port", str(self.port), "--processes", str(web_processes)),
         ]
         self._await()
 

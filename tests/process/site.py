@@ -7,25 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.once_a_run import once_a_run
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@cache
-def _empty() -> tempfile.TemporaryDirectory[str]:
-    """A folder with an SQLite database that has all tables and no rows. It is made once a test process, because that
-    takes longer than most tests."""
-    folder = tempfile.TemporaryDirectory(prefix="empty-site")
-    migrate(_environment(Path(folder.name)))
-    return folder
 
 
 SETTINGS = "tests.process.settings"
@@ -51,6 +40,11 @@ def migrate(env: dict[str, str]) -> None:
     subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], env=env, cwd=ROOT, check=True)
 
 
+def empty_site() -> Path:
+    """A folder with an SQLite database that has all tables and no rows."""
+    return once_a_run("empty-site", lambda folder: migrate(_environment(folder)))
+
+
 class Site:
     """It begins empty, or as a copy of the closed site in the folder `like`. A database of PostgreSQL is a copy of that
     site's already (CREATE DATABASE … TEMPLATE …)."""
@@ -70,7 +64,7 @@ class Site:
     ) -> None:
         self.env = _environment(folder, database, broker, namespace, self.settings)
         if like is not None or not database:
-            shutil.copytree(like or _empty().name, folder, dirs_exist_ok=True)
+            shutil.copytree(like or empty_site(), folder, dirs_exist_ok=True)
         if like is None and database:
             migrate(self.env)
         self.log = (folder / "worker.log").open("ab")
@@ -122,12 +116,11 @@ class Site:
         self.log.close()
 
 
-def site_with(model: str, factory: Any) -> Path:
-    """A closed site where this demo model waits for its first run, made once a test run by `factory`, pytest's
-    tmp_path_factory."""
+def site_with(model: str) -> Path:
+    """A closed site where this demo model waits for its first run, made once a test run."""
 
     def build(folder: Path) -> None:
         with closing(Site(folder)) as site:
             site.ask("prepare", model)
 
-    return once_a_run(factory, f"site-{model}", build)
+    return once_a_run(f"site-{model}", build)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from tests.process.commands import NAMES
-from tests.process.site import ROOT
+from tests.process.site import ROOT, empty_site
 
 pytestmark = pytest.mark.process
 
@@ -24,9 +25,9 @@ def troubles(tmp_path_factory) -> dict[str, str]:
         "GYM_DATABASE_URL": f"sqlite:///{folder / 'gym.sqlite3'}",
         "HF_HUB_OFFLINE": "1",
     }
-    options = {"env": env, "cwd": ROOT, "check": True, "stdout": subprocess.PIPE}
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], **options)
-    done = subprocess.run([sys.executable, "-m", "tests.process.beside", str(folder)], **options)
+    shutil.copytree(empty_site(), folder, dirs_exist_ok=True)
+    command = [sys.executable, "-m", "tests.process.beside", str(folder)]
+    done = subprocess.run(command, env=env, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 
 

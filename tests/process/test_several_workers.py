@@ -16,8 +16,8 @@ from tests.process.site import Site, site_with
 pytestmark = pytest.mark.process
 
 
-def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path, tmp_path_factory):
-    ready = site_with("demo-gpt2", tmp_path_factory)
+def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
+    ready = site_with("demo-gpt2")
     with closing(Site(tmp_path / "alone", like=ready)) as site:
         site.ask("make_long_suite", "long")
         expected = finished(site, site.ask("queue", "long", "demo-gpt2"), [site.worker()])

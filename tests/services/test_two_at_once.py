@@ -34,7 +34,7 @@ def site(tmp_path_factory):
     name = f"twice{uuid.uuid4().hex[:12]}"
     execute(f"CREATE DATABASE {name}")
     url = POSTGRES.rsplit("/", 1)[0] + f"/{name}"
-    site = LiveSite(tmp_path_factory.mktemp("twice"), url, GYM_API_REQUESTS_PER_MINUTE="0")
+    site = LiveSite(tmp_path_factory.mktemp("twice"), url, web_processes=2, GYM_API_REQUESTS_PER_MINUTE="0")
     yield site
     site.close()
     execute(f"DROP DATABASE {name} WITH (FORCE)")
