@@ -82,9 +82,10 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         return None
     told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
     servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
+    series = servers if 1 < len(servers) <= SERIES_AT_MOST else ()
     marks = [
         RowMark(
-            f"{when} · {row.run.server.model.label}",
+            when if series or len(servers) == 1 else f"{when} · {row.run.server.model.label}",
             found.rate,
             *found.ends,
             found.required,
@@ -93,14 +94,14 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         )
         for row, found, when in told
     ]
-    title = f"{case.name} over time"
+    title = f"{case.name} over time" + (f", {servers[0]}" if len(servers) == 1 else "")
     draw = partial(
         interval_rows,
         marks,
         title,
         unit="share of iterations that passed",
         reference="required",
-        series=servers if 1 < len(servers) <= SERIES_AT_MOST else (),
+        series=series,
     )
     header = (
         "run", "created", "server", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
