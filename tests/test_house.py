@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("gym", "suites", "models_registry")
@@ -117,6 +117,9 @@ def test_every_command_explains_itself(name, capsys):
     assert f"usage: manage.py {name}" in capsys.readouterr().out
 
 
-def test_the_models_have_no_change_without_a_migration(db, capsys):
-    call_command("makemigrations", "--check", "--dry-run")
-    assert "No changes detected" in capsys.readouterr().out
+def test_a_mark_that_leaves_a_test_out_stands_in_the_file_of_the_test():
+    """For .ci/run reads only the files that name one, and tests/browser."""
+    marks = re.compile(r"mark\.(?:service|process|foreign|browser)\b")
+    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    named_in = [path for path in helpers if marks.search(path.read_text(encoding="utf-8"))]
+    assert named_in == [ROOT / "tests" / "browser" / "conftest.py"]
