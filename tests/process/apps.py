@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from django.apps import AppConfig
+
+PACE = float(os.environ.get("TEST_PACE", "0.15"))
+"""Seconds before each chunk."""
 
 
 class SlowConfig(AppConfig):
@@ -17,7 +21,7 @@ class SlowConfig(AppConfig):
         check = JobContext.check
 
         def slow_check(context: JobContext) -> None:
-            time.sleep(0.15)
+            time.sleep(PACE)
             check(context)
 
         JobContext.check = slow_check  # type: ignore[method-assign]

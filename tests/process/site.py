@@ -68,6 +68,7 @@ class Site:
         if like is None and database:
             migrate(self.env)
         self.log = (folder / "worker.log").open("ab")
+        self.workers: list[subprocess.Popen[bytes]] = []
         self.console = self._start_console()
 
     def _start_console(self) -> subprocess.Popen[str]:
@@ -88,7 +89,7 @@ class Site:
         return json.loads(self.console.stdout.readline())
 
     def worker(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        worker = subprocess.Popen(
             [sys.executable, "manage.py", "worker", "--parent", str(os.getpid())],
             env=self.env,
             cwd=ROOT,
@@ -96,6 +97,8 @@ class Site:
             stderr=self.log,
             start_new_session=True,
         )
+        self.workers.append(worker)
+        return worker
 
     def finish(self, run: int, seconds: float = 120) -> None:
         worker = self.worker()
@@ -111,6 +114,8 @@ class Site:
         return now
 
     def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()  # one that a test which failed left behind
         self.console.terminate()
         self.console.wait()
         self.log.close()

@@ -23,6 +23,7 @@ def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
         expected = finished(site, site.ask("queue", "long", "demo-gpt2"), [site.worker()])
     with closing(Site(tmp_path / "together", like=ready)) as site:
         site.ask("make_long_suite", "long")
+        site.env["TEST_PACE"] = "0.6"  # the helper has loaded the model long before the run ends
         workers = [site.worker() for _ in range(2)]
         site.wait(2, lambda living: living >= 2, ask="at_least_workers")
         run = site.ask("queue", "long", "demo-gpt2")
