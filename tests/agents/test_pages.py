@@ -408,3 +408,13 @@ def test_lists_take_few_queries(alice, finished, django_assert_max_num_queries):
         alice.get(finished.get_absolute_url())
     with django_assert_max_num_queries(10):
         alice.get(reverse("agent-home"))
+
+
+def test_the_runs_of_a_case_are_labelled_by_their_time_and_the_key_names_the_server(client, people):
+    tests, server = make_suite(people.alice), make_server(people.alice, name="Our server")
+    make_run(tests, server)
+    query = {"suite": tests.slug, "case": tests.cases.first().pk}
+    drawn = text_of(client.get(reverse("figure", args=["agent-trend", "svg"]), query))
+    labels = re.findall(r"<text[^>]*>([^<]+)</text>", drawn)
+    assert labels.count("Our server") == 1
+    assert len([label for label in labels if re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", label)]) == 1

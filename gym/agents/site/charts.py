@@ -82,10 +82,10 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         return None
     told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
     servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
-    series = servers if 1 < len(servers) <= SERIES_AT_MOST else ()
+    series = servers if len(servers) <= SERIES_AT_MOST else ()
     marks = [
         RowMark(
-            when if series or len(servers) == 1 else f"{when} · {row.run.server.model.label}",
+            when if series else f"{when} · {row.run.server.model.label}",
             found.rate,
             *found.ends,
             found.required,
@@ -94,7 +94,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         )
         for row, found, when in told
     ]
-    title = f"{case.name} over time" + (f", {servers[0]}" if len(servers) == 1 else "")
+    title = f"{case.name} over time"
     draw = partial(
         interval_rows,
         marks,
