@@ -1,15 +1,22 @@
-"""A folder that is filled once for all processes of a test run."""
+"""A folder that is filled once for all processes of a test run, or by a benchmark for itself."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-_base = Path()
+_base: Path | None = None
+
+
+@cache
+def _base_without_pytest() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="gym-run-")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,8 +29,9 @@ def base_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def once_a_run(name: str, build: Callable[[Path], None]) -> Path:
     """The first process fills it. Others wait for that; nobody changes it later."""
-    folder, filled = _base / name, _base / f"{name}.filled"
-    with FileLock(_base / f"{name}.lock"):
+    base = _base or Path(_base_without_pytest().name)
+    folder, filled = base / name, base / f"{name}.filled"
+    with FileLock(base / f"{name}.lock"):
         if not filled.exists():
             folder.mkdir()
             build(folder)

@@ -68,7 +68,7 @@ class Site:
         if like is None and database:
             migrate(self.env)
         self.log = (folder / "worker.log").open("ab")
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.started: list[subprocess.Popen[bytes]] = []
         self.console = self._start_console()
 
     def _start_console(self) -> subprocess.Popen[str]:
@@ -97,7 +97,7 @@ class Site:
             stderr=self.log,
             start_new_session=True,
         )
-        self.workers.append(worker)
+        self.started.append(worker)
         return worker
 
     def finish(self, run: int, seconds: float = 120) -> None:
@@ -114,7 +114,7 @@ class Site:
         return now
 
     def close(self) -> None:
-        for worker in self.workers:
+        for worker in self.started:
             worker.kill()  # one that a test which failed left behind
         self.console.terminate()
         self.console.wait()
