@@ -23,29 +23,40 @@ function answered(html) {
   return texts.length ? [notice(texts)] : null;
 }
 
+/* Whether the page stays. */
 async function send(form, button) {
   const data = new FormData(form, button);
   const answer = await fetch(form.action, { method: "POST", body: data, headers: { "X-Sent-By": "script" } });
   const next = answer.headers.get("X-Go-To");
-  if (next) return location.assign(next);
+  if (next) {
+    location.assign(next);
+    return false;
+  }
   const nodes = answered(await answer.text());
   if (!nodes) throw new Error("not an answer to the form");
   const place = document.querySelector("[data-form-answer]");
   place.replaceChildren(...nodes);
   place.scrollIntoView({ block: "start" });
+  return true;
+}
+
+function failed() {
+  document.querySelector("[data-form-answer]").replaceChildren(notice([CHANGED]));
+  return true;
 }
 
 for (const form of document.querySelectorAll("form[data-keep-files]")) {
-  form.addEventListener("submit", (event) => {
+  const disable = (disabled) => {
+    for (const button of form.querySelectorAll("button")) button.disabled = disabled;
+  };
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const buttons = [...form.querySelectorAll("button")];
-    const { submitter } = event;
-    const sent = send(form, submitter);
-    for (const button of buttons) button.disabled = true;
-    sent
-      .catch(() => document.querySelector("[data-form-answer]").replaceChildren(notice([CHANGED])))
-      .finally(() => {
-        for (const button of buttons) button.disabled = false;
-      });
+    const sent = send(form, event.submitter).catch(failed);
+    disable(true);
+    // Where the next page is on its way, a second press would send the files again.
+    if (await sent) disable(false);
+  });
+  window.addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) disable(false); // back from the next page
   });
 }
