@@ -12,6 +12,7 @@ behind a context that is run once a call and cached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -164,8 +165,10 @@ def _logs(
     found = model(input_ids=before, use_cache=True, logits_to_keep=1)
     logits = found.logits.expand(len(rows), -1, -1)
     if width:
-        found.past_key_values.batch_repeat_interleave(len(rows))
+        # What newer releases of transformers call `cache`.
+        name = "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
+        found[name].batch_repeat_interleave(len(rows))
         mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
-        behind = model(input_ids=ids, attention_mask=mask, past_key_values=found.past_key_values)
+        behind = model(input_ids=ids, attention_mask=mask, **{name: found[name]})
         logits = torch.cat((logits, behind.logits), 1)[:, -kept:]
     return logits.log_softmax(-1)  # type: ignore[no-any-return]
