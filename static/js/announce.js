@@ -6,9 +6,11 @@ let last = document.querySelector("[data-announce]")?.dataset.announce ?? "";
 
 /* Somebody who has just pressed a link is on the way to another page, or a download: reloading would bring them back. */
 let left = -Infinity;
-window.addEventListener("beforeunload", () => {
-  left = Date.now();
-});
+if (document.querySelector("[data-announce]")) {
+  window.addEventListener("beforeunload", () => {
+    left = Date.now();
+  });
+}
 
 function reload() {
   if (Date.now() - left < LEAVING) setTimeout(reload, LEAVING);

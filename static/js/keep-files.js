@@ -54,7 +54,9 @@ for (const form of document.querySelectorAll("form[data-keep-files]")) {
     const sent = send(form, event.submitter).catch(failed);
     disable(true);
     // Where the next page is on its way, a second press would send the files again.
-    if (await sent) disable(false);
+    if (!(await sent)) return;
+    disable(false);
+    form.dispatchEvent(new Event("answered"));
   });
   window.addEventListener("pageshow", ({ persisted }) => {
     if (persisted) disable(false); // back from the next page

@@ -1,14 +1,22 @@
-/* A form with data-unsaved asks before typed text is lost, by whatever link or button one leaves. data-unsaved="yes": it
-   came back unsaved. Its own buttons send the text along. */
+/* Forms with texts or files ask before what was typed or chosen is lost, by whatever link or button one leaves. Their own
+   buttons send it along. A form that came back refused, or with data-unsaved="yes", holds unsaved text already; one that
+   answers while one types (hx-post) keeps nothing, and only asks with data-unsaved. */
+
+const WORTH_A_QUESTION = "textarea, input[type=file]";
+const REFUSED = ".is-invalid, .alert-danger";
 
 let sending = false;
 const changed = new Set();
-for (const form of document.querySelectorAll("form[data-unsaved]")) {
-  if (form.dataset.unsaved === "yes") changed.add(form);
+const asks = (form) =>
+  "unsaved" in form.dataset || (!form.hasAttribute("hx-post") && form.querySelector(WORTH_A_QUESTION) !== null);
+const guarded = [...document.querySelectorAll("form[method=post]")].filter(asks);
+for (const form of guarded) {
+  if (form.dataset.unsaved === "yes" || form.querySelector(REFUSED)) changed.add(form);
   form.addEventListener("input", () => changed.add(form));
   form.addEventListener("submit", () => (sending = true));
+  form.addEventListener("answered", () => (sending = false)); // and the page stays: keep-files.js
 }
-if (document.querySelector("form[data-unsaved]")) {
+if (guarded.length) {
   window.addEventListener("beforeunload", (event) => {
     if (sending || !changed.size) return;
     event.preventDefault();

@@ -24,6 +24,17 @@ def test_members_see_what_they_can_do(client, people):
     assert "/agents/new/" in page
 
 
+def test_members_run_a_suite_from_the_front_page_unless_it_sends_secrets_of_somebody_else(client, people):
+    suite = make_suite(people.alice, visibility="public")
+    run = f"{suite.get_absolute_url()}#run-form"
+    assert run not in client.get("/agents/").content.decode()
+    client.force_login(people.charlie)
+    assert run in client.get("/agents/").content.decode()
+    suite.variables = {"KEY": "secret"}
+    suite.save()
+    assert run not in client.get("/agents/").content.decode()
+
+
 @pytest.mark.parametrize("last", ["edit/", "form/"])
 def test_a_text_that_came_back_unsaved_is_guarded(client, people, last):
     client.force_login(people.alice)

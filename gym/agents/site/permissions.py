@@ -24,9 +24,13 @@ def can_manage(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
-    """Everyone who sees the suite. A case can send the suite's secrets anywhere, so only the owner and staff run one
-    that has some."""
-    return user.is_authenticated and can_view(user, suite) and (not suite.variables or owns(user, suite))
+    """Everyone who has an account, sees the suite and may send its secrets."""
+    return user.is_authenticated and can_view(user, suite) and can_send_secrets(user, suite)
+
+
+def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
+    """A case can send the suite's secrets anywhere, so only the owner and staff run a suite that has some."""
+    return not suite.variables or owns(user, suite)
 
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:

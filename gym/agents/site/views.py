@@ -54,10 +54,14 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: suites, servers."""
+    """Context: suites, runnable (the keys of those that this user may run), servers."""
+    user = request.user
+    suites = selectors.listed(user)
+    runnable = [one for one in suites if user.is_authenticated and permissions.can_send_secrets(user, one)]
     context = {
-        "suites": selectors.listed(request.user),
-        "servers": selectors.servers_visible_to(request.user),
+        "suites": suites,
+        "runnable": {suite.pk for suite in runnable},
+        "servers": selectors.servers_visible_to(user),
     }
     return render(request, "agents/home.html", context)
 

@@ -80,3 +80,10 @@ def test_what_version_5_has_not_is_said(client, people):
     assert "has one form" in answer.content.decode()
     answer = client.get(reverse("api-lmc-log", args=[game.key, "targets.log"]))
     assert (answer.status_code, "has one form" in answer.content.decode()) == (400, True)
+
+
+def test_members_play_from_the_front_page(client, people):
+    play = reverse("lmc-start", args=[make_corpus(people.alice, visibility="public").slug])
+    assert play not in client.get(reverse("lmc-list")).content.decode()
+    client.force_login(people.charlie)
+    assert play in client.get(reverse("lmc-list")).content.decode()
