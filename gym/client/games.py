@@ -46,5 +46,5 @@ class Games(Connection):
         return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
 
     def compare_games(self, first: str, *second: str, **query: Any) -> dict[str, Any]:
-        """Each second game against the first, on the same text. `query`: filter, cluster."""
+        """Each second game against the first, on the same text. `query`: filter, cluster, metric."""
         return dict(self.get("lmc/compare/", first=first, second=list(second), **query))

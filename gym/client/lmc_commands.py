@@ -43,17 +43,25 @@ def add_parsers(names: Any, common: Any) -> None:
     beside.add_argument("first", help="id of the baseline")
     beside.add_argument("second", nargs="+", help="id; each is compared with the first")
     beside.add_argument("--filter", help="tokens that count; default: alphaemoji")
+    beside.add_argument("--metric", help="default: the main figure of the games, such as hit3")
     beside.add_argument("--cluster", help="what is resampled: auto, user or line")
     beside.set_defaults(act=compare)
 
 
 def upload(client: Client, given: Namespace) -> int:
     card = {name: value for name in ("corpus", "visibility") if (value := getattr(given, name))}
-    several = len(given.file) > 1
-    made = []
-    for path in given.file:
-        title = f"{given.title}, {path.name}" if given.title and several else given.title or path.name
-        made.append(client.upload_log(path.name, path.read_bytes(), title=title, **card))
+    files = [(path.name, path.read_bytes()) for path in given.file]
+    made: list[Game] = []
+    for name, data in files:
+        title = f"{given.title}, {name}" if given.title and len(files) > 1 else given.title or name
+        try:
+            made.append(client.upload_log(name, data, title=title, **card))
+        except Exception:
+            if made:
+                before = "one before it stays" if len(made) == 1 else f"{len(made)} before it stay"
+                note(f"{name} was not uploaded. The {before} on the site:")
+                _say_games(given, made)
+            raise
     return _ended(client, given, made)
 
 
@@ -67,6 +75,11 @@ def _ended(client: Client, given: Namespace, made: list[Game]) -> int:
     """Wait for them, and print a line for each. 2 where one has no figures."""
     note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
     games = [client.wait_for_game(one.id, seconds=given.timeout) for one in made]
+    _say_games(given, games)
+    return 0 if all(one.state == "done" for one in games) else 2
+
+
+def _say_games(given: Namespace, games: list[Game]) -> None:
     if given.json:
         say_json([one.raw for one in games])
     for one in games:
@@ -78,7 +91,6 @@ def _ended(client: Client, given: Namespace, made: list[Game]) -> int:
             say(f"{one.id}\t{one.title}\t{one.game}\t{one.state}\t{told}")
         if one.error:
             note(f"{one.title}: {one.error}")
-    return 0 if all(one.state == "done" for one in games) else 2
 
 
 def stats(client: Client, given: Namespace) -> int:
@@ -103,14 +115,17 @@ def _flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    found = client.compare_games(given.first, *given.second, filter=given.filter, cluster=given.cluster)
+    asked = {name: getattr(given, name) for name in ("filter", "cluster", "metric")}
+    found = client.compare_games(given.first, *given.second, **asked)
     if given.json:
         say_json(found)
         return 0
-    say("id\ttitle\tmetric\tfirst\tsecond\tdifference\tlow\thigh\tp\tverdict")
+    say("id\ttitle\tmetric\tfirst\tsecond\tdifference\tlow\thigh\tp\tp_holm\tverdict")
     for row in found["comparisons"]:
         low, high = row["interval"] or (None, None)
-        numbers = (row["first"], row["second"], row["difference"], low, high, row["p"])
+        numbers = (row["first"], row["second"], row["difference"], low, high, row["p"], row["p_holm"])
         told = "\t".join("" if number is None else f"{number:.4f}" for number in numbers)
         say(f"{row['id']}\t{row['title']}\t{row['metric']}\t{told}\t{row['verdict']}")
+        for words in row["notes"]:
+            note(f"{row['title']}: {words}")
     return 0

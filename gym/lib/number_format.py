@@ -29,7 +29,7 @@ def bits(value: Any, places: int = 2) -> str:
 
 
 def score(value: Any, places: int = 3) -> str:
-    """A precision, recall or F1 as printf and so the evaluators in use round it: 0.5545, which is stored as a little
+    """A precision, hit@k or the like as printf and so the evaluators in use round it: 0.5545, stored as a little
     less, -> 0.554 (floatformat rounds the digits as written, and gives 0.555)."""
     return bits(value, places)
 
@@ -96,7 +96,7 @@ def duration(seconds: Any) -> str:
     number = number_or_none(seconds)
     if number is None:
         return NOTHING
-    if 0 < number < 0.05:
+    if 0 <= number < 0.05:
         return "< 0.1 s"
     if number < 9.95:
         return f"{max(number, 0):.1f} s"

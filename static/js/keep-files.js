@@ -14,12 +14,30 @@ function notice(texts) {
   return box;
 }
 
-function answered(html) {
+/* What is wrong with a field, after its label. */
+function said(error) {
+  const label = error.closest(".mb-3")?.querySelector("label")?.firstChild?.textContent.trim();
+  const text = error.textContent.trim();
+  return label && text ? `${label}: ${text}` : text;
+}
+
+/* Marks the fields that the answer's form marks. */
+function mark(form, answer) {
+  for (const field of form.querySelectorAll("[name]:not([type=hidden])")) {
+    const wrong = answer?.querySelector(`[name="${CSS.escape(field.name)}"]`)?.classList.contains("is-invalid") ?? false;
+    field.classList.toggle("is-invalid", wrong);
+    if (wrong) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+  }
+}
+
+function answered(html, form) {
   const page = new DOMParser().parseFromString(html, "text/html");
-  const said = page.querySelector("[data-form-answer]");
-  if (said?.childElementCount) return [...said.childNodes].map((node) => document.importNode(node, true));
+  mark(form, page.querySelector("form[data-keep-files]"));
+  const told = page.querySelector("[data-form-answer]");
+  if (told?.childElementCount) return [...told.childNodes].map((node) => document.importNode(node, true));
   const errors = [...page.querySelectorAll("form .invalid-feedback, form .alert-danger li")];
-  const texts = [...new Set(errors.map((one) => one.textContent.trim()).filter(Boolean))];
+  const texts = [...new Set(errors.map(said).filter(Boolean))];
   return texts.length ? [notice(texts)] : null;
 }
 
@@ -32,7 +50,7 @@ async function send(form, button) {
     location.assign(next);
     return false;
   }
-  const nodes = answered(await answer.text());
+  const nodes = answered(await answer.text(), form);
   if (!nodes) throw new Error("not an answer to the form");
   const place = document.querySelector("[data-form-answer]");
   place.replaceChildren(...nodes);

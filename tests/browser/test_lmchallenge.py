@@ -32,6 +32,17 @@ def corpus(signed_in, tmp_path):
     return page.url
 
 
+def test_a_corpus_without_a_title_is_told_so_at_the_title(signed_in):
+    page = signed_in
+    page.goto("/games/corpora/new/")
+    file = {"name": "t.txt", "mimeType": "text/plain", "buffer": b"Hello there.\n"}
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Save corpus").click()
+    page.get_by_role("alert").get_by_text("Title: This field is required.").wait_for()
+    assert page.get_by_label("Title").get_attribute("aria-invalid") == "true"
+    page.complaints.clear()  # the browser reports the status 400
+
+
 def test_upload_play_read_compare(signed_in, corpus):
     page = signed_in
     for player in ("model:demo-ngram", "model:demo-gpt2"):

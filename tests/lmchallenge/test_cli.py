@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gym.lmchallenge.core.cli import Streams, main
+from gym.lmchallenge.core.coloured import NO_USER
 
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
 CORPUS = "the cat sat\n\non the mat\n"
@@ -282,15 +283,16 @@ def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path, wp: Path, c
     log.write_bytes(gzip.compress(wp.read_bytes())[:-cut])
     words.write_bytes(gzip.compress(b"the\ncat\n" * 50)[:-cut])
     packed = gzip.compress(CORPUS.encode() * 9)[:-cut]
-    for arguments, stdin in (
-        (["stats", str(log)], b""),
-        (["pretty", str(log)], b""),
-        (["run", "adaptive", "ic", str(words)], b""),
-        (["run", "adaptive", "wp"], packed),
-        (["corpus", "check"], packed),
+    for arguments, stdin, name in (
+        (["stats", str(log)], b"", str(log)),
+        (["pretty", str(log)], b"", str(log)),
+        (["compare", str(wp), str(log)], b"", str(log)),
+        (["run", "adaptive", "ic", str(words)], b"", str(words)),
+        (["run", "adaptive", "wp"], packed, "standard input"),
+        (["corpus", "check"], packed, "standard input"),
     ):
         code, _, err = call(*arguments, stdin=stdin)
-        assert (code, "The packing is damaged" in err) == (1, True), arguments
+        assert (code, f"{name}: the packing is damaged" in err) == (1, True), arguments
 
 
 def test_options_that_a_player_does_not_know_are_named():
@@ -404,7 +406,7 @@ def test_a_terminal_gets_tables_and_the_words_of_the_colours(wp: Path, tmp_path:
     assert lines[0] == [wp.name]
     assert ["words", "6"] in lines
     assert ["mrr", f"{json.loads(call('stats', '-f', 'all', str(wp))[1])[0]['mrr']:.4f}"] in lines
-    assert read_by_people("stats", "-p", "line", str(wp)).splitlines()[1].split()[:2] == ["part", "lines"]
+    assert read_by_people("stats", "-p", "line", str(wp)).splitlines()[1].split()[:2] == ["line", "lines"]
     assert json.loads(read_by_people("stats", "-o", "json", str(wp)))
     better = tmp_path / "better.log"
     better.write_bytes(call("run", "-t", "adaptive", "wp", stdin=CORPUS)[1])
@@ -414,6 +416,70 @@ def test_a_terminal_gets_tables_and_the_words_of_the_colours(wp: Path, tmp_path:
     assert call("compare", str(wp), str(better), "-f", "all", "-o", "table")[1].decode() == table
     assert "not predicted" in read_by_people("pretty", str(wp))
     assert b"not predicted" not in call("pretty", str(wp))[1]
+
+
+def test_a_table_names_the_user_of_each_part(tmp_path: Path):
+    rows = '{"userId": "ann", "text": "a b"}\n{"text": "a"}\n{"userId": 7, "text": "b"}\n'
+    path = tmp_path / "users.log"
+    path.write_bytes(call("run", "-f", "json", PROGRAM, "wp", stdin=rows)[1])
+    table = call("stats", "-o", "table", "-p", "user", str(path))[1].decode().splitlines()
+    assert table[1].split()[0] == "user"
+    assert [line.partition("  ")[0] for line in table[3:]] == ["ann", NO_USER, "7"]
+    table = call("stats", "-o", "table", "-p", "line", str(path))[1].decode().splitlines()
+    assert [line.split()[0] for line in table[3:]] == ["1", "2", "3"]
+
+
+def test_a_terminal_gets_the_words_of_the_colours_of_a_difference(tmp_path: Path, wp: Path):
+    told = read_by_people("pretty", str(wp), str(wp)).splitlines()[-1]
+    assert "better rank" in told
+    assert "not predicted" not in told, "the words of a single log do not explain a difference"
+    five = tmp_path / "wc.log"
+    five.write_bytes(call("run", PROGRAM, "wc", stdin=CORPUS)[1])
+    assert "completed earlier" in read_by_people("diff", str(five), str(five)).splitlines()[-1]
+    assert b"better rank" not in call("pretty", str(wp), str(wp))[1]
+    assert b"completed earlier" not in call("diff", str(five), str(five))[1]
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["stats", "-n", "-3"], "-n/--lines: -3 is too small: at least 1"),
+        (["stats", "-n", "x"], "-n/--lines: 'x' is not a whole number"),
+        (["ic-opt", "-n", "0", "x"], "-n/--lines: 0 is too small: at least 1"),
+        (["stats", "--selection-cost", "nan"], "--selection-cost: nan is not a finite number"),
+        (["stats", "--selection-cost=-5"], "--selection-cost: -5 is out of range: between 0 and 100"),
+        (["pretty", "-i", "0"], "0 is out of range: above 0"),
+        (["run", "--skip", "-3", "adaptive", "wp"], "--skip: -3 is too small: at least 0"),
+        (["run", "--reply-timeout", "inf", "adaptive", "wp"], "--reply-timeout: inf is not a finite number"),
+        (["run", "adaptive", "tc", "-n", "-1"], "-n/--select-from: -1 is too small: at least 0"),
+        (["run", "adaptive", "ic", "-n", "0", "words"], "-n/--num-candidates: 0 is too small: at least 1"),
+        (["run", "adaptive", "wr", "-n", "0", "words"], "-n/--num-candidates: 0 is too small: at least 1"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_its_bounds(argv, says, capsys):
+    with pytest.raises(SystemExit) as error:
+        call(*argv)
+    assert (error.value.code, says in capsys.readouterr().err) == (2, True)
+
+
+def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path, wp: Path):
+    missing = tmp_path / "nofile"
+    for argv in (
+        ["stats", str(missing)],
+        ["compare", str(wp), "--baseline", str(missing)],
+        ["run", "adaptive", "ic", str(missing)],
+        ["run", str(missing), "wp"],
+    ):
+        code, _, err = call(*argv)
+        assert (code, f"{missing}: no such file." in err, "Errno" in err) == (1, True, False), argv
+    code, _, err = call("stats", str(tmp_path))
+    assert (code, f"{tmp_path}: this is a folder, not a file." in err, "Errno" in err) == (1, True, False)
+
+
+@pytest.mark.parametrize("argv", [["{}"], ["--baseline", "{}", "{}"]])
+def test_a_comparison_needs_two_logs(wp: Path, argv: list[str]):
+    code, out, err = call("compare", *(word.format(wp) for word in argv))
+    assert (code, out, "A comparison needs two logs." in err) == (1, b"", True)
 
 
 def test_options_may_stand_anywhere(wp: Path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -112,6 +114,23 @@ def test_every_oddity_has_a_warning():
     assert set(found) | set(warnings("text", *text)) == set(MESSAGES)
     assert found["batch"] == (5, 1)
     assert found["returning-user"] == (7, 1)
+
+
+def test_users_are_counted_by_the_key_of_either_version():
+    rows = [{"text": "a", "user": "x"}, {"text": "b", "user": "y"}, {"text": "c", "user": "y", "userId": "z"}]
+    found = preview(corpus.read([json.dumps(row).encode() for row in rows], "json"), "json")
+    assert (found["users"], [line["user"] for line in found["shown"]]) == (3, ["x", "y", "z"])
+    [warning] = [one for one in found["warnings"] if one["code"] == "user-key"]
+    assert 'Games of LM Challenge 5 go by the key "user"' in warning["message"]
+
+
+@pytest.mark.parametrize("form", corpus.FORMATS)
+def test_a_zip_that_is_given_for_a_corpus_is_called_a_zip(form):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("corpus.txt", "the cat")
+    with pytest.raises(CorpusError, match=r"line 1: this is a zip archive\. Unpack it"):
+        list(corpus.read(packed.getvalue().splitlines(keepends=True), form))
 
 
 def test_a_corpus_without_oddities_has_no_warnings():

@@ -164,6 +164,79 @@ def test_validation_names_each_line_and_place(tmp_path: Path):
     assert "line 3" not in err
 
 
+def test_validation_says_once_what_is_wrong_alike_in_many_lines(tmp_path: Path):
+    log = tmp_path / "bad.log"
+    log.write_text(row(logp=1) + row(logp="x") * 3 + row(logp="y"))
+    code, _, err = call("validate", str(log))
+    first, second = err.splitlines()
+    assert (code, "line 2, logp: 'x'" in first, "line 5, logp: 'y'" in second) == (1, True, True)
+    assert "This is 3 times in the log, up to line 4." in first
+    log.write_text(row(logp="x") + "{")
+    code, _, err = call("validate", str(log))
+    assert (code, "line 1, logp" in err, "line 2: this is not JSON" in err) == (1, True, True)
+
+
+@pytest.mark.parametrize("argv", [["validate"], ["grep", "x"], ["diff", "{}"]])
+def test_a_log_of_version_4_is_refused_by_its_name(tmp_path: Path, argv: list[str]):
+    log = tmp_path / "four.log"
+    log.write_bytes(call("run", PROGRAM, "wp", stdin=CORPUS)[1])
+    code, _, err = call(*(word.format(log) for word in argv), str(log))
+    assert code == 1
+    assert f"{log}, line 1: this is a log of LM Challenge 4 (game wp)" in err
+    assert len(err.splitlines()) == 1
+
+
+def scored(*scores: float | None) -> str:
+    """A log of we, one token a message."""
+    return "".join(row(message=at, logp=score) for at, score in enumerate(scores))
+
+
+def compared(tmp_path: Path, first: str, second: str, *options: str) -> tuple[dict, str]:
+    """What `compare` says of two logs, and its notes."""
+    paths = [tmp_path / "first.log", tmp_path / "second.log"]
+    for path, log in zip(paths, (first, second), strict=True):
+        path.write_text(log)
+    _, out, err = call("compare", *map(str, paths), *options)
+    return rows(out)[0]["comparisons"][0], err
+
+
+def test_a_model_does_not_look_better_for_leaving_hard_tokens_without_a_score(tmp_path: Path):
+    hard = [-0.5, -6.0] * 30
+    easy = [-0.5, None] * 30
+    for metric in ("entropy.mean", "entropy.bits"):
+        found, err = compared(tmp_path, scored(*hard), scored(*easy), "-m", metric)
+        assert found["first"] > found["second"], "each log keeps its own figure"
+        assert (found["difference"], found["verdict"]) == (0, "no significant difference")
+        assert "The difference counts the 30 of 60 tokens that both score." in found["notes"][0]
+        assert found["notes"][0] in err
+    found, err = compared(tmp_path, scored(*hard), scored(*easy), "-m", "entropy.hit")
+    assert (found["difference"], found["notes"], err) == (-0.5, [], "")
+    assert compared(tmp_path, scored(*hard), scored(*hard))[0]["notes"] == []
+    apart = compared(tmp_path, scored(-1, None, -1), scored(None, -1, None))[0]
+    assert (apart["difference"], apart["verdict"]) == (None, "cannot be tested: no value")
+
+
+def test_games_that_corrected_different_typing_errors_say_so(tmp_path: Path):
+    words = tmp_path / "words"
+    words.write_text("the\ncat\nhat\nsat\nmat\non\nan\nat\n")
+
+    def log(game: str, chance: str) -> str:
+        return call("run", PROGRAM, game, "-p", chance, str(words), stdin=CORPUS * 9)[1].decode()
+
+    say = "The two games corrected different typing errors: part of the difference is theirs."
+    for first, second in (("ic", "ic"), ("wr", "wr"), ("ic", "wr")):
+        found, err = compared(tmp_path, log(first, "0.1"), log(second, "0.4"), "-f", "all")
+        assert found["notes"][0].startswith(say)
+        assert say in err
+        found, err = compared(tmp_path, log(first, "0.4"), log(second, "0.4"), "-f", "all")
+        assert (found["notes"], err) == ([], "")
+    hidden = call("run", "-W", PROGRAM, "ic", "-p", "0.4", str(words), stdin=CORPUS * 9)[1].decode()
+    assert compared(tmp_path, log("ic", "0.1"), hidden)[0]["notes"], "it says which words were typed right"
+    assert compared(tmp_path, log("ic", "0.4"), hidden)[0]["notes"] == []
+    bits = compared(tmp_path, log("ic", "0.1"), log("ic", "0.4"), "-m", "bits", "-f", "all")[0]
+    assert bits["notes"] == [], "bits do not depend on what was typed"
+
+
 def test_logs_of_other_texts_or_games_are_not_compared(tmp_path: Path, wc: Path):
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "we", stdin=CORPUS)[1])

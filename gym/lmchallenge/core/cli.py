@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from gym.lmchallenge.core import typing_errors
-from gym.lmchallenge.core.errors import LmcError, OptionError
-from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
+from gym.lmchallenge.core.cli_values import above_zero, domain, json_object, mixture, number, whole
+from gym.lmchallenge.core.errors import LmcError, OptionError, said
+from gym.lmchallenge.core.games import GAME_WORDS, MOST_SELECTION_COST, SELECT_FROM
 from gym.lmchallenge.core.logs import PARTITIONS
 from gym.lmchallenge.core.tokens import FILTER_WORDS, FILTERS
 from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 
 if TYPE_CHECKING:
-    from gym.lmchallenge.core.interpolation import Domain, Mix
     from gym.lmchallenge.core.player import Player
     from gym.lmchallenge.core.process import Command
 
@@ -78,7 +78,7 @@ def main(
             sys.stdout.close()
         return 0
     except OSError as error:
-        streams.err.write(f"{prog}: {error}\n")
+        streams.err.write(f"{prog}: {said(error)}\n")
         return EXIT_ERROR
 
 
@@ -132,7 +132,7 @@ def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     from gym.lmchallenge.core import corpus, corpus_tools, gzip_reader
 
     form = getattr(options, "format", "text" if options.tool == "to-json" else "json")
-    stream = gzip_reader.unpacked(streams.source)
+    stream = gzip_reader.unpacked(streams.source, "standard input")
     if options.tool == "sort":
         for raw in corpus_tools.in_order(stream, "standard input"):
             streams.out.write(raw)
@@ -225,46 +225,6 @@ def joined(argv: Sequence[str]) -> list[str]:
     return result
 
 
-def json_value(text: str) -> Any:
-    """JSON, or the name of a file with JSON."""
-    try:
-        if os.path.isfile(text):
-            with open(text, encoding="utf-8") as file:
-                text = file.read()
-        return json.loads(text)
-    except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
-
-
-def json_object(text: str) -> dict[str, Any]:
-    """A JSON object."""
-    value = json_value(text)
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("a JSON object is needed")
-    return value
-
-
-def mixture(text: str) -> Mix:
-    """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
-    from gym.lmchallenge.core.interpolation import Mix
-
-    value = json_object(text)
-    numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
-    if len(value) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
-        raise argparse.ArgumentTypeError('write {"alpha": 0.5, "oov_penalty": -4}')
-    return Mix(*map(float, numbers))  # type: ignore[arg-type]
-
-
-def domain(text: str) -> Domain:
-    """MIN:MAX:N or a value."""
-    from gym.lmchallenge.core.interpolation import Domain
-
-    try:
-        return Domain.parse(text)
-    except LmcError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o",
@@ -293,7 +253,9 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
     )
-    run.add_argument("--skip", type=int, default=0, metavar="N", help="lines played before: go on after them")
+    run.add_argument(
+        "--skip", type=whole(0), default=0, metavar="N", help="lines played before: go on after them"
+    )
     run.add_argument(
         "--log",
         metavar="FILE",
@@ -305,7 +267,7 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--quiet", action="store_true", help="no progress on standard error")
     for name in ("start", "reply"):
         run.add_argument(
-            f"--{name}-timeout", type=float, metavar="SECONDS", help="give up a process after this"
+            f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="give up a process after this"
         )
 
 
@@ -319,7 +281,9 @@ def _run(run: argparse.ArgumentParser) -> None:
     wp.add_argument("-p", "--predictions", action="store_true", help="all predictions into the log")
     wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
     tc = games.add_parser("tc", help=GAME_WORDS["tc"])
-    tc.add_argument("-n", "--select-from", type=int, default=SELECT_FROM, help="predictions looked at (3)")
+    tc.add_argument(
+        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="predictions looked at (3)"
+    )
     _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "0 takes the clock (42)")
     wc, _, _, wr = (
         games.add_parser(game, help=f"{words} (version 5)") for game, words in GAME_WORDS_5.items()
@@ -335,7 +299,7 @@ def _correction(game: argparse.ArgumentParser, seed: str) -> None:
     game.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
     game.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help=seed)
     game.add_argument(
-        "-n", "--num-candidates", type=int, default=typing_errors.CANDIDATES, help="per word (100)"
+        "-n", "--num-candidates", type=whole(1), default=typing_errors.CANDIDATES, help="per word (100)"
     )
     game.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
     game.add_argument(
@@ -364,7 +328,7 @@ def _colours(command: argparse.ArgumentParser) -> None:
         "-i",
         "--entropy-interval",
         "--entropy_interval",
-        type=float,
+        type=above_zero,
         default=10.0,
         metavar="NATS",
         help="of version 5: range of the colours of we and ce (10)",
@@ -380,7 +344,7 @@ def _output(command: argparse.ArgumentParser, *more: str) -> None:
 def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument("log", nargs="*", help="standard input if none is given")
     _verbose(stats)
-    stats.add_argument("-n", "--lines", type=int, help="read only so many lines")
+    stats.add_argument("-n", "--lines", type=whole(1), help="read only so many lines")
     _output(stats, "csv")
     stats.add_argument(
         "-H", "--no-human", dest="human", action="store_false", help="of version 5: counts and sums, no rates"
@@ -395,9 +359,13 @@ def _stats(stats: argparse.ArgumentParser) -> None:
         "--more", action="store_true", help="also what the reference does not count, under `more`"
     )
     savings = stats.add_argument_group("keystroke savings of tc (with --more)")
-    savings.add_argument("--selection-cost", type=float, help="keystrokes to accept a prediction (1)")
     savings.add_argument(
-        "--auto-space", action="store_true", help="a blank after an accepted prediction costs nothing"
+        "--selection-cost",
+        type=number(0, MOST_SELECTION_COST),
+        help="keystrokes to accept a prediction (1)",
+    )
+    savings.add_argument(
+        "--auto-space", action="store_true", help="a space after an accepted prediction costs nothing"
     )
     savings.add_argument("--literal", action="store_true", help="each typed stretch costs one selection more")
 
@@ -406,7 +374,7 @@ def _ic_opt(search: argparse.ArgumentParser) -> None:
     search.add_argument("log")
     _verbose(search)
     search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
-    search.add_argument("-n", "--lines", type=int, help="read only so many lines")
+    search.add_argument("-n", "--lines", type=whole(1), help="read only so many lines")
     _filter(search)
     search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
@@ -494,8 +462,8 @@ def _corpus(tools: argparse.ArgumentParser) -> None:
     kinds.add_parser("sort", help="JSON lines by user and timestamp")
     check = kinds.add_parser("check", help="errors, warnings and tokens as JSON")
     words = kinds.add_parser("vocab", help="words of a corpus, most frequent first")
-    words.add_argument("--min-count", type=int, default=1)
-    words.add_argument("--most", type=int)
+    words.add_argument("--min-count", type=whole(0), default=1)
+    words.add_argument("--most", type=whole(0))
     words.add_argument("--counts", action="store_true", help="with a tab and the count")
     words.add_argument("--filter", choices=list(FILTERS), default="all")
     for tool in (check, words):

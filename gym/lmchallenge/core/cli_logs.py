@@ -27,6 +27,7 @@ from gym.lmchallenge.core.games import GAME_WORDS
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine, read_lines
 from gym.lmchallenge.core.logs import line_of
+from gym.lmchallenge.core.table import Lines as TableLines
 from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.core.version5 import log as version5_log
@@ -74,7 +75,7 @@ def raw(name: str, streams: Streams) -> Iterator[Log]:
     source = "standard input" if name == "-" else name
     with contextlib.ExitStack() as stack:
         if name == "-":
-            stream = gzip_reader.unpacked(streams.source)
+            stream = gzip_reader.unpacked(streams.source, source)
         else:
             stream = stack.enter_context(gzip_reader.opened(name))
         is_of_5, lines = version5_log.recognised(stream, source)
@@ -110,6 +111,7 @@ def _six(value: float | None) -> str:
 def show_stats(options: argparse.Namespace, streams: Streams) -> int:
     """`stats`."""
     results: list[tuple[str, Any]] = []
+    labels: list[list[str]] = []
     is_of_5 = None if options.human else True
     for name, mix in paired(options.log, options.opt_args):
         with raw(name, streams) as log:
@@ -125,10 +127,12 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
                 counts = version5.count(version5_log.read(log.lines, log.source, options.lines))
                 results.append((name, counts.rates() if options.human else counts.sums()))
             else:
-                results.append((name, _statistics(options, streams, name, log, mix)))
+                table, found = _statistics(options, streams, name, log, mix)
+                results.append((name, found))
+                labels.append(_labels(table.lines, options.partition))
     output = options.output or streams.usual
     if output == "table":
-        streams.say(cli_tables.statistics(results, is_of_5=bool(is_of_5)))
+        streams.say(cli_tables.statistics(results, labels, options.partition, is_of_5=bool(is_of_5)))
     elif is_of_5:
         streams.say(_version_5(results, output))
     else:
@@ -136,7 +140,9 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _statistics(options: argparse.Namespace, streams: Streams, name: str, log: Log, mix: Mix | None) -> Any:
+def _statistics(
+    options: argparse.Namespace, streams: Streams, name: str, log: Log, mix: Mix | None
+) -> tuple[Table, Any]:
     """Of a log of version 4."""
     mixes = [mix] if mix else interpolation.grid()
     lines = read_lines(log.lines, log.source, options.lines)
@@ -150,7 +156,14 @@ def _statistics(options: argparse.Namespace, streams: Streams, name: str, log: L
         found = {"parts": found, "more": extra_metrics(table, mix, **_savings(options))}
     for notice in table.notices:
         streams.err.write(f"note: {name}: {notice}\n")
-    return found
+    return table, found
+
+
+def _labels(lines: TableLines, partition: str) -> list[str]:
+    """What each part is called in a table: its user, or the number of its line."""
+    if partition == "user":
+        return [coloured.user_words(user) for user, _ in itertools.groupby(lines.users)]
+    return [str(number) for number in lines.numbers] if partition == "line" else []
 
 
 def _only_version_5(options: argparse.Namespace) -> None:
@@ -240,13 +253,15 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
             mixes.append(mix)
             logs.append(line for _, line in read_lines(log.lines, log.source))
         game = ""
-        if streams.is_terminal and len(logs) == 1:
+        if streams.is_terminal:
             first = list(itertools.islice(logs[0], 1))
             game = first[0].game if first else ""
-            logs = [itertools.chain(first, logs[0])]
+            logs[0] = itertools.chain(first, logs[0])
         for text in pretty.ansi(logs, keep=keep, mixes=mixes, readings=options.readings):
             streams.say(text)
-    if game:
+    if game and len(logs) > 1:
+        streams.say(_legend_of_changes(pretty.CHANGE_WORDS[game], pretty.CHANGES))
+    elif game:
         words = pretty.OUTCOME_WORDS
         if game == "wp" and options.readings == "reference":
             words = {**words, **pretty.REFERENCE_WORDS}
@@ -298,6 +313,12 @@ def _legend(names: Sequence[str], words: Mapping[str, str], colours: Mapping[str
     return "\n" + "; ".join(said)
 
 
+def _legend_of_changes(words: Mapping[pretty.Change, str], colours: Mapping[str, int]) -> str:
+    """The same of a difference."""
+    said = [pretty.coded([(text, (colours[name], bold))]) for (name, bold), text in words.items()]
+    return "\n" + "; ".join(said)
+
+
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     if len(options.log) > 1:
         raise OptionError("`pretty` shows one log of version 5.", "For two: lmc diff BASELINE LOG")
@@ -340,6 +361,8 @@ def show_difference(options: argparse.Namespace, streams: Streams) -> int:
             found.append(list(version5_log.read(log.lines, log.source)))
     for text in version5_pretty.difference(found[0], found[1], options.entropy_interval, options.readings):
         streams.say(text)
+    if streams.is_terminal and (game := version5_pretty.game_of(found[1])):
+        streams.say(_legend_of_changes(version5_pretty.CHANGE_WORDS[game], version5_pretty.CHANGES))
     return 0
 
 
@@ -393,6 +416,10 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     wanted = options.filter or FILTER
     others = [name for name in options.log if name != options.baseline]
     pairs = paired([options.baseline, *others] if options.baseline else options.log, options.opt_args)
+    if len(pairs) < 2:
+        raise OptionError(
+            "A comparison needs two logs.", "Name the log to compare with as well: lmc compare BASELINE LOG"
+        )
     sides = [_side(name, mix, wanted, streams) for name, mix in pairs]
     first = sides[0]
     for side in sides[1:]:
@@ -420,8 +447,11 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
         ]
     )
     rows = [{"log": side.name, **one.as_dict()} for side, one in zip(sides[1:], found, strict=True)]
+    for row in rows:
+        for note in row["notes"]:
+            streams.err.write(f"note: {row['log']}: {note}\n")
     output = options.output or streams.usual
-    if rows and output != "json":
+    if output != "json":
         show = cli_tables.comparison if output == "table" else cli_tables.comparison_csv
         streams.say(show(first.name, rows, keep))
         return 0

@@ -95,7 +95,7 @@ def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options
 
 def _corpus(options: argparse.Namespace, streams: Streams) -> tuple[str, Iterable[bytes]]:
     """The format of the corpus, and its lines."""
-    stream = gzip_reader.unpacked(streams.source)
+    stream = gzip_reader.unpacked(streams.source, "standard input")
     form = options.format or ("auto" if options.game in GAME_WORDS_5 else "text")
     if form != "auto":
         return form, stream

@@ -12,20 +12,26 @@ from gym.lmchallenge.core.version5.stats import columns, flat
 GAP = "  "
 
 
-def statistics(results: Sequence[tuple[str, Any]], *, is_of_5: bool) -> str:
-    """A row for each figure and a column for each log; of a log in several parts, a row for each part."""
+def statistics(
+    results: Sequence[tuple[str, Any]], labels: Sequence[Sequence[str]], partition: str, *, is_of_5: bool
+) -> str:
+    """A row for each figure and a column for each log; of a log in several parts, a row for each part. `labels`: of
+    each log what its parts are called, none where it is whole."""
     whole: list[tuple[str, dict[str, Any]]] = []
     tables = []
-    for name, found in results:
+    for at, (name, found) in enumerate(results):
         more = found.get("more", {}) if "parts" in found else {}
         parts = found["parts"] if "parts" in found else found if isinstance(found, list) else [found]
-        if len(parts) == 1:
+        named = labels[at] if labels else []
+        if not named:
             extra = {key: value for key, value in flat(more).items() if not isinstance(value, list | tuple)}
             whole.append((name, {**flat(parts[0]), **extra}))
         else:
             names = _in_order(parts)
-            rows = [[number, *(part.get(key) for key in names)] for number, part in enumerate(parts, 1)]
-            tables.append(f"{name}\n{aligned([['part', *names], *rows])}")
+            rows = [
+                [label, *(part.get(key) for key in names)] for label, part in zip(named, parts, strict=True)
+            ]
+            tables.append(f"{name}\n{aligned([[partition, *names], *rows])}")
     if whole:
         figures = [row for _, row in whole]
         names = columns(figures) if is_of_5 else _in_order(figures)
@@ -46,7 +52,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 COLUMNS = (
     "metric", "first", "second", "difference", "interval_low", "interval_high", "p", "p_holm", "verdict", "n",
-    "cluster", "clusters", "only_first", "only_second", "mcnemar_p",
+    "cluster", "clusters", "only_first", "only_second", "mcnemar_p", "notes",
 )  # fmt: skip
 
 
@@ -55,7 +61,7 @@ def comparison_rows(first: str, rows: Sequence[dict[str, Any]]) -> list[list[Any
     table: list[list[Any]] = [["baseline", "log", *COLUMNS]]
     for row in rows:
         low, high = row["interval"] or (None, None)
-        cells = {**row, "interval_low": low, "interval_high": high}
+        cells = {**row, "interval_low": low, "interval_high": high, "notes": " ".join(row["notes"])}
         table.append([first, row["log"], *(cells[name] for name in COLUMNS)])
     return table
 
@@ -88,9 +94,7 @@ def comparison(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
         "resampled",
         "McNemar p",
     ]
-    cells: list[list[Any]] = [
-        [first, rows[0]["first"], None, None, None, None, "baseline", rows[0]["n"], None, None]
-    ]
+    cells: list[list[Any]] = [[first, rows[0]["first"], None, None, None, None, "baseline", None, None, None]]
     for name, row in zip(names, rows, strict=True):
         interval = row["interval"]
         cells.append(

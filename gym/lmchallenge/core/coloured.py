@@ -59,9 +59,10 @@ class Piece:
         if self.place:
             says.append(f"rank {self.place}")
         if self.score is not None:
-            says.append(f"score {self.score:.3g}")
+            says.append(f"score {_three_digits(self.score)}")
         listed = "  ".join(
-            f"{text} {score:.3g}" if score is not None else text for text, score in self.predictions
+            f"{text} {_three_digits(score)}" if score is not None else text
+            for text, score in self.predictions
         )
         return ", ".join(says) + (f". Best: {listed}" if listed else ".")
 
@@ -132,6 +133,11 @@ def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], befo
 def encodable(text: str) -> str:
     """Without half surrogate pairs, which no page takes."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _three_digits(score: float) -> str:
+    """Three significant digits, with a true minus sign."""
+    return f"{score:.3g}".replace("-", "−")
 
 
 NO_USER = "(no user)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -20,8 +20,8 @@ from gym.lib.stats import holm_of_known, mcnemar_p, multinomial_sums, percentile
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine
-from gym.lmchallenge.core.measures import ALIKE, LOWER_IS_BETTER, measure, metric_of
-from gym.lmchallenge.core.table import Floats, Table
+from gym.lmchallenge.core.measures import ALIKE, ENTROPIES, LOWER_IS_BETTER, Measured, measure, metric_of
+from gym.lmchallenge.core.table import UNKNOWN, Floats, Table
 from gym.lmchallenge.core.version5.log import Token
 
 RESAMPLES = 10_000
@@ -98,12 +98,15 @@ class WordsFingerprint:
 class Comparison:
     """Second minus first, by a metric of `measures.METRICS`.
 
-    n                what the metric is divided by: tokens or characters of the first
+    first, second    the figure of each log by itself
+    difference       of the tokens that both logs count; those that only one of them scores are left out of an entropy
+    n                what the difference is divided by: tokens or characters of the first
     interval         95 % interval of the difference, from resampling clusters; None if there is one only
     p                two-sided share of resamples on the other side of 0
     p_holm           p, corrected by Holm's method for all comparisons made together
     only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None where tokens are not
                      right or wrong
+    notes            what a reader of the difference should know
     """
 
     metric: str
@@ -119,6 +122,7 @@ class Comparison:
     only_second: int | None = None
     mcnemar_p: float | None = None
     p_holm: float | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def lower_is_better(self) -> bool:
@@ -171,14 +175,21 @@ def compare(
     if first.game != "tc" and not np.array_equal(first.kept, second.kept):
         raise LogError("Other tokens are selected in one log than in the other.", "Select the same ones.")
     a, b = measure(first, metric, mixes[0]), measure(second, metric, mixes[1])
+    value_a, value_b = a.value, b.value
+    notes = _other_errors(first, second, metric)
+    if metric in ENTROPIES:
+        both = (a.below > 0) & (b.below > 0)
+        notes += _other_scored(a, b, int(both.sum()), int(first.kept.sum()))
+        a, b = a.only(both), b.only(both)
     names, kind = _clusters(first, cluster)
     number = int(names.max()) + 1 if len(names) else 0
     (above_a, below_a), (above_b, below_b) = a.by(names[first.line], number), b.by(names[second.line], number)
     sums = [above_a, above_b, below_a, below_b]
-    value_a, value_b = a.value, b.value
-    difference = None if value_a is None or value_b is None else value_b - value_a
+    difference = None if a.value is None or b.value is None else b.value - a.value
     interval, p = _bootstrap(sums, seed) if difference is not None and number > 1 else (None, None)
-    result = Comparison(metric, value_a, value_b, difference, interval, p, kind, number, int(a.below.sum()))
+    result = Comparison(
+        metric, value_a, value_b, difference, interval, p, kind, number, int(a.below.sum()), notes=notes
+    )
     if not a.is_share or not np.array_equal(a.below, b.below):
         return result
     only_first, only_second = (
@@ -190,6 +201,32 @@ def compare(
         only_second=only_second,
         mcnemar_p=mcnemar_p(only_first, only_second),
     )
+
+
+def _other_scored(a: Measured, b: Measured, both: int, counted: int) -> list[str]:
+    """A log may leave hard tokens without a score: its mean is then of other tokens."""
+    if np.array_equal(a.below, b.below):
+        return []
+    return [
+        "The two logs score different tokens. "
+        f"The difference counts the {both:,} of {counted:,} tokens that both score."
+    ]
+
+
+def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
+    if first.game not in ("ic", "wr") or metric == "bits":  # bits do not depend on what was typed
+        return []
+    known = (first.typed != UNKNOWN) & (second.typed != UNKNOWN)
+    other = known & (first.typed != second.typed)
+    if first.game == second.game == "ic":  # without words, both still say which were typed right
+        other |= first.before != second.before
+    count = int((other & first.kept).sum())
+    if not count:
+        return []
+    return [
+        "The two games corrected different typing errors: part of the difference is theirs. "
+        f"{count:,} of {int(first.kept.sum()):,} words were typed differently."
+    ]
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:

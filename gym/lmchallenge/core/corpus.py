@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.lmchallenge.core.errors import CorpusError
+from gym.lmchallenge.core.gzip_reader import ZIP
 
 FORMATS = ("text", "json")
 MISSING = object()
@@ -71,6 +72,10 @@ def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") ->
 
 
 def _decode(raw: bytes, where: str) -> str:
+    if raw.startswith(ZIP):
+        raise CorpusError(
+            f"{where}: this is a zip archive.", "Unpack it and give the text inside, packed with gzip or not."
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

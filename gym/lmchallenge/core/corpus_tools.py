@@ -24,15 +24,16 @@ MESSAGES = {
     "crlf": "Lines end in carriage return and newline. Both end the line: carriage returns at its end are not part of "
     "the text.",
     "bom": "The file begins with a byte order mark. It stays and is part of the first line's context.",
-    "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a blank instead.",
-    "return": "A carriage return inside a line. It does not end the line; a model process is sent a blank instead.",
-    "newline": "A newline inside the text. It would end the command, so a model process is sent a blank instead.",
+    "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a space instead.",
+    "return": "A carriage return inside a line. It does not end the line; a model process is sent a space instead.",
+    "newline": "A newline inside the text. It would end the command, so a model process is sent a space instead.",
     "separator": "A line or paragraph separator (U+2028, U+2029, U+0085, form feed). It does not end the line.",
     "surrogate": "Half a surrogate pair, which is no character. A model process is sent U+FFFD instead.",
     "control": "A control character. It belongs to no token, but is part of contexts.",
     "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token and so split words.",
     "json-as-text": "This looks like a JSON line, but the corpus is read as plain text.",
-    "user-key": 'The key "user" is not "userId": the line counts as anonymous.',
+    "user-key": 'Games of LM Challenge 5 go by the key "user", those of LM Challenge 4 by "userId": for them a line '
+    "without it is anonymous.",
     "user-kind": "userId is a list or an object. It is compared as it stands.",
     "returning-user": "A user comes back after another one. With training, everything learnt is cleared in between.",
     "time-order": "The timestamp is earlier than the one before. Lines are played in the order of the file.",
@@ -79,6 +80,7 @@ class Watch:
         self.lines = self.characters = 0
         self._found: dict[tuple[str, str], Finding] = {}
         self._users: set[str] = set()
+        self._counted: set[str] = set()
         self._before: Line | None = None
 
     @property
@@ -88,8 +90,9 @@ class Watch:
 
     @property
     def users(self) -> int:
-        """Different users; lines without one count as one user."""
-        return len(self._users)
+        """Different users, by userId or, where that is missing, by the user of version 5; lines without either count as
+        one user."""
+        return len(self._counted)
 
     def through(self, lines: Iterable[Line]) -> Iterator[Line]:
         """The lines, looked at."""
@@ -101,6 +104,7 @@ class Watch:
         """Look at the next line."""
         self.lines += 1
         self.characters += len(line.text)
+        self._counted.add(json.dumps(user_of(line), sort_keys=True))
         self._text(line)
         if self.form == "json":
             self._row(line)
@@ -159,6 +163,11 @@ class Watch:
             self._add(line, "null-time" if line.time is None else "batch")
         elif _number(before.time) and _number(line.time) and line.time < before.time:
             self._add(line, "time-order")
+
+
+def user_of(line: Line) -> Any:
+    """Whose line it is, in the keys of either version."""
+    return line.row.get("userId", line.row.get("user"))
 
 
 def _number(value: Any) -> bool:
@@ -270,7 +279,7 @@ def preview(
                 {
                     "number": line.number,
                     "text": line.text,
-                    "user": line.user,
+                    "user": user_of(line),
                     "timestamp": time,
                     "tokens": found,
                 }

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
+
+def said(error: OSError | ValueError) -> str:
+    """What is wrong, in a sentence that names the file, without Python's numbers."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return f"{error}."
+    if not error.filename:
+        return f"{error.strerror}."
+    words = {FileNotFoundError: "no such file", IsADirectoryError: "this is a folder, not a file"}
+    return f"{os.fsdecode(error.filename)}: {words.get(type(error), error.strerror.lower())}."
+
 
 class LmcError(Exception):
     """Anything a person can mend. `message` says what is wrong and where, `hint` what to do."""

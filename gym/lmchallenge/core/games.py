@@ -28,6 +28,8 @@ Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 
 GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
 SELECT_FROM = 3
+MOST_SELECTION_COST = 100
+"""Keystrokes that accepting a prediction may cost."""
 PIECE = 64
 """Calls of a line that are asked together; each has the line up to there as its context, so that all at once would take
 memory with the square of the line."""

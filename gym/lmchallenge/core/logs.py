@@ -45,6 +45,16 @@ def game_of(row: Row, where: str = "the log") -> str:
     )
 
 
+def refuse_version_4(row: Row, where: str) -> None:
+    """Raise LogError for a line of a log of LM Challenge 4, where one of LM Challenge 5 is needed."""
+    game = next((game for key, game in GAMES.items() if key in row), None)
+    if game and not is_version_5(row):
+        raise LogError(
+            f"{where}: this is a log of LM Challenge 4 (game {game}), with one line of the text on each line.",
+            f"Here a log of LM Challenge 5 is needed ({', '.join(GAMES_5.values())}).",
+        )
+
+
 def is_version_5(row: Row) -> bool:
     """Whether it is a line of a log of LM Challenge 5."""
     return row.keys() >= VERSION_5 and any(key in row for key in GAMES_5)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 """By game, the main one first. Of wp and wc any `hitN` is one."""
 LOWER_IS_BETTER = frozenset({"kpc", "bits", "miscorrected", "entropy.mean", "entropy.bits"})
+ENTROPIES = frozenset({"entropy.mean", "entropy.bits"})
+"""Means of the tokens that have a score."""
 ALIKE = ({"wp", "wc"}, {"ic", "wr"})
 """Games of the two versions whose figures of one name are the same figure, counted over all tokens."""
 _HIT = re.compile(r"hit([1-9]\d{0,3})")
@@ -59,7 +61,7 @@ def metric_of(games: Sequence[str], name: str = "") -> str:
     name = name or known[0]
     hit = _HIT.fullmatch(name)
     if name not in known and not (hit and "hit1" in known and int(hit[1]) <= MOST_RANK):
-        more = ", or hit@ another number such as hit5" if "hit1" in known else ""
+        more = ", or hit with another number, such as hit5" if "hit1" in known else ""
         raise OptionError(
             f"There is no metric {name!r} of {', '.join(dict.fromkeys(games))}.",
             f"Choose one of {', '.join(known)}{more}.",
@@ -83,6 +85,10 @@ class Measured:
     def value(self) -> float | None:
         total = float(self.below.sum())
         return float(self.above.sum()) / total if total else None
+
+    def only(self, tokens: Flags) -> Measured:
+        """The same of some of the tokens."""
+        return replace(self, above=np.where(tokens, self.above, 0.0), below=np.where(tokens, self.below, 0.0))
 
     def by(self, part: Ints, parts: int) -> tuple[Floats, Floats]:
         """Both sums of each part; `part` is that of each token."""

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
-from gym.lmchallenge.core.errors import PlayerError
+from gym.lmchallenge.core.errors import PlayerError, said
 from gym.lmchallenge.core.player import Reply, Request
 
 
@@ -105,7 +105,9 @@ class ProcessPlayer:
                 process_group=0,  # killed together; a session of its own costs more context switches per call
             )
         except (OSError, ValueError) as error:
-            raise PlayerError(f"The model could not be started: {error}.", "Is the program there?") from None
+            raise PlayerError(
+                f"The model could not be started: {said(error)}", "Is the program there?"
+            ) from None
         process = self._process
         pipes = (process.stdin, process.stdout, process.stderr)
         self._in, self._out, self._err = (pipe.fileno() for pipe in pipes if pipe)

@@ -1,13 +1,14 @@
 """A log as columns: a few bytes per token instead of its JSON, so that large logs can be counted again and again, with
 any filter.
 
-Memory grows with the tokens (about 30 bytes each and one more for each filter, of tc eight; for `ic` with a search grid
-7 more), not with the size of the log.
+Memory grows with the tokens (about 30 bytes each and one more for each filter, of tc eight; for `ic` 8 more, and with a
+search grid another 7), not with the size of the log.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,15 @@ def name_of(user: Any) -> str:
     if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
         user = int(user)
     return json.dumps(user, sort_keys=True)
+
+
+UNKNOWN = -1
+"""In place of the hash of a word that the log does not have."""
+
+
+def typed_hash(word: Any) -> int:
+    """A hash of a word as it was typed, or UNKNOWN."""
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) if isinstance(word, str) else UNKNOWN
 
 
 _name_of_text = lru_cache(maxsize=10_000)(name_of)  # users follow each other line after line
@@ -92,6 +102,7 @@ class Table:
     blank     tc: the text begins with a blank
     correct   ic: (tokens, ceil(mixes / 8)) bits, whether the target came first
     completed version 5, wc: characters that were completed, 0 if the token never was
+    typed     ic, wr: a hash of the word as it was typed (`typed_hash`)
 
     `filter` is the one of `filters` by which statistics count. `zero_ranks`: how many ranks are 0 in the log.
     """
@@ -111,6 +122,7 @@ class Table:
     blank: Flags
     correct: NDArray[np.uint8]
     completed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    typed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def allowed(self) -> NDArray[Any]:
@@ -146,7 +158,7 @@ class Table:
 
     def part(self, inside: Flags) -> Table:
         """Some of the tokens."""
-        columns = [name for name in (*COLUMNS, "completed") if len(getattr(self, name))]
+        columns = [name for name in (*COLUMNS, "completed", "typed") if len(getattr(self, name))]
         return replace(self, **{name: getattr(self, name)[inside] for name in columns})
 
     def without_empty_lines(self) -> Table:
@@ -265,6 +277,7 @@ class _Builder:
         columns = {
             "before": np.array([entry.right_before for entry in entries], dtype=np.bool_),
             "score": np.array([entry.score[1] for entry in entries], dtype=np.float64),
+            "typed": np.array([typed_hash(entry.verbatim) for entry in entries], dtype=np.int64),
         }
         if self.mixes:
             correct = _tokens(entries, numbers).correct(self.mixes)

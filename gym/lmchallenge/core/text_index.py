@@ -23,7 +23,7 @@ import numpy as np
 
 from gym.lmchallenge.core.coloured import LEGENDS, NO_USER, user_words
 from gym.lmchallenge.core.log_decoder import LogLine
-from gym.lmchallenge.core.table import Flags, Floats, Ints, Table, name_of
+from gym.lmchallenge.core.table import NOBODY, Flags, Floats, Ints, Table, name_of
 from gym.lmchallenge.core.version5 import pretty as version5
 from gym.lmchallenge.core.version5.log import Token
 from gym.lmchallenge.core.version5.reranking import Mixture
@@ -86,11 +86,12 @@ class Index:
 
     def found(self, *, outcome: str = "", word: str = "", user: str = "", worst_first: bool = False) -> Ints:
         """Places of the lines that have a token with the outcome (ERROR: one of those) and the word, whatever its case,
-        and are by the user; in the order of the log, or the highest loss first, then more counted tokens. Lines without
-        counted tokens come last."""
+        and are by the user (NOBODY: also those without one); in the order of the log, or the highest loss first, then
+        more counted tokens. Lines without counted tokens come last."""
         wanted = np.ones(len(self.numbers), dtype=np.bool_)
         if user:
-            wanted &= np.array([one == user for one in self.users], dtype=np.bool_)
+            names = {user, NO_USER} if user == NOBODY else {user}
+            wanted &= np.array([one in names for one in self.users], dtype=np.bool_)
         if outcome or word:
             wanted &= self._with(self._tokens(outcome, word))
         if word and self.game in WHOLE_TEXT:

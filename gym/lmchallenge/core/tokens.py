@@ -139,7 +139,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
 
 FILTER_WORDS = {
     "all": "every token",
-    "nospace": "tokens without a blank",
+    "nospace": "tokens without a space",
     "nomarker": "tokens that do not begin with @",
     "alpha": "tokens with a letter that do not begin with @",
     "alphaonly": "tokens of letters only",

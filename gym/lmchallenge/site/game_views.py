@@ -95,7 +95,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Statistics with the filter and the partition of the address. Context: game, job, state, position, keep, filters,
-    whole, more, users, partition, learning (Figure or None), comparable, may_steer."""
+    whole, more, users, partition, learning (Figure or None), comparable, counterpart, may_steer."""
     game = selectors.get_game(request.user, key)
     if game.key != key:
         return redirect(game)
@@ -112,6 +112,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         "parts": presenters.parts(game, found, keep, request),
         "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
         "charts": figures.of_games([game], keep) if found else [],
+        "counterpart": presenters.counterpart(game),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
     return render(request, "lmchallenge/game.html", context)
@@ -218,7 +219,9 @@ def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
         for name in ("order", "outcome", "word", "user")
     }
     given["page"] = presenters.whole(request.GET.get("page"), 1)
-    given["line"] = presenters.whole(request.GET.get("line"), 0)
+    if (line := request.GET.get("line", "").strip()) and not presenters.whole(line, 0):
+        raise ValidationError({"line": [f"“{line[:20]}” is not the number of a line."]})
+    given["line"] = presenters.whole(line, 0)
     return reading.asked_of(game, keep, given)
 
 

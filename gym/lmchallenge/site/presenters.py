@@ -17,8 +17,10 @@ from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.coloured import user_words
 from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.measures import METRICS
+from gym.lmchallenge.core.games import GAME_WORDS
+from gym.lmchallenge.core.measures import ALIKE, METRICS
 from gym.lmchallenge.core.stats import HITS, LAST_INDEX
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting
 from gym.runs.pages.figures import Figure
@@ -101,14 +103,21 @@ EXPLAINED = {
         ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement", "cross_validated"),
         "mixture",
     ),
+    **dict.fromkeys(("words", "tokens", "skip", "skipped"), "lm-counts"),
 }
-"""Metric -> heading of the page; those that are not here are hits, or COUNTS."""
-COUNTS = ("lines", "words", "chars", "skip", "messages", "tokens", "characters", "skipped")
+"""Metric -> heading of the page; those that are not here are hits."""
+
+
+PLAIN = ("lines", "chars", "messages", "characters")
 
 
 def explained(name: str) -> str:
-    """The heading of "How scores are computed" that explains a metric; "" for a count, which needs none."""
-    return "" if name in COUNTS else EXPLAINED.get(name, "hit")
+    """The heading of "How scores are computed" that explains a metric; "" for a plain count, which needs none."""
+    return "" if name in PLAIN else EXPLAINED.get(name, "hit")
+
+
+MAIN_EXPLAINED = {game: explained(metrics[0]) for game, metrics in METRICS.items()}
+"""Game -> heading that explains its main figure, for lists."""
 
 
 def metric_words(name: str) -> str:
@@ -142,6 +151,13 @@ def options(game: Game) -> list[tuple[str, Any]]:
     if "readings" in given:
         rows.append(("reading", given["readings"]))
     return rows
+
+
+def counterpart(game: Game) -> str:
+    """The game of the other version that it can be compared with, in words; "" where there is none."""
+    names = {name for games in ALIKE if game.game in games for name in games} - {game.game}
+    words = GAME_WORDS | GAME_WORDS_5
+    return next((f"{words[name]} ({name})" for name in names), "")
 
 
 def match_words(game: Game) -> str:

@@ -84,9 +84,9 @@ def asked_of(game: Game, keep: str, given: Mapping[str, Any]) -> Asked:
 
 
 def read_page(game: Game, asked: Asked) -> Page:
-    """Raises Http404 for a page or line that is not there, LmcError for a log that has no index."""
+    """Raises Http404 for a page that is not there, ValidationError for a line, LmcError for a log that has no index."""
     if asked.line > game.lines:
-        raise Http404("There is no such line.")
+        raise ValidationError({"line": [f"The log has {game.lines:,} lines."]})
     if asked.is_plain:
         number = (asked.line - 1) // page_size(game) + 1 if asked.line else asked.page
         number, pages, first, last = page_of(game, number)

@@ -17,7 +17,7 @@ from gym.downloads import stream
 from gym.lmchallenge.core import corpus_tools
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
-from gym.lmchallenge.site import guessing, permissions, selectors, services, storage
+from gym.lmchallenge.site import guessing, permissions, presenters, selectors, services, storage
 from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm, GuessForm
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
@@ -31,11 +31,12 @@ TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Context: corpora (with n_games), page (of games)."""
+    """Context: corpora (with n_games), page (of games), explained (heading of their metrics, by game)."""
     games = selectors.listed_games(request.user).defer(*selectors.HEAVY_GAME, "corpus__packed")
     context = {
         "corpora": selectors.with_counts(selectors.listed_for(request.user), request.user)[:200],
         "page": Paginator(games, PER_PAGE).get_page(request.GET.get("page")),
+        "explained": presenters.MAIN_EXPLAINED,
     }
     return render(request, "lmchallenge/list.html", context)
 
@@ -77,14 +78,15 @@ def corpus_new(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: corpus, lines (the first, cut into tokens), page (of games), may_edit, may_manage, may_see_people,
-    may_play."""
+    """Context: corpus, lines (the first, cut into tokens), page (of games), explained (heading of their metrics, by
+    game), may_edit, may_manage, may_see_people, may_play."""
     corpus = selectors.get_corpus(request.user, slug)
     games = selectors.listed_games(request.user).filter(corpus=corpus)
     context = {
         "corpus": corpus,
         "lines": shown_lines(corpus.shown),
         "page": Paginator(games, PER_PAGE).get_page(request.GET.get("page")),
+        "explained": presenters.MAIN_EXPLAINED,
         "may_edit": permissions.can_edit(request.user, corpus),
         "may_manage": permissions.can_manage(request.user, corpus),
         "may_see_people": may_read(request.user, corpus),

@@ -6,14 +6,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 from django.urls import reverse
 
 from gym.lib.stats import holm
 from gym.lmchallenge.core.cli import Streams, main
+from gym.lmchallenge.site import playing
+from gym.lmchallenge.site.presenters import MAIN_EXPLAINED
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
-from tests.lmchallenge.site.worlds import make_corpus, upload
+from tests.lmchallenge.site.worlds import make_corpus, upload, wish
 from tests.lmchallenge.test_measures import both_versions
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +67,7 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     assert [row["p_holm"] for row in rows] == holm([row["p"] for row in rows])
     text = page.content.decode()
     assert "− Fair<br>" in text
-    assert "p (Holm)<br>" in text
+    assert "p (Holm)</a><br>" in text
     table = client.get(reverse("lmc-compare-csv"), {**named(ordered), **query})
     cells = list(csv.DictReader(io.StringIO(table.content.decode())))
     assert [float(row["difference"]) for row in cells] == [row["difference"] for row in rows]
@@ -136,6 +139,65 @@ def test_a_log_of_either_version_is_compared_where_figures_correspond(client, pe
     other = upload(people.alice, changed)
     page, _ = asked(client, [first, other])
     assert (page.status_code, "another text" in page.content.decode()) == (400, True)
+
+
+def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(client, people):
+    targets = ("the", "cat", "sat")
+    games = [
+        upload(people.alice, a_log(*({"logp": score} for score in scores), targets=targets), title=title)
+        for title, scores in (("Whole", (-0.5, -6, -1)), ("Easy words", (-0.5, None, -1)))
+    ]
+    words = "The two logs score different tokens. The difference counts the 2 of 3 tokens that both score."
+    page, api = asked(client, games)
+    assert f"Easy words: {words}" in page.content.decode()
+    [row] = api.json()["comparisons"]
+    assert (row["first"], row["second"], row["difference"], row["notes"]) == (2.5, 0.75, 0, [words])
+    table = client.get(reverse("lmc-compare-csv"), named(games)).content.decode()
+    assert next(csv.DictReader(io.StringIO(table)))["notes"] == words
+
+    results = RESULTS["wr"][0]["results"]
+    errors = [
+        upload(people.alice, a_log({"verbatim": typed, "results": results}, targets=("the",)), title=typed)
+        for typed in ("the", "thx")
+    ]
+    page, api = asked(client, errors)
+    [row] = api.json()["comparisons"]
+    assert row["notes"][0].startswith("The two games corrected different typing errors")
+    assert row["notes"][0] in page.content.decode()
+
+
+def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client, games, people):
+    answer = client.get(reverse("api-lmc-compare"), {**named(games), "metric": "foo"})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?metric")
+    client.force_login(people.alice)
+    waiting = playing.start_game(make_corpus(people.alice), wish("wp"), actor=people.alice)
+    query = {"first": games[0].key, "second": waiting.key}
+    answer = client.get(reverse("api-lmc-compare"), query)
+    assert answer.status_code == 409
+    assert f"The game “{waiting.title}” ({waiting.key}) is queued" in answer.json()["detail"]
+
+
+def test_columns_of_numbers_lead_to_how_they_are_computed(client, games):
+    page, _ = asked(client, games, filter="all")
+    text = page.content.decode()
+    about = client.get(reverse("about")).content.decode()
+    for words in ("95% interval", "p (Holm)", "McNemar p"):
+        assert re.search(rf'<a [^>]*href="{reverse("about")}#lm-difference">{re.escape(words)}</a>', text), (
+            words
+        )
+    users = client.get(games[0].get_absolute_url(), {"partition": "user"}).content.decode()
+    for name in ("words", "skip"):
+        assert f'<a href="{reverse("about")}#lm-counts">{name}</a>' in users
+    for heading in ("lm-difference", "lm-counts", *MAIN_EXPLAINED.values()):
+        assert f'<h3 id="{heading}">' in about
+    listed = client.get(reverse("lmc-list")).content.decode()
+    assert f'href="{reverse("about")}#hit">hit3</a>' in listed
+
+
+def test_a_game_says_which_games_of_the_other_version_it_can_be_compared_with(client, games):
+    text = client.get(games[0].get_absolute_url()).content.decode()
+    assert "Games of word completion (wc) on the same text can be compared, too" in text
+    assert client.get(reverse("lmc-compare"), {"first": games[0].key}).status_code == 200
 
 
 def test_charts_have_the_numbers_of_the_statistics(client, games):

@@ -14,6 +14,7 @@ from gym.jobs.testing import run_pending
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import services, storage
 from gym.lmchallenge.site.storage import reduced
+from tests.lmchallenge.site.test_version_5 import a_log
 from tests.lmchallenge.site.worlds import LOG, TEXT, USERS, make_corpus, play, upload
 
 pytestmark = pytest.mark.django_db
@@ -140,12 +141,32 @@ def test_a_game_is_started_played_and_read(client, people, kind):
     assert page(client, "lmc-list").count(game.get_absolute_url()) == 1
 
 
+def test_numbers_below_zero_have_a_minus_sign_and_mixtures_one_form(client, people):
+    rows = [
+        {"verbatim": "cap", "results": [["cap", -1.0, -8.0], ["cat", -2.0, -1.5]]},
+        {"verbatim": "the", "results": [["the", -1.0, -2.0], ["he", -3.0, -7.0]]},
+    ]
+    new = upload(people.alice, a_log(*rows, targets=("cat", "the")))
+    old = play(make_corpus(people.alice), people.alice, "ic")
+    for game in (new, old):
+        for name in ("lmc-game", "lmc-search", "lmc-text"):
+            text = re.sub(
+                r"<svg.*?</svg>|<script.*?</script>", "", page(client, name, game.key), flags=re.DOTALL
+            )
+            assert not re.search(r"[>\s]-\d", text), name
+            mixtures = re.findall(r"(?:[Aa]lpha|OOV penalty|beta) (−?[\d.]+\d)", text)
+            assert all(re.fullmatch(r"−?\d\.\d{3}", one) for one in mixtures), mixtures
+
+
+def test_a_corpus_of_any_version_can_be_played_says_its_empty_list(client, people):
+    assert "Games of LM Challenge 4 and 5" in page(client, "lmc-corpus", make_corpus(people.alice).slug)
+
+
 def test_a_wrong_filter_or_page_is_not_there(client, people):
     game = play(make_corpus(people.alice), people.alice)
     for query in ({"filter": "x"}, {"partition": "x"}, {"partition": "line", "page": "99"}):
         page(client, "lmc-game", game.key, status=404, **query)
-    for query in ({"page": "99"}, {"line": "99"}):
-        page(client, "lmc-text", game.key, status=404, **query)
+    page(client, "lmc-text", game.key, status=404, page="99")
 
 
 def test_the_form_names_what_does_not_fit(client, people):

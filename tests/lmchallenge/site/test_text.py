@@ -13,7 +13,7 @@ from gym.lmchallenge.core.cli import Streams, main
 from gym.lmchallenge.models import TextIndex
 from gym.lmchallenge.site import counting, storage
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
-from tests.lmchallenge.site.worlds import fresh, run_alone, upload
+from tests.lmchallenge.site.worlds import LOG, fresh, run_alone, upload
 from tests.lmchallenge.test_text_index import a_log as a_log_of_4
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +79,6 @@ def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
     )
     assert "Line 1 is not among them" in text.content.decode()
     assert '<h2 id="told">Line 1</h2>' in text.content.decode()
-    assert numbers(client, game, status=404, line="121") == []
     assert numbers(client, game, status=404, page="5", outcome="missed", filter="all") == []
 
 
@@ -93,6 +92,42 @@ def test_what_cannot_be_looked_for_is_named(client, game, people):
     answer = client.get(reverse("api-lmc-text", args=[hidden.key]), {"word": "good"})
     assert (answer.status_code, "no words" in answer.content.decode()) == (400, True)
     assert numbers(client, hidden, order="worst") == [3, 2, 1]
+
+
+def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
+    page = reverse("lmc-text", args=[game.key])
+    for query in ({"line": "99"}, {"line": "99", "outcome": "missed"}):
+        answer = client.get(page, query)
+        text = answer.content.decode()
+        assert (answer.status_code, "The log has 3 lines." in text, "Go to line" in text) == (400, True, True)
+        found = client.get(reverse("api-lmc-text", args=[game.key]), query).json()["errors"]
+        assert [(one["where"], one["message"]) for one in found] == [("?line", "The log has 3 lines.")]
+    for line in ("abc", "-1", "0"):
+        answer = client.get(page, {"line": line})
+        assert f"“{line}” is not the number of a line." in answer.content.decode()
+        assert answer.status_code == 400
+    assert client.get(page, {"line": ""}).status_code == 200
+
+
+def test_a_parameter_that_cannot_be_looked_for_is_named_as_one(client, game):
+    for address in (
+        reverse("api-lmc-text", args=[game.key]),
+        reverse("api-lmc-log", args=[game.key, "text.html"]),
+    ):
+        answer = client.get(address, {"outcome": "bogus"})
+        assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?outcome")
+
+
+def test_a_user_of_the_statistics_can_be_looked_for_in_the_text(client, people):
+    rows = [{**json.loads(LOG.splitlines()[0]), "userId": user} for user in ("ann", None, 7)]
+    made = upload(people.alice, "".join(json.dumps(row) + "\n" for row in rows))
+    address = reverse("api-lmc-statistics", args=[made.key])
+    users = [part["user"] for part in client.get(address, {"partition": "user"}).json()["parts"]]
+    assert users == ["ann", None, 7]
+    for number, user in enumerate(users, 1):
+        sent = "null" if user is None else str(user)
+        found = client.get(reverse("api-lmc-text", args=[made.key]), {"user": sent}).json()["lines"]
+        assert [(line["number"], line["user"]) for line in found] == [(number, user)]
 
 
 @pytest.mark.parametrize("of", ["", "api-"])

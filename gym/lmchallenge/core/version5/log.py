@@ -15,7 +15,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.logs import is_version_5
+from gym.lmchallenge.core.gzip_reader import ZIP
+from gym.lmchallenge.core.logs import is_version_5, refuse_version_4
 
 GAMES = {"completions": "wc", "logp": "we", "results": "wr"}
 """Key that holds the results -> game. `ce` writes logs like those of `we`."""
@@ -90,7 +91,7 @@ def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterat
         head.append(line)
         if line.strip():
             break
-    if head and head[0].startswith(b"PK\x03\x04"):
+    if head and head[0].startswith(ZIP):
         raise LogError(
             f"{source}: this is a zip archive.", "Unpack it and give the log inside, packed with gzip or not."
         )
@@ -128,6 +129,7 @@ def row_of(raw: bytes, where: str) -> dict[str, Any]:
         raise LogError(f"{where}: this is not JSON ({error}).", hint) from None
     if not isinstance(row, dict):
         raise LogError(f"{where}: this is not a JSON object.", "Each line is one JSON object.")
+    refuse_version_4(row, where)
     return row
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from jsonschema import Draft4Validator
+from jsonschema import Draft4Validator, ValidationError
 
 from gym.lmchallenge.core.errors import LogError
 
@@ -40,13 +41,38 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+@dataclass
+class _Problem:
+    """What is wrong alike in several lines."""
+
+    first: int
+    last: int
+    count: int = 0
+
+
 def problems(rows: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[LogError]:
-    """Everything that is not as it should be: line, place in it and reason."""
+    """Everything that is not as it should be: line, place in it and reason. What is wrong alike in several lines is
+    named once, with the first of them. Raises LogError for a line that cannot be read."""
     validator = Draft4Validator(SCHEMA)
-    for number, row in rows:
-        for error in validator.iter_errors(row):
-            place = "".join(
-                f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path
-            )
-            said = "a text is repeated" if error.validator == "uniqueItems" else error.message
-            yield LogError(f"{source}, line {number}{f', {place[1:]}' if place else ''}: {said}.")
+    found: dict[tuple[str, str], _Problem] = {}
+    unreadable: LogError | None = None
+    try:
+        for number, row in rows:
+            for error in validator.iter_errors(row):
+                one = found.setdefault(_words(error), _Problem(number, number))
+                one.last, one.count = number, one.count + 1
+    except LogError as error:
+        unreadable = error
+    for (place, words), one in found.items():
+        more = f" This is {one.count:,} times in the log, up to line {one.last:,}." if one.count > 1 else ""
+        yield LogError(f"{source}, line {one.first}{f', {place}' if place else ''}: {words}.{more}")
+    if unreadable:
+        raise unreadable
+
+
+def _words(error: ValidationError) -> tuple[str, str]:
+    """The place in the line, and what is wrong there."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+    return place.removeprefix(
+        "."
+    ), "a text is repeated" if error.validator == "uniqueItems" else error.message

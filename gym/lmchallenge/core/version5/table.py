@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET
 
 from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.table import Lines, Table
+from gym.lmchallenge.core.table import Lines, Table, typed_hash
 from gym.lmchallenge.core.version5.log import Token
 from gym.lmchallenge.core.version5.reranking import Mixture, firsts
 from gym.lmchallenge.core.version5.stats import Counts, rank_of, typed_until_completed
@@ -27,6 +27,7 @@ def read_table(
     has the best error score, `correct` whether it comes first with the mixture. Raises LogError for an empty log."""
     lines = Lines()
     line, chars, rank, completed = array("q"), array("q"), array("q"), array("q")
+    typed_words = array("q")
     score, selected = array("d"), array("b")
     counts = Counts()
     now: Any = object()
@@ -42,6 +43,7 @@ def read_table(
         rank.append((rank_of(answers[0], token.target) if answers else None) or 0)
         typed = typed_until_completed(answers, token.target)
         completed.append(0 if typed is None else len(token.target) - typed)
+        typed_words.append(typed_hash(token.verbatim))
         if isinstance(token.results, list) and token.select:
             counts.add_results(token)
     if not len(line):
@@ -67,4 +69,5 @@ def read_table(
         blank=np.broadcast_to(np.False_, len(kept)),
         correct=np.packbits(after[:, None], axis=1),
         completed=np.array(completed, dtype=np.int64),
+        typed=np.array(typed_words, dtype=np.int64),
     )

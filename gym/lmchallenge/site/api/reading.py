@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,7 +19,8 @@ from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Pair, Query, Several
 from gym.jobs.api import no_results
 from gym.lmchallenge.core import coloured
-from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.errors import LogError, OptionError
+from gym.lmchallenge.core.games import MOST_SELECTION_COST
 from gym.lmchallenge.core.measures import metrics_of
 from gym.lmchallenge.core.text_index import ERRORS, LOSSES
 from gym.lmchallenge.core.tokens import FILTERS
@@ -46,10 +51,13 @@ class LmcPart(LmcFilter):
 
 class LmcSavings(LmcPart):
     selection_cost = serializers.FloatField(
-        required=False, min_value=0, max_value=100, help_text="tc: keystrokes to accept a prediction"
+        required=False,
+        min_value=0,
+        max_value=MOST_SELECTION_COST,
+        help_text="tc: keystrokes to accept a prediction",
     )
     auto_space = serializers.BooleanField(
-        required=False, help_text="tc: a blank after an accepted prediction costs nothing"
+        required=False, help_text="tc: a space after an accepted prediction costs nothing"
     )
     literal = serializers.BooleanField(
         required=False, help_text="tc: each typed stretch costs one selection more"
@@ -71,7 +79,11 @@ class LmcSought(LmcFilter):
         help_text="lines with this token, in any case, with that outcome if one is given; of tc and ce lines with this "
         "text",
     )
-    user = serializers.CharField(required=False, max_length=reading.MOST_WORD, help_text="lines of this user")
+    user = serializers.CharField(
+        required=False,
+        max_length=reading.MOST_WORD,
+        help_text="lines of this user, as `user` says it; null: lines without one",
+    )
 
 
 class LmcText(LmcSought):
@@ -109,8 +121,25 @@ def counted(request: Request, key: str) -> Game:
     """409 until it is played and counted."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
-        raise no_results("This game", game.job)
+        raise no_results(f"The game “{game.title}” ({game.key})", game.job)
     return game
+
+
+def asked(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
+    """What the query looks for in a text. Raises ApiProblem naming the parameter."""
+    with query_errors():
+        return reading.asked_of(game, keep, query)
+
+
+@contextmanager
+def query_errors() -> Iterator[None]:
+    """What the use case says of its fields is about parameters of the query."""
+    try:
+        yield
+    except ValidationError as error:
+        raise invalid(
+            *(FieldError(f"?{name}", text) for name, texts in error.message_dict.items() for text in texts)
+        ) from None
 
 
 class GameLog(GameView):
@@ -135,8 +164,8 @@ class GameLog(GameView):
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
-        asked = reading.asked_of(game, counting.keep_of(self.query["filter"], game), self.query)
-        response = downloads.response_of(game, form, self.query["filter"], asked)
+        sought = asked(game, counting.keep_of(self.query["filter"], game), self.query)
+        response = downloads.response_of(game, form, self.query["filter"], sought)
         if response is None and not game.is_counted and form in downloads.DERIVED:
             raise no_results("This game", game.job)
         if response is None:
@@ -152,7 +181,8 @@ class GameText(ApiView):
         5 500 tokens."""
         game = counted(request, key)
         keep = counting.keep_of(self.query["filter"], game)
-        text = reading.read_page(game, reading.asked_of(game, keep, self.query))
+        with query_errors():
+            text = reading.read_page(game, asked(game, keep, self.query))
         return Response(
             {
                 "id": game.key,
@@ -206,6 +236,8 @@ class Statistics(ApiView):
         parts = found[partition]
         if isinstance(parts, str):
             raise invalid(FieldError("?partition", parts))
+        if partition == "user":
+            parts = [{**part, "user": json.loads(part["user"])} for part in parts]
         answer |= {"parts": parts, "notices": found["notices"]}
         if partition == "all":
             answer |= {"mix": found.get("mix"), "more": found["more"]}
@@ -241,13 +273,17 @@ class Compare(ApiView):
     @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
         """Each `second` against the first, second minus first: interval and p by resampling users or lines, `p_holm`
-        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. 400 when
-        the texts differ."""
+        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. `notes`
+        say what limits a difference: tokens that only one log scores, other typing errors. 400 when the texts
+        differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
-        rows = counting.compare_games(
-            games, self.query["filter"], self.query["cluster"], self.query.get("metric", "")
-        )
+        try:
+            rows = counting.compare_games(
+                games, self.query["filter"], self.query["cluster"], self.query.get("metric", "")
+            )
+        except OptionError as error:
+            raise invalid(FieldError("?metric", error.message, error.hint)) from None
         return Response(
             {
                 "first": games[0].key,
