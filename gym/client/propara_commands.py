@@ -9,6 +9,7 @@ from typing import Any
 from .client import Client
 from .commands import note, say, say_json
 from .lmc_commands import VISIBILITIES
+from .transport import line_of
 
 
 def add_parsers(names: Any, common: Any) -> None:
@@ -58,11 +59,17 @@ def submit(client: Client, given: Namespace) -> int:
         say(
             f"{made.id}\t{made.system}\t{made.state}\tF1 {_number(made.f1)}\tcorrected {_number(made.corrected_f1)}"
         )
-    for repair in made.raw["repairs"]:
-        note(f"line {repair['line']}: {repair['message']}")
+    for group in made.raw["repair_groups"]:
+        note(line_of(group | {"message": _times(group) + group["message"]}))
+    if same := made.raw["same_file_as"]:
+        note(f"The same file was submitted before, as {same}.")
     if made.state == "waiting":
         note("It is scored when you agree to these repairs: on its page, or again with --agree-to-repairs.")
     return 0 if made.f1 is not None else 2
+
+
+def _times(group: dict[str, Any]) -> str:
+    return f"{group['n']:,} × " if group["n"] > 1 else ""
 
 
 def leaderboard(client: Client, given: Namespace) -> int:

@@ -32,15 +32,21 @@ class ApiError(Exception):
         self.detail = str(problem.get("detail", "")) or f"The server answered {status}."
         self.there = str(problem.get("suite", "")), problem.get("revision")  # of the code "there"
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
+        self.groups: list[dict[str, Any]] = list(problem.get("problem_groups", []))  # the errors, by kind
         super().__init__(self.detail)
 
     def lines(self) -> list[str]:
-        """The problem for people: a line for every thing that is wrong."""
+        """The problem for people: a line for every thing that is wrong, or for every kind of them."""
+        if self.groups:
+            return [*map(line_of, self.groups)]
         found = [self.detail] if len(self.errors) != 1 else []
-        return found + [
-            f"{error['where']}: {error['message']}" + (f" {error['hint']}" if error["hint"] else "")
-            for error in self.errors
-        ]
+        return [*found, *map(line_of, self.errors)]
+
+
+def line_of(row: Mapping[str, Any]) -> str:
+    """Where, what and the hint, on one line."""
+    where = f"{row['where']}: " if row["where"] else ""
+    return f"{where}{row['message']}" + (f" {row['hint']}" if row["hint"] else "")
 
 
 class _NoRedirect(HTTPRedirectHandler):

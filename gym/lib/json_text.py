@@ -20,7 +20,7 @@ from gym.lib.text import CONTROL, SURROGATE
 MAX_DEPTH = 32
 MAX_INTEGER_DIGITS = 300
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_SYNTAX_HINTS = {
+SYNTAX_HINTS = {
     "Expecting property name enclosed in double quotes": "Use double quotes; no comma after the last entry.",
     "Illegal trailing comma before end of object": "Remove the comma after the last entry.",
     "Illegal trailing comma before end of array": "Remove the comma after the last entry.",
@@ -74,7 +74,7 @@ def load(text: str, report: Report, limits: Limits, *, nan_is_null: bool = False
             object_pairs_hook=_object,
         )
     except json.JSONDecodeError as error:
-        hint = _SYNTAX_HINTS.get(error.msg, "")
+        hint = SYNTAX_HINTS.get(error.msg, "")
         report.problem(f"line {error.lineno}", f"not valid JSON: {error.msg}, column {error.colno}", hint)
     except TooDeep:
         report.problem("$", f"nested more than {MAX_DEPTH} levels deep", "Remove the nested part.")

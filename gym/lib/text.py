@@ -108,6 +108,12 @@ def listing(values: Sequence[object], limit: int = 8) -> str:
     return f"{shown} and {left} more" if left > 0 else shown
 
 
+def quoted(text: str) -> str:
+    """In quotation marks, for people: `“tea[U+00A0]leaves”`. What nobody can see is named by its number."""
+    shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
+    return f"“{shown}”"
+
+
 def count(number: int, singular: str, plural: str = "") -> str:
     """`1 region`, `3 regions`."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"

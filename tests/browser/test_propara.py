@@ -29,7 +29,7 @@ def test_upload_repair_score_drill_down_compare(signed_in, untidy):
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url("**/propara/submissions/*/")
     assert page.get_by_text("The header row was dropped.").is_visible()
-    assert page.get_by_text("'move' became 'MOVE'.").is_visible()
+    assert page.get_by_text("“move” became “MOVE”.").is_visible()
     assert not page.get_by_text("Overall").is_visible()
     page.get_by_role("button", name="Agree and score").click()
     page.get_by_text("Overall").first.wait_for()
@@ -82,7 +82,7 @@ def test_a_hopeless_file_says_everything_at_once(signed_in, tmp_path):
     page.goto(f"{SET}v1/submit/")
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_role("button", name="Submit", exact=True).click()
-    page.get_by_text("'VANISH' is not an action.").wait_for()
+    page.get_by_text("“VANISH” is not an action.").wait_for()
     page.complaints.clear()  # Chromium logs the 400 as an error
     assert page.get_by_text("bad.tsv, line 1, column 4").is_visible()
     assert page.get_by_text("The line has 2 of 6 columns.").is_visible()
@@ -97,7 +97,7 @@ def test_a_refused_file_stays_chosen_and_what_was_typed_stays_typed(signed_in, t
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_label("System", exact=True).fill("Typed before")
     page.get_by_role("button", name="Check first").click()
-    page.get_by_text("'VANISH' is not an action.").wait_for()
+    page.get_by_text("“VANISH” is not an action.").wait_for()
     page.complaints.clear()  # Chromium logs the 400 as an error
     assert page.locator("input[type=file]").evaluate("(input) => input.files[0].name") == "bad.tsv"
     assert page.get_by_label("System", exact=True).input_value() == "Typed before"
@@ -121,6 +121,22 @@ def addresses(page) -> list[str]:
     return [
         one, f"{one}processes/1/", f"/propara/compare/{two}", f"/propara/compare/processes/1/{two}",
     ]  # fmt: skip
+
+
+def test_the_chart_of_the_leaderboard_is_whole_also_with_long_names(signed_in):
+    page = signed_in
+    page.goto(f"{SET}v1/submit/")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "long.tsv", "mimeType": "", "buffer": shipped("hasty").encode()}
+    )
+    page.get_by_label("System", exact=True).fill("A model of 20,000 words (by surprisal)")
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.wait_for_url("**/propara/submissions/*/")
+    for width in (1280, 1000):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(SET)
+        box = page.locator(".chart-box").first
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), width
 
 
 def test_pages_fit_a_telephone_and_axe_finds_nothing(signed_in):

@@ -51,7 +51,7 @@ def queue_scoring_on_a_version(alice, bob):
     version = make_version(alice)
     hand_in(version, alice, LIGHT)
     version.answer_set.collaborations.create(user=bob, role="edit")
-    second = propara.add_version(version.answer_set, LIGHT.encode(), actor=alice)
+    second = propara.add_version(version.answer_set, LIGHT.replace("space", "sky").encode(), actor=alice)
     return propara.queue_scoring_on(second, actor=bob)
 
 

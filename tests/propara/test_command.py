@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -81,7 +82,7 @@ def test_problems_in_json_name_the_file_of_sentences(folder):
             "Corrupted action file p.tsv on line 9 (not enough values to unpack (expected 2, got 1))\n",
             "",
         ),
-        ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: 'id7' is not a whole number."),
+        ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: “id7” is not a whole number."),
         ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: there is no step 0"),
         ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 is above"),
         (
@@ -234,19 +235,19 @@ def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
     (folder / "p.tsv").write_text(words)
     done = run(["check", "p.tsv", "-a", "a.tsv"])
     assert (done.code, done.err) == (1, "")
-    assert "Repaired: p.tsv, line 6, column 5: 'null' became '-'.\n" in done.out
-    assert "Repaired: p.tsv, lines 3, 4, 5, column 5: 3 × 'UNK' became '?'.\n" in done.out
+    assert "Repaired: p.tsv, line 6, column 5: “null” became “-”.\n" in done.out
+    assert "Repaired: p.tsv, lines 3, 4, 5, column 5: 3 × “UNK” became “?”.\n" in done.out
     (folder / "p.tsv").write_text(words.replace("MOVE\tstar", "WALK\tstar").replace("light; rays", "rays"))
     done = run(["check", "p.tsv", "-a", "a.tsv"])
     assert (done.code, done.out) == (2, "")
-    assert "p.tsv, line 7, column 4: 'WALK' is not an action." in done.err
-    assert "line 5, column 3: Process 7 has no participant 'rays'. Did you mean 'light; rays'?" in done.err
+    assert "p.tsv, line 7, column 4: “WALK” is not an action." in done.err
+    assert "line 5, column 3: Process 7 has no participant “rays”. Did you mean “light; rays”?" in done.err
     (folder / "p.tsv").write_text(LIGHT.replace("MOVE\tstar", "MOVE\tnull"))
     done = run(["check", "p.tsv", "-a", "a.tsv", "--format", "json"])
     assert (done.code, json.loads(done.out)["repairs"]) == (0, [])  # the reference takes it, and so do we
     (folder / "a.tsv").write_text(LIGHT.replace("MOVE", "WALK"))
     done = run(["check", "p.tsv", "-a", "a.tsv"])
-    assert (done.code, "a.tsv, lines 7, 8, column 4: 2 × 'WALK' is not an action." in done.err) == (2, True)
+    assert (done.code, "a.tsv, lines 7, 8, column 4: 2 × “WALK” is not an action." in done.err) == (2, True)
 
 
 def test_files_are_compared_with_the_first(folder):
@@ -254,6 +255,7 @@ def test_files_are_compared_with_the_first(folder):
     assert done.code == 0
     assert "Difference of F1, a.tsv less p.tsv:\nOverall      +0.127" in done.out
     assert "\nMoves        +0." in done.out
+    assert re.search(r"Overall .* p [=<] (\S+), Holm [=<] \1\n", done.out)  # also where both are equal
     assert "Better on 1, worse on 0, equal on 0 of 1 processes\nProcess 7        +0.127\n" in done.out
     done = run(["compare", "p.tsv", "a.tsv", "p.tsv", "-a", "a.tsv", "--resamples", "50", "--format", "json"])
     assert [one["difference"] for one in json.loads(done.out)["comparisons"]] == [
@@ -280,7 +282,8 @@ def test_templates_prompts_answers_and_other_forms(folder):
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Sample 1: Precision 1.000, recall 1.000, F1 1.000; corrected F1 1.000\n")
     assert done.out.endswith("1 of 2 answers could not be used\n")
-    assert run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"]).code == 2
+    done = run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"])
+    assert (done.code, "The file has 2 samples, so there is no sample 3." in done.err) == (2, True)
     assert "not answers of a model" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
 
 
@@ -311,3 +314,30 @@ def test_the_command_line_starts_without_django_and_numpy(folder):
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env={"PYTHONPATH": root}
     )
     assert (done.stdout, done.stderr) == (REPORT + "0 []\n", "")
+
+
+def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
+    (folder / "a.tsv").write_text(shipped("answers"))
+    (folder / "r.jsonl").write_text('{"process_id": 1, "answers": ["I cannot say."]}\n')
+    for command in ("check", "score-answers"):
+        found = [
+            line for line in run([command, "r.jsonl", "-a", "a.tsv"]).out.splitlines() if "used:" in line
+        ]
+        assert found == [
+            "Sample 1: 1 of 14 answers could not be used: The answer holds no JSON (process 1)",
+            "Sample 1: 13 of 14 answers could not be used: There is no answer (processes 2, 3, 4, 5, 6 and 8 more)",
+        ]
+
+
+def test_a_warning_begins_with_how_often_it_was_found(folder):
+    (folder / "p.tsv").write_text(LIGHT + LIGHT)
+    out = run(["check", "p.tsv", "-a", "a.tsv"]).out
+    assert "Warning: 8 × a step has several rows; the last one counts.\n" in out
+
+
+def test_answers_given_as_sentences_are_refused_where_the_reference_takes_them(folder):
+    for command in (["check", "p.tsv"], ["prompts"]):
+        done = run([*command, "-a", "a.tsv", "-s", "a.tsv"])
+        assert (done.code, done.out) == (2, "")
+        assert "8 lines have 6 of 3 columns." in done.err
+    assert run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-s", "a.tsv", "-d", "d.txt"]).code == 0

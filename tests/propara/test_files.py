@@ -19,9 +19,10 @@ from gym.propara.core.convert import (
     template,
 )
 from gym.propara.core.grid import read_grids, read_sentences
+from gym.propara.core.groups import problem_groups
 from gym.propara.core.reference import explain
 from gym.propara.core.repair import decode, repair
-from gym.propara.core.uploads import take_in
+from gym.propara.core.uploads import read_answers, take_in
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 GRIDS = read_grids(LIGHT, "answers")
@@ -59,16 +60,15 @@ def test_every_problem_is_listed_with_its_place_and_a_hint():
         (8, 6, "location"),
         (9, 5, "location"),
         (9, 6, "location"),
-        (0, 0, "participant-missing"),
     ]
     hints = {one.line: one.hint for one in problems if one.line in (1, 2, 3, 6)}
     assert hints[1] == "Is this a header? Delete it."
     assert hints[2] == "Write 1."
     assert hints[3] == "Did you mean DESTROY?"
-    assert hints[6] == "Did you mean 'light; rays'?"
+    assert hints[6] == "Did you mean “light; rays”?"
     assert (
         str(problems[3])
-        == "predictions, line 3, column 4: 'destroyed' is not an action. Did you mean DESTROY?"
+        == "predictions, line 3, column 4: “destroyed” is not an action. Did you mean DESTROY?"
     )
 
 
@@ -261,7 +261,7 @@ def test_json_that_is_no_grid_is_refused_with_its_place(text):
 def test_a_participant_that_stands_twice_is_named_instead_of_counted_once(data, place):
     with pytest.raises(ProParaError) as raised:
         take_in(data.encode(), LIGHT, "grid.json")
-    assert f"{place}: Not JSON: the key 'a' stands twice in one object." in str(raised.value)
+    assert f"{place}: The JSON cannot be read: the key “a” stands twice in one object." in str(raised.value)
 
 
 def test_the_template_can_be_scored_as_it_is():
@@ -308,3 +308,64 @@ def test_the_explainer():
         "In paragraph 7, sentence 3, the participant `light; rays` is moved from `star` to `space`",
         "In paragraph 7, sentence 4, the participant `light; rays` is moved from `space` to `soil`",
     ]
+
+
+def test_sentences_with_more_columns_or_a_number_that_stands_twice_are_refused_where_they_are_kept():
+    with pytest.raises(ProParaError) as raised:
+        read_answers(LIGHT.encode(), LIGHT.encode())
+    assert [str(one) for one in problem_groups(raised.value.problems)] == [
+        "sentences, lines 1, 2, 3, 4, 5 and 3 more, column 4: 8 lines have 6 of 3 columns. "
+        "Three: process, number, sentence; separated by tabs."
+    ]
+    with pytest.raises(ProParaError) as raised:
+        read_answers(LIGHT.encode(), tsv("7 1 One", "7 2 Two", "7 2 Again", "7 01 Again").encode())
+    assert [str(one) for one in problem_groups(raised.value.problems)] == [
+        "sentences, lines 3, 4, column 2: 2 sentences have a number that their process has already: "
+        "2 in process 7, 1 in process 7. Give each sentence its own number."
+    ]
+    assert evaluate(LIGHT, LIGHT, LIGHT).f1 == 1.0  # as the reference, which ignores what follows
+
+
+TRACKS = {"gas": [None] * 5, "light; rays": [None] * 5}
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"participants": TRACKS}, "“process_id” is missing."),
+        ({"process_id": 8, "participants": TRACKS}, "process_id is 8; the prompt is about process 7."),
+        ({"process_id": 7, "participants": {"gas": [None] * 5}}, "Participant “light; rays” is missing."),
+        (
+            {"process_id": 7, "participants": TRACKS | {"ash": []}},
+            "Process 7 has no participant “ash”.",
+        ),
+        ({"process_id": 7, "participants": TRACKS, "note": 1}, "“note” is not expected."),
+        (
+            {"process_id": 7, "participants": TRACKS | {"gas": ["star"]}},
+            "Participant “gas”: 1 location; expected a list of 5: before the first sentence, then after each.",
+        ),
+        (
+            {"process_id": 7, "participants": TRACKS | {"gas": "star"}},
+            "Participant “gas”: “star”; expected a list of 5: before the first sentence, then after each.",
+        ),
+        (
+            {"process_id": 7, "participants": TRACKS | {"gas": ["star", 3, None, None, None]}},
+            "Participant “gas”: location 2 is 3; expected text or null.",
+        ),
+        ({"process_id": 7, "participants": []}, "participants is []; expected an object."),
+        ([], "The answer is []; expected an object."),
+    ],
+)
+def test_an_answer_that_does_not_fit_says_why_in_a_sentence(answer, why):
+    with pytest.raises(ProParaError) as raised:
+        read_answer(json.dumps(answer, ensure_ascii=False), GRIDS[7])
+    assert str(raised.value) == why
+
+
+def test_an_answer_that_is_no_json_says_where_it_breaks():
+    with pytest.raises(ProParaError, match="The answer holds no JSON"):
+        read_answer("I cannot say.", GRIDS[7])
+    with pytest.raises(ProParaError) as raised:
+        read_answer('{"process_id": }', GRIDS[7])
+    assert str(raised.value).startswith("The JSON cannot be read. A value is missing here")
+    assert str(raised.value).endswith("(line 1, column 16)")

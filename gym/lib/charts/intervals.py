@@ -19,7 +19,9 @@ from gym.lib.charts.svg import (
 )
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
-_NARROW_PLOT, _NARROW_LABEL = 170.0, 110.0
+_NARROW, _NARROW_LABEL = 280.0, 110.0
+"""Labels and plot together; the plot has what the labels leave."""
+_KEY_ROW = 18.0
 
 
 @dataclass(frozen=True)
@@ -48,22 +50,26 @@ def interval_rows(
     narrow: bool = False,
 ) -> Markup:
     """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits. `narrow`
-    fits a telephone of 390 px."""
-    plot, label = (_NARROW_PLOT, _NARROW_LABEL) if narrow else (_PLOT, _LABEL)
+    fits a telephone of 390 px: the names of series stand one below the other."""
+    label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)
     values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
     ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 3 if narrow else 5)
     labels = [_lines(row.label, label) for row in rows]
     step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
-    left = 12.0 + max((text_width(line) for lines in labels for line in lines), default=0.0)
-    top = _TOP + (24.0 if standalone else 0.0) + (18.0 if series else 0.0)
+    labelled = max((text_width(line) for lines in labels for line in lines), default=0.0)
+    left, plot = 12.0 + labelled, _NARROW - labelled if narrow else _PLOT
+    keys = [[name] for name in series] if narrow else [list(series)] if series else []
+    top = _TOP + (24.0 if standalone else 0.0) + _KEY_ROW * len(keys)
     bottom = top + step * max(len(rows), 1)
 
     def x(value: float) -> float:
         return left + 12.0 + plot * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
     body: list[Markup] = [pen.text(left, 18.0, title, "c-text", "c-strong")] if standalone else []
-    body += _keys(pen, left + 12.0, top - 26.0, series)
+    for k, names in enumerate(keys):
+        y = top - 26.0 - _KEY_ROW * (len(keys) - 1 - k)
+        body += _keys(pen, 8.0 if narrow else left + 12.0, y, names, k, left + plot - 12.0 if narrow else 0.0)
     for tick in ticks:
         body.append(pen.line(x(tick), top, x(tick), bottom, "c-grid"))
         body.append(pen.text(x(tick), top - 6.0, tick_label(tick), "c-tick", "c-mid"))
@@ -80,7 +86,7 @@ def interval_rows(
     widest = max(text_width(line, 11.0) for line in lines)
     width = max(
         left + plot + 40.0,
-        left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
+        0.0 if narrow else left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
         left + 20.0 + widest,
         left + text_width(title) * 1.1 if standalone else 0.0,
     )
@@ -100,9 +106,13 @@ def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
     return [pen.text(x, first + 13.0 * k, line, "c-text", "c-end") for k, line in enumerate(lines)]
 
 
-def _keys(pen: Pen, x: float, y: float, series: Sequence[str]) -> list[Markup]:
+def _keys(
+    pen: Pen, x: float, y: float, series: Sequence[str], first: int = 0, width: float = 0.0
+) -> list[Markup]:
+    """In one row. `width`: of a name that is cut there."""
     drawn = []
-    for k, name in enumerate(series):
+    for k, whole in enumerate(series, first):
+        name = shorten(whole, width) if width else whole
         drawn += [marker(pen, k, x, y - 4.0, series=k), pen.text(x + 10.0, y, name, "c-muted")]
         x += 28.0 + text_width(name, 11.0)
     return drawn

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
+from gym.lib.text import quoted
 from gym.propara.core.errors import Problem
 from gym.propara.core.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
 
 MAX_PROBLEMS = 1_000
+VERBATIM = "Names must be those of the answers, verbatim."
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
             number,
             column,
             "integer",
-            f"{value[:40]!r} is not a whole number.",
+            f"{quoted(value[:40])} is not a whole number.",
             _integer_hint(value, number),
         )
         for column, value in enumerate(fields[:2], 1)
@@ -100,30 +102,34 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     if action not in ACTIONS:
         near = get_close_matches(action.strip().upper()[:40], ACTIONS, 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else f"One of {', '.join(ACTIONS)}."
-        return [problem(4, f"{action[:40]!r} is not an action.", hint)]
+        return [problem(4, f"{quoted(action[:40])} is not an action.", hint)]
     if action == "NONE":
         if before == after:
             return []
         hint = "Nothing happens, so both locations must be the same; or is it a MOVE, CREATE or DESTROY?"
-        return [problem(6, f"NONE with two locations, {before!r} and {after!r}.", hint)]
+        return [problem(6, f"NONE with two locations, {quoted(before)} and {quoted(after)}.", hint)]
     found: list[Problem] = []
     if action == "CREATE":
         if before != "-":
             found.append(
-                problem(5, f"CREATE from {before!r}.", "What is created was nowhere before: write -.")
+                problem(5, f"CREATE from {quoted(before)}.", "What is created was nowhere before: write -.")
             )
     elif before in ("", "-"):
         found.append(
-            problem(5, f"{action} from {before!r}.", "Name the place it was at, or ? where it is unknown.")
+            problem(
+                5, f"{action} from {quoted(before)}.", "Name the place it was at, or ? where it is unknown."
+            )
         )
     if action == "DESTROY":
         if after != "-":
             found.append(
-                problem(6, f"DESTROY with {after!r} after.", "What is destroyed is nowhere after: write -.")
+                problem(
+                    6, f"DESTROY with {quoted(after)} after.", "What is destroyed is nowhere after: write -."
+                )
             )
     elif after in ("", "-"):
         found.append(
-            problem(6, f"{action} to {after!r}.", "Name the place it is at, or ? where it is unknown.")
+            problem(6, f"{action} to {quoted(after)}.", "Name the place it is at, or ? where it is unknown.")
         )
     return found
 
@@ -133,7 +139,8 @@ def too_many(file: str) -> Problem:
 
 
 def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
-    """Processes and participants that are missing or unexpected; the nearest name is the hint."""
+    """Processes and participants that are missing or unexpected; the nearest name is the hint. A missing participant
+    that is a hint is not said again."""
     seen: dict[int, dict[str, int]] = {}
     for row in rows:
         seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
@@ -141,23 +148,35 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
         if pid not in seen:
             yield Problem(file, 0, 0, "process-missing", f"Process {pid} is missing.")
             continue
+        missing = [name for name in grid.participants if name not in seen[pid]]
+        meant: set[str] = set()
         for name, line in seen[pid].items():
             if name not in grid.locations:
-                near = _nearest(name, [other for other in grid.participants if other not in seen[pid]])
-                hint = f"Did you mean {near!r}?" if near else "Names must be those of the answers, verbatim."
-                message = f"Process {pid} has no participant {name!r}."
+                near = _nearest(name, missing)
+                meant.add(near)
+                hint = f"Did you mean {quoted(near)}?" if near else VERBATIM
+                message = f"Process {pid} has no participant {quoted(name)}."
                 yield Problem(file, line, 3, "participant-unexpected", message, hint)
-        for name in grid.participants:
-            if name not in seen[pid]:
-                message = f"Process {pid}: participant {name!r} is missing."
+        for name in missing:
+            if name not in meant:
+                message = f"Process {pid}: participant {quoted(name)} is missing."
                 yield Problem(file, 0, 0, "participant-missing", message)
 
 
 def _nearest(name: str, others: list[str]) -> str:
-    """A name that shares an alternative (`rays` for `light; rays`), or one spelt almost the same; or nothing."""
+    """A name that shares an alternative (`rays` for `light; rays`), or one that is spelt almost the same or has an
+    alternative that is; or nothing."""
     mine = _alternatives(name)
-    shared = (other for other in others if mine & _alternatives(other))
-    return next(shared, "") or next(iter(get_close_matches(name, others, 1)), "")
+    if shared := next((other for other in others if mine & _alternatives(other)), ""):
+        return shared
+    spelt = {form: other for other in reversed(others) for form in _forms(other)}
+    found = (get_close_matches(form, spelt, 1) for form in _forms(name))
+    return next((spelt[near[0]] for near in found if near), "")
+
+
+def _forms(name: str) -> list[str]:
+    """The whole name, then its alternatives."""
+    return list(dict.fromkeys([" ".join(name.split()).casefold(), *sorted(_alternatives(name))]))
 
 
 def _alternatives(name: str) -> set[str]:
@@ -173,23 +192,30 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
     return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))
 
 
-def sentence_problems(text: str, file: str) -> list[Problem]:
-    """All malformed rows, not only the first as `read_sentences` has it."""
+def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
+    """All malformed rows, not only the first as `read_sentences` has it. `lenient`: only what the reference refuses. It
+    ignores what follows the third column, and takes the later of two rows with one number."""
     found: list[Problem] = []
+    seen: set[tuple[int, ...]] = set()
     for number, line in enumerate(lines_of(text), 1):
         if len(found) >= MAX_PROBLEMS:
             found.append(too_many(file))
             break
-        fields = line.strip().split("\t", 3)
-        if len(fields) < 3:
+        fields = line.strip().split("\t")
+        if len(fields) < 3 or (len(fields) > 3 and not lenient):
             hint = "Three: process, number, sentence; separated by tabs."
             message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
-            found.append(Problem(file, number, len(fields), "columns", message, hint))
+            found.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
             continue
-        for column, field in enumerate(fields[:2], 1):
-            try:
-                int(field)
-            except ValueError:
-                message = f"{field[:40]!r} is not a whole number."
-                found.append(Problem(file, number, column, "integer", message))
+        wrong = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]
+        for column in wrong:
+            message = f"{quoted(fields[column - 1][:40])} is not a whole number."
+            found.append(Problem(file, number, column, "integer", message))
+        key = () if wrong else (int(fields[0]), int(fields[1]))
+        if key and key in seen and not lenient:
+            message = f"Process {key[0]} has sentence {key[1]} already."
+            found.append(
+                Problem(file, number, 2, "sentence-again", message, "Give each sentence its own number.")
+            )
+        seen.add(key)
     return found

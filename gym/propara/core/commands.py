@@ -10,13 +10,14 @@ import json
 from collections import Counter
 from typing import Any, TextIO
 
+from gym.lib.text import count
 from gym.propara.core.convert import grids_to_json, prompt_lines, template
 from gym.propara.core.errors import Problem, ProParaError
 from gym.propara.core.grid import read_bytes, read_grids, read_sentences
-from gym.propara.core.groups import problem_groups, repair_groups
+from gym.propara.core.groups import problem_groups, repair_groups, several
 from gym.propara.core.report import Report, evaluate
 from gym.propara.core.submission_warnings import CODES
-from gym.propara.core.uploads import Answers, Intake, read_answers, samples_summary, take_in
+from gym.propara.core.uploads import Answers, Intake, Sample, read_answers, samples_summary, take_in
 
 REPAIRED = 1
 """Exit code of `check` for a file that can be scored only after repairs."""
@@ -108,9 +109,9 @@ def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     else:
         _write_repairs(options.predictions, intake, out)
         for flag, n in Counter(one.code for one in report.warnings).items():
-            print(f"Warning: {CODES[flag]}{f' × {n}' if n > 1 else ''}.", file=out)
-        for sample, said in enumerate(intake.samples, 1):
-            _write_failures(sample, said.failures, out)
+            print(f"Warning: {f'{n:,} × ' if n > 1 else ''}{CODES[flag]}.", file=out)
+        for number, sample in enumerate(intake.samples, 1):
+            _write_failures(number, sample, answers, out)
         for pid, failure in report.errors.items():
             print(f"Process {pid} has no score ({failure.code}): {failure.message}", file=out)
         print(_summary(report), file=out)
@@ -147,9 +148,9 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 
 def _difference(one: Any) -> str:
-    """With its interval and p; corrected by Holm's method where that changes anything."""
-    text = f"{one.value:+.3f}, 95% interval {one.low:+.3f} to {one.high:+.3f}, p {_p(one.p_value)}"
-    return text if one.p_holm == one.p_value else f"{text}, corrected {_p(one.p_holm)}"
+    """With its interval, its p, and the p that Holm's method corrects."""
+    interval = f"95% interval {one.low:+.3f} to {one.high:+.3f}"
+    return f"{one.value:+.3f}, {interval}, p {_p(one.p_value)}, Holm {_p(one.p_holm)}"
 
 
 def _p(value: float) -> str:
@@ -157,12 +158,15 @@ def _p(value: float) -> str:
 
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
-    intake = _repaired(options.predictions, _answers(options), err)
+    answers = _answers(options)
+    intake = _repaired(options.predictions, answers, err)
     if options.sample > len(intake.samples):
-        message = f"There are {len(intake.samples)} sample(s), so there is no sample {options.sample}."
+        message = (
+            f"The file has {count(len(intake.samples), 'sample')}, so there is no sample {options.sample}."
+        )
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "samples", message)])
     sample = intake.samples[options.sample - 1]
-    _write_failures(options.sample, sample.failures, err)
+    _write_failures(options.sample, sample, answers, err)
     out.write(
         sample.text if options.to == "actions" else grids_to_json(read_grids(sample.text, "predictions"))
     )
@@ -194,7 +198,7 @@ def score_answers(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         return 0
     for number, (report, sample) in enumerate(zip(reports, intake.samples, strict=True), 1):
         print(f"Sample {number}: {_summary(report)}", file=out)
-        _write_failures(number, sample.failures, out)
+        _write_failures(number, sample, answers, out)
     if summary["f1_deviation"] is not None:
         print(f"Mean F1 {summary['f1_mean']:.3f}, standard deviation {summary['f1_deviation']:.3f}", file=out)
     print(f"{n_failures} of {summary['n_answers']} answers could not be used", file=out)
@@ -258,9 +262,17 @@ def _summary(report: Report) -> str:
     )
 
 
-def _write_failures(sample: int, failures: Any, out: TextIO) -> None:
-    for pid, why in failures:
-        print(f"Sample {sample}, process {pid}: the answer could not be used. {why}", file=out)
+def _write_failures(number: int, sample: Sample, answers: Answers, out: TextIO) -> None:
+    """A line for each reason."""
+    found: dict[str, list[int]] = {}
+    for pid, why in sample.failures:
+        found.setdefault(why, []).append(pid)
+    for why, pids in found.items():
+        n, where = len(answers.grids), f"process{'es' if len(pids) > 1 else ''} {several(pids)}"
+        print(
+            f"Sample {number}: {len(pids)} of {n} answers could not be used: {why.rstrip('.')} ({where})",
+            file=out,
+        )
 
 
 def _write_json(data: dict[str, Any], out: TextIO) -> None:

@@ -19,6 +19,8 @@ from itertools import pairwise
 from typing import Any
 
 from gym.lib.bounded import Limits, load
+from gym.lib.json_text import SYNTAX_HINTS
+from gym.lib.text import count, quoted
 from gym.propara.core.check import MAX_PROBLEMS, too_many
 from gym.propara.core.errors import Problem, ProParaError
 from gym.propara.core.grid import (
@@ -95,9 +97,16 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key[:60]!r} stands twice in one object")
+            raise ValueError(f"the key {quoted(key[:60])} stands twice in one object")
         found[key] = value
     return found
+
+
+def no_json(error: ValueError) -> str:
+    """Why `load_json` cannot read a text, for people."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"The JSON cannot be read. {SYNTAX_HINTS.get(error.msg, f'{error.msg}.')}"
+    return f"The JSON cannot be read: {error}."
 
 
 def grids_to_actions(data: Any, file: str = "predictions") -> str:
@@ -110,27 +119,27 @@ def grids_to_actions(data: Any, file: str = "predictions") -> str:
         raise ProParaError(str(problem), [problem])
     rows: list[Row] = []
     problems: list[Problem] = []
-    for index, process in enumerate(processes):
-        found, wrong = _process_rows(process, f"$.processes[{index}]", file)
+    for number, process in enumerate(processes, 1):
+        found, wrong = _process_rows(process, number, file)
         rows += found
         problems += wrong
     _raise(problems, file)
     return write_rows(rows)
 
 
-def _process_rows(process: Any, where: str, file: str) -> tuple[list[Row], list[Problem]]:
+def _process_rows(process: Any, number: int, file: str) -> tuple[list[Row], list[Problem]]:
     def wrong(at: str, message: str) -> Problem:
         return Problem(file, 0, 0, "json", f"{at}: {message}")
 
     if not isinstance(process, Mapping) or not isinstance(process.get("participants"), Mapping):
-        return [], [wrong(where, "expected an object with process_id and participants.")]
+        return [], [wrong(f"Object {number}", "expected an object with process_id and participants.")]
     process_id = process.get("process_id")
     if not isinstance(process_id, int) or isinstance(process_id, bool):
-        return [], [wrong(where, "process_id must be a whole number.")]
+        return [], [wrong(f"Object {number}", "process_id must be a whole number.")]
     rows: list[Row] = []
     problems: list[Problem] = []
     for name, value in process["participants"].items():
-        at = f"{where}.participants[{name!r}]"
+        at = f"Process {process_id}, participant {quoted(name)}"
         if not name.strip() or _UNFIT.search(name):
             problems.append(wrong(at, f"a name cannot be blank or hold {_UNFIT_IN_WORDS}."))
             continue
@@ -154,7 +163,7 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
     rows: list[Row] = []
     for step, action in enumerate(actions, 1):
         if action not in ACTIONS:
-            raise ValueError(f"{action!r} is not one of {', '.join(ACTIONS)}.")
+            raise ValueError(f"{_shown(action)} is not one of {', '.join(ACTIONS)}.")
         rows.append((process_id, step, name, action, sign(tokens[step - 1]), sign(tokens[step])))
     return rows
 
@@ -163,8 +172,13 @@ def _location(value: Any) -> str:
     if value is None:
         return ABSENT
     if not isinstance(value, str) or _UNFIT.search(value):
-        raise ValueError(f"{value!r} is not a location: null, or text without {_UNFIT_IN_WORDS}.")
+        raise ValueError(f"{_shown(value)} is not a location: null, or text without {_UNFIT_IN_WORDS}.")
     return token(value.strip()) if value.strip() else UNKNOWN
+
+
+def _shown(value: Any) -> str:
+    """A value of JSON for people."""
+    return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:60]
 
 
 def grids_to_json(grids: Grids) -> str:
@@ -196,7 +210,7 @@ def template(answers: Grids) -> str:
 
 def _raise(problems: list[Problem], file: str) -> None:
     if problems:
-        raise ProParaError(f"{file} has {len(problems)} problem(s).", problems)
+        raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)
 
 
 # --- the prompt pack, and reading the JSON that comes back ---
@@ -270,13 +284,39 @@ def read_answer(text: str, grid: Grid) -> str:
     try:
         data = load_json(fenced.group(1) if fenced else text)
     except ValueError as error:
-        raise ProParaError(f"Not JSON: {error}") from error
+        if "{" not in text:
+            raise ProParaError("The answer holds no JSON.") from error
+        at = (
+            f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        )
+        raise ProParaError(f"{no_json(error)}{at}") from error
     from jsonschema import Draft202012Validator
 
     wrong = sorted(
         Draft202012Validator(schema(grid)).iter_errors(data), key=lambda one: list(map(str, one.path))
     )
     if wrong:
-        place = "/".join(map(str, wrong[0].path)) or "the answer"
-        raise ProParaError(f"{place}: {wrong[0].message[:200]}")
+        raise ProParaError(_unfit(wrong[0], grid))
     return grids_to_actions([data])
+
+
+def _unfit(error: Any, grid: Grid) -> str:
+    """Where and why a returned answer does not fit `schema`, for people. `error`: of jsonschema."""
+    keyword, value, path = error.validator, error.instance, [*error.path]
+    if keyword == "required":
+        names = quoted(next(name for name in error.validator_value if name not in value))
+        return f"{'Participant ' if path else ''}{names} is missing."
+    if keyword == "additionalProperties":
+        name = quoted(next(name for name in value if name not in error.schema["properties"])[:60])
+        return f"Process {grid.process_id} has no participant {name}." if path else f"{name} is not expected."
+    if keyword == "const":
+        return f"process_id is {_shown(value)}; the prompt is about process {grid.process_id}."
+    at = f"Participant {quoted(path[1])}: " if len(path) > 1 else ""
+    if len(path) == 3:
+        return f"{at}location {path[2] + 1} is {_shown(value)}; expected text or null."
+    if len(path) == 2:
+        given = count(len(value), "location") if isinstance(value, list) else _shown(value)
+        return (
+            f"{at}{given}; expected a list of {grid.steps + 1}: before the first sentence, then after each."
+        )
+    return f"{'participants' if path else 'The answer'} is {_shown(value)}; expected an object."

@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from gym.lib.text import count, quoted
 from gym.propara.core.errors import Corrupted, Crash, corrupted
 
 ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
@@ -165,7 +166,7 @@ def _process_and_step(fields: list[str], file: str, line: int) -> tuple[int, int
     except ValueError:
         wrong = fields[1] if is_integer(fields[0]) else fields[0]
         raise Crash(
-            f"{file}, line {line}: {wrong[:40]!r} is not a whole number. "
+            f"{file}, line {line}: {quoted(wrong[:40])} is not a whole number. "
             "The first two columns are the process and the sentence; a header row or byte order mark is not allowed."
         ) from None
 
@@ -242,7 +243,7 @@ def read_sentences(text: str, file: str) -> Sentences:
         fields = line.strip().split("\t", 3)[:3]
         if len(fields) < 3:
             raise Crash(
-                f"{file}, line {number}: expected process, number and sentence, got {len(fields)} column(s)."
+                f"{file}, line {number}: expected process, number and sentence, got {count(len(fields), 'column')}."
             )
         try:
             key = (int(fields[0]), int(fields[1]))

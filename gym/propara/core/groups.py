@@ -6,12 +6,29 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from gym.propara.core.errors import Problem
+from gym.propara.core.check import VERBATIM
+from gym.propara.core.errors import Problem, ProParaError
 
 NAMED = 5
 """Lines and processes that are named before "and … more"."""
 _COLUMNS = re.compile(r"The line has (\d+ of \d+ columns\.)")
-_PROCESS = re.compile(r"Process (-?\d+) is missing\.")
+_MEANT = re.compile(r"Did you mean (.*\?)", re.DOTALL)
+_TOGETHER = {
+    "process-missing": (re.compile(r"Process (-?\d+) is missing\."), "processes are missing"),
+    "participant-missing": (
+        re.compile(r"Process (-?\d+): participant (.*) is missing\.", re.DOTALL),
+        "participants are missing",
+    ),
+    "participant-unexpected": (
+        re.compile(r"Process (-?\d+) has no participant (.*)\.", re.DOTALL),
+        "names are not those of the answers",
+    ),
+    "sentence-again": (
+        re.compile(r"Process (-?\d+) has sentence (-?\d+) already\."),
+        "sentences have a number that their process has already",
+    ),
+}
+"""By code, what is one kind although each message names another thing: what is named, and what is said of all."""
 
 
 class Group(NamedTuple):
@@ -35,10 +52,17 @@ class Group(NamedTuple):
         return ", ".join(parts)
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}" + (f" {self.hint}" if self.hint else "")
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
 
     def as_dict(self) -> dict[str, Any]:
-        return {"message": self.message, "hint": self.hint, "n": self.n, "lines": list(self.lines)}
+        return {
+            "where": self.place,
+            "message": self.message,
+            "hint": self.hint,
+            "n": self.n,
+            "lines": list(self.lines),
+        }
 
 
 def several(values: Sequence[Any]) -> str:
@@ -51,15 +75,21 @@ def problem_groups(problems: Iterable[Problem]) -> list[Group]:
     """In the order of the first of each kind."""
     found: dict[tuple[Any, ...], list[Problem]] = {}
     for one in problems:
-        kind = one.code if one.code == "process-missing" else one.message
-        found.setdefault((one.file, one.code, one.column, kind, one.hint), []).append(one)
+        kind = () if one.code in _TOGETHER else (one.message, one.hint)
+        found.setdefault((one.file, one.code, one.column, kind), []).append(one)
     return [_of_problems(rows) for rows in found.values()]
+
+
+def reason(error: ProParaError) -> str:
+    """Why a file cannot be scored, in one sentence: the first kind of problem."""
+    return next((one.message for one in problem_groups(error.problems)), str(error))
 
 
 def _of_problems(rows: list[Problem]) -> Group:
     first = rows[0]
     lines = tuple(row.line for row in rows if row.line)
-    return Group(_said(rows), first.hint, len(rows), lines, first.file, first.column)
+    hint = VERBATIM if first.code == "participant-unexpected" and len(rows) > 1 else first.hint
+    return Group(_said(rows), hint, len(rows), lines, first.file, first.column)
 
 
 def _said(rows: list[Problem]) -> str:
@@ -70,10 +100,18 @@ def _said(rows: list[Problem]) -> str:
         return f"{n} lines have {columns[1]}"
     if first.code == "blank-line":
         return f"{n} lines are blank."
-    if first.code == "process-missing":
-        ids = [found[1] for row in rows if (found := _PROCESS.fullmatch(row.message))]
-        return f"{n} processes are missing: {several(ids)}."
+    if first.code in _TOGETHER:
+        pattern, what = _TOGETHER[first.code]
+        return f"{n} {what}: {several([_named(row, pattern) for row in rows])}."
     return f"{n} × {first.message}"
+
+
+def _named(row: Problem, pattern: re.Pattern[str]) -> str:
+    """The process, or what it is about in which process, with what may be meant instead."""
+    found = pattern.fullmatch(row.message)
+    pid, *more = found.groups() if found else (row.message,)
+    meant = _MEANT.fullmatch(row.hint)
+    return (f"{more[0]} in process {pid}" if more else pid) + (f" ({meant[1]})" if meant else "")
 
 
 def repair_groups(repairs: Iterable[Any]) -> list[Group]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gym.lib.bounded import Limits, Refused, check
+from gym.lib.text import quoted
 from gym.propara.core.errors import Problem, ProParaError
 from gym.propara.core.grid import ACTIONS, Grids, action_problem, lines_of
 
@@ -90,7 +91,7 @@ def repair_states(text: str) -> Repaired:
                 old, new = fields[column], _state_cell(column, fields[column])
                 if new != old:
                     fields[column] = new
-                    repairs.append(Repair(number, column + 1, code, f"{old!r} became {new!r}."))
+                    repairs.append(Repair(number, column + 1, code, f"{quoted(old)} became {quoted(new)}."))
         repairs += found
         lines.append("\t".join(fields))
     return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
@@ -140,7 +141,9 @@ def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]
             new = _participant(fields[0], new, old, names)
         if new != old:
             fields[column] = new
-            yield Repair(number, column + 1, _CODES[column], f"{old!r} became {new!r}{_how(old, new)}.")
+            yield Repair(
+                number, column + 1, _CODES[column], f"{quoted(old)} became {quoted(new)}{_how(old, new)}."
+            )
     yield from _words_for_signs(fields, number)
     yield from _implied_blanks(fields, number)
 
@@ -159,7 +162,7 @@ def _words_for_signs(fields: list[str], number: int) -> Iterable[Repair]:
     for column, (was, new) in enumerate(zip(old, words if kept else signs, strict=True), 4):
         if new != was:
             fields[column] = new
-            yield Repair(number, column + 1, "location", f"{was!r} became {new!r}.")
+            yield Repair(number, column + 1, "location", f"{quoted(was)} became {quoted(new)}.")
 
 
 _CODES = ("integer", "integer", "participant", "action", "location", "location")
@@ -233,4 +236,4 @@ def _implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:
     for action, column in (("CREATE", 4), ("DESTROY", 5)):
         if fields[3] == action and fields[column] == "":
             fields[column] = "-"
-            yield Repair(number, column + 1, "location", f"A blank became '-', which {action} implies.")
+            yield Repair(number, column + 1, "location", f"A blank became “-”, which {action} implies.")

@@ -124,7 +124,7 @@ def evaluate(
     sentences_file: str = "sentences",
 ) -> Report:
     """Score a prediction file against an answer file. Raises ProParaError with all problems at once."""
-    wrong = sentence_problems(sentences or "", sentences_file)
+    wrong = sentence_problems(sentences or "", sentences_file, lenient=True)
     try:
         prediction_grids = read_grids(predictions, predictions_file)
         answer_grids = read_grids(answers, answers_file)

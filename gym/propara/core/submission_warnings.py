@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gym.lib.text import quoted
 from gym.propara.core.check import FileRow, read_rows
 from gym.propara.core.grid import ABSENT, UNKNOWN, Grid, Grids, implied_action
 from gym.propara.core.process_report import ProcessReport, pair_score
@@ -83,7 +84,7 @@ def _row_warnings(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[Sub
         for location in (row.before, row.after):
             if location in (ABSENT, UNKNOWN):
                 sign = "-" if location == ABSENT else "?"
-                yield _at(row, "literal-token", f"{location!r} is read as {sign}.")
+                yield _at(row, "literal-token", f"{quoted(location)} is read as {sign}.")
                 break
         if row.process_id not in answers:
             yield _at(row, "extra-row", f"The answers have no process {row.process_id}; it is not scored.")
@@ -109,7 +110,9 @@ def _track_warnings(
         previous = track.get(step - 1)
         if previous and previous.after != row.before:
             yield _at(
-                row, "chain-break", f"{row.before!r} before, but {previous.after!r} after step {step - 1}."
+                row,
+                "chain-break",
+                f"{quoted(row.before)} before, but {quoted(previous.after)} after step {step - 1}.",
             )
 
 
@@ -123,7 +126,9 @@ def _state_warnings(grid: Grid) -> Iterator[SubmissionWarning]:
             implied = implied_action(where[step - 1], where[step])
             stays = action == "MOVE" and implied == "NONE" and where[step] != ABSENT
             if action != implied and not stays:
-                message = f"{action}, but from {where[step - 1]!r} to {where[step]!r} is {implied}."
+                message = (
+                    f"{action}, but from {quoted(where[step - 1])} to {quoted(where[step])} is {implied}."
+                )
                 yield SubmissionWarning("action-state", message, grid.process_id, participant, step)
 
 
@@ -134,7 +139,7 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
     for item in process.prediction.conversions:
         terms = location_terms(item.location)
         if len(set(terms)) < len(terms):
-            message = f"{item.location!r} names one place in several ways."
+            message = f"{quoted(item.location)} names one place in several ways."
             yield SubmissionWarning("location-variants", message, pid, step=item.step)
     yield from _order_warnings(process)
     for question in QUESTIONS:

@@ -15,11 +15,13 @@ from statistics import fmean, stdev
 from typing import Any
 
 from gym.lib.bounded import Refused
+from gym.lib.text import count
 from gym.propara.core.check import MAX_PROBLEMS, check, read_rows, sentence_problems, too_many
 from gym.propara.core.convert import (
     grids_to_actions,
     load_json,
     looks_like_states,
+    no_json,
     read_answer,
     states_to_actions,
     template,
@@ -127,7 +129,7 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
         one._replace(line=lines.get(one.line, 0), column=one.column if lines.get(one.line) else 0)
         for one in problems
     ]
-    return ProParaError(f"{file} has {len(moved)} problem(s).", moved)
+    return ProParaError(f"{file} has {count(len(moved), 'problem')}.", moved)
 
 
 def _fits(text: str, grids: Grids, file: str) -> bool:
@@ -232,9 +234,8 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
 
 def _no_json(error: ValueError, file: str, line: int = 0) -> ProParaError:
     """`line`: where the text that was read is in the file, if it is not all of it."""
-    message, column = getattr(error, "msg", str(error)), getattr(error, "colno", 0)
-    where = line or getattr(error, "lineno", 0)
-    problem = Problem(file, where, column, "json", f"Not JSON: {message}.", "One object, or one per line.")
+    where, column = line or getattr(error, "lineno", 0), getattr(error, "colno", 0)
+    problem = Problem(file, where, column, "json", no_json(error), "One object, or one per line.")
     return ProParaError(str(problem), [problem])
 
 
@@ -288,7 +289,7 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
                 one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in several
             )
     if problems:
-        raise ProParaError(f"{file} has {len(problems)} problem(s).", problems)
+        raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)
     if not any(returned.values()):
         raise refused(file, "json", "There are no answers in the file.")
     return returned
@@ -371,7 +372,7 @@ def read_answers(answers: bytes, sentences: bytes = b"") -> Answers:
             raise refused("answers", "unreadable", str(error)) from error
         problems += _beyond_limits(grids) + (_unmatched(grids, texts) if sentences_text.strip() else [])
     if problems:
-        raise ProParaError(f"There are {len(problems)} problem(s).", problems)
+        raise ProParaError(f"The files have {count(len(problems), 'problem')}.", problems)
     return Answers(text, sentences_text, grids, tuple(_notices(text, grids, texts)))
 
 

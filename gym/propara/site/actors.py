@@ -16,6 +16,7 @@ from gym.jobs.registry import handler
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.generate import PROMPT, GenerationError, answer_process
 from gym.propara.core.grid import read_grids, read_sentences
+from gym.propara.core.groups import reason
 from gym.propara.models import AnswerSetVersion, GeneratedProcess, Submission
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
@@ -126,8 +127,8 @@ def rescore(context: JobContext) -> None:
 
 @handler(services.SCORE_VERSION)
 def score_version(context: JobContext) -> None:
-    """One transaction for each submission, so that a later attempt goes on with those that are left. What does not fit
-    the version, or finds no room, is named in the log."""
+    """One transaction for each submission, so that a later attempt goes on with those that are left. The log says why
+    one does not fit the version, or finds no room, but not which: it may be private."""
     rows = AnswerSetVersion.objects.select_related("answer_set__owner")
     version = rows.filter(pk=context.payload["version"]).first()
     if version is None:
@@ -149,9 +150,10 @@ def score_version(context: JobContext) -> None:
             try:
                 services.score_on_version(row, version, actor=actor)
             except ProParaError as error:
-                services.note_misfit(row, version, str(error))
-                context.log(f"{row.system} ({row.key}) does not fit v{version.number}: {error}")
+                why = reason(error)
+                services.note_misfit(row, version, why)
+                context.log(f"A submission does not fit v{version.number}: {why}")
             except ValidationError as error:
-                context.log(f"{row.system} ({row.key}): {' '.join(error.messages)}")
+                context.log(f"A submission was not scored: {' '.join(error.messages)}")
     with context.finish():
         pass

@@ -13,7 +13,7 @@ from django.core.cache import cache
 from gym.propara.core.bootstrap import bootstrap
 from gym.propara.core.grid import nothing_happens, read_grids
 from gym.propara.core.process_report import evaluate_process
-from gym.propara.core.report import EVALUATOR, Report
+from gym.propara.core.report import EVALUATOR, RESAMPLES, Report
 from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import AnswerSetVersion, PublishedResult, Submission
 
@@ -26,8 +26,6 @@ SORTS: dict[str, tuple[str, ...]] = {
 }
 ORDERS = (*SORTS, "system", "created")
 _KEEP = 30 * 24 * 3600
-_RESAMPLES = 2_000
-"""For the baseline's interval, which is made while somebody waits for the page."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def _published(row: PublishedResult) -> dict[str, Any]:
 def all_none(version: AnswerSetVersion) -> dict[str, Any]:
     """Scores of predictions that say NONE everywhere, by our own evaluator. A version never changes, so they are
     computed once per process and version of the evaluator."""
-    key = f"propara-all-none-{EVALUATOR}-{version.sha256}"
+    key = f"propara-all-none-{EVALUATOR}-{RESAMPLES}-{version.sha256}"
     known: dict[str, Any] | None = cache.get(key)
     if known is None:
         processes = [
@@ -100,7 +98,7 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
         known = {
             "reference": report.reference_as_dict() if report.averages else None,
             "corrected": report.corrected.as_dict(),
-            "intervals": bootstrap(report, _RESAMPLES).as_dict()
+            "intervals": bootstrap(report, RESAMPLES).as_dict()
             if report.averages and report.n_answers > 1
             else None,
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
-from gym.propara.core.published import PUBLISHED, TABLE, TABLE_LINK, split_of
+from gym.lib.text import count
+from gym.propara.core.published import PUBLISHED, TABLE, TABLE_LINK, Published, split_of
 from gym.propara.core.report import EVALUATOR, Report, digest, evaluate
 from gym.propara.core.uploads import Answers, read_answers, take_in
 from gym.propara.models import (
@@ -94,14 +94,23 @@ def create_answer_set(
 def add_version(
     answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
 ) -> AnswerSetVersion:
-    """New answers beside the old ones. Submissions stay with the version they were scored against."""
+    """New answers beside the old ones. Submissions stay with the version they were scored against. Files that are those
+    of the newest version make none."""
     _require(permissions.can_edit(actor, answer_set))
     read = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
         AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
+        _require_news(answer_set, read)
         version = _add_version(answer_set, read, note)
         answer_set.save(update_fields=["updated"])
     return version
+
+
+def _require_news(answer_set: AnswerSet, read: Answers) -> None:
+    newest = answer_set.versions.order_by("-number").first()
+    if newest and (newest.answers, newest.sentences) == (read.text, read.sentences_text):
+        files = "Both files are" if read.sentences_text else "The file is"
+        raise ValidationError(f"{files} the same as in v{newest.number}, so there is nothing new to keep.")
 
 
 def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
@@ -111,7 +120,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
         _require(permissions.can_manage(actor, answer_set))
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _by_others(answer_set)):
-        raise ValidationError(f"{n} submission(s) of other people rest on it, so it cannot become private.")
+        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it cannot become private.")
     was = answer_set.visibility
     for name in ABOUT:
         if name in fields:
@@ -127,7 +136,7 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     """With all versions and the owner's submissions; not while other people's rest on it."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _by_others(answer_set):
-        raise ValidationError(f"{n} submission(s) of other people rest on it, so it stays.")
+        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it stays.")
     with transaction.atomic():
         # With those that others only check: these do not keep it.
         mine = Submission.objects.filter(version__answer_set=answer_set)
@@ -349,11 +358,14 @@ def left_behind(version: AnswerSetVersion) -> QuerySet[Submission]:
     return _elsewhere(version).exclude(does_not_fit__has_key=str(version.number))
 
 
-def misfits(version: AnswerSetVersion) -> dict[str, int]:
-    """Why submissions to other versions cannot be scored on this one: how many have each reason."""
+def misfits(version: AnswerSetVersion) -> dict[str, list[Submission]]:
+    """Why submissions to other versions cannot be scored on this one: those that have each reason."""
     key = str(version.number)
-    rows = _elsewhere(version).filter(does_not_fit__has_key=key)
-    return dict(Counter(reasons[key] for reasons in rows.values_list("does_not_fit", flat=True)))
+    found: dict[str, list[Submission]] = {}
+    rows = _elsewhere(version).filter(does_not_fit__has_key=key).select_related(None)
+    for row in rows.only("system", "does_not_fit").order_by("pk"):
+        found.setdefault(row.does_not_fit[key], []).append(row)
+    return found
 
 
 def note_misfit(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
@@ -418,7 +430,7 @@ def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
     n = left_behind(version).count()
     if not n:
         return None
-    title = f"{version}: score {n} earlier submission{'' if n == 1 else 's'}"
+    title = f"{version}: score {count(n, 'earlier submission')}"
     return jobs.enqueue(SCORE_VERSION, {"version": version.pk}, owner=actor, title=title, total=n)
 
 
@@ -456,17 +468,23 @@ def is_official_test(version: AnswerSetVersion) -> bool:
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
+def known_published_left(version: AnswerSetVersion) -> list[Published]:
+    """Results that papers report on the official test split and this version does not have; none on another split."""
+    if not is_official_test(version):
+        return []
+    there = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
+    return [one for one in PUBLISHED if one.system not in there]
+
+
 def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     """Results that papers report on the official test split, on a version that is as large; how many were added."""
     _require(permissions.can_edit(actor, version.answer_set))
     if not is_official_test(version):
         raise ValidationError("These numbers were reported on the official test split of 54 processes.")
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
-        there = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **one._asdict())
-            for one in PUBLISHED
-            if one.system not in there
+            for one in known_published_left(version)
         ]
         PublishedResult.objects.bulk_create(rows)
     return len(rows)
@@ -488,7 +506,9 @@ def queue_rescore(*, actor: User) -> Job | None:
     n = outdated().count()
     if not n:
         return None
-    return jobs.enqueue(RESCORE, {}, owner=actor, title=f"ProPara: score {n} submissions again", total=n)
+    return jobs.enqueue(
+        RESCORE, {}, owner=actor, title=f"ProPara: score {count(n, 'submission')} again", total=n
+    )
 
 
 # --- deleted accounts ---

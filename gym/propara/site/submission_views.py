@@ -17,7 +17,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, polled, progress_of
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.grid import ACTIONS, read_grids
-from gym.propara.core.groups import repair_groups
+from gym.propara.core.groups import reason, repair_groups
 from gym.propara.core.mistakes import CODES as MISTAKE_CODES
 from gym.propara.core.mistakes import label, mistakes
 from gym.propara.core.process_report import ProcessReport, evaluate_process
@@ -228,8 +228,7 @@ def submission_score_on(request: HttpRequest, key: str, number: int) -> HttpResp
     try:
         return redirect(services.score_on_version(submission, version, actor=request.user))
     except ProParaError as error:
-        first = grouped_problems(error)[0]["message"]
-        messages.error(request, f"The file does not fit v{number}: {first}")
+        messages.error(request, f"The file does not fit v{number}: {reason(error)}")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(submission)

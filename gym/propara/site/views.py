@@ -107,7 +107,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
         "n_left_behind": services.left_behind(version).count() if number_is_newest else 0,
-        "misfits": services.misfits(version) if number_is_newest else {},
+        "misfits": _misfits(request, version) if number_is_newest else [],
         "form": SubmitForm(),
         "splits": SPLITS,
     }
@@ -129,6 +129,17 @@ def board_chart(request: HttpRequest) -> Figure:
 
 def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Submission]:
     return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+
+
+def _misfits(request: HttpRequest, version: AnswerSetVersion) -> list[tuple[str, list[str], int]]:
+    """Reason, the systems that this user may see in lists, and how many others have it."""
+    shown = selectors.listed_submissions(request.user).filter(version__answer_set=version.answer_set_id)
+    known = set(shown.values_list("pk", flat=True))
+    found = []
+    for why, rows in services.misfits(version).items():
+        named = [row.system for row in rows if row.pk in known]
+        found.append((why, named, len(rows) - len(named)))
+    return found
 
 
 def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
@@ -238,7 +249,7 @@ def published(request: HttpRequest, slug: str, number: int, pk: int = 0) -> Http
         "form": form,
         "row": row,
         "rows": list(version.published.all()),
-        "offers_known": services.is_official_test(version),
+        "offers_known": services.known_published_left(version),
     }
     return render(request, "propara/published.html", context, status=form_status(request))
 
@@ -259,7 +270,8 @@ def published_known(request: HttpRequest, slug: str, number: int) -> HttpRespons
     version = _editable_version(request, slug, number)
     try:
         n = services.add_known_published(version, actor=request.user)
-        messages.success(request, f"{n} published results were added." if n else "They are all there.")
+        added = f"Added {count(n, 'published result')}." if n else "They are all there."
+        messages.success(request, added)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("propara-published", slug, number)
@@ -290,7 +302,8 @@ def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
 def rescore(request: HttpRequest) -> HttpResponse:
     job = services.queue_rescore(actor=request.user)
     messages.success(
-        request, f"{job.total} submissions are scored again." if job else "All scores are current."
+        request,
+        f"{count(job.total or 0, 'submission')} to score again." if job else "All scores are current.",
     )
     return redirect("propara-list")
 

@@ -64,6 +64,10 @@ def test_a_bad_file_is_a_problem_with_every_place(bob, people):
         "p.tsv, line 3, column 4",
         "p.tsv, line 9, column 2",
     ]
+    assert [(one["where"], one["n"], one["lines"]) for one in answer.json()["problem_groups"]] == [
+        ("p.tsv, line 3, column 4", 1, [3]),
+        ("p.tsv, line 9, column 2", 1, [9]),
+    ]
     assert not Submission.objects.exists()
 
 

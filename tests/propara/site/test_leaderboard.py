@@ -9,7 +9,8 @@ from django.urls import reverse
 from gym.propara import evaluate
 from gym.propara.core.convert import template
 from gym.propara.core.grid import read_grids
-from gym.propara.core.published import PUBLISHED, SPLITS, split_of
+from gym.propara.core.published import PUBLISHED, SPLITS, TABLE, split_of
+from gym.propara.core.report import digest
 from gym.propara.models import AnswerSetVersion, PublishedResult
 from gym.propara.site import services
 from gym.propara.site.board import leaderboard
@@ -80,7 +81,7 @@ def test_the_baseline_is_what_our_evaluator_says_of_none_everywhere(client, vers
     row = next(row for row in board(client, version) if row["kind"] == "baseline")
     assert (row["precision"], row["recall"], row["f1"]) == (1.0, report.recall, report.f1)
     assert row["corrected_f1"] == report.corrected.f1
-    assert row["interval"][0] < report.f1 < row["interval"][1]
+    assert row["interval"] == digest(report)["intervals"]["f1"]  # with as many resamples as a submission
     html = client.get(version.get_absolute_url()).content.decode()
     assert f"{report.f1:.3f}" in html.split("All NONE")[1].split("</tr>")[0]
 
@@ -153,7 +154,12 @@ def test_the_api_enters_changes_and_deletes_published_results(client, people, ve
     assert client.delete(made["Location"]).status_code == 204
 
 
-def test_results_of_the_official_test_split_are_offered_for_answers_as_large_alone(people, version):
+def test_results_of_the_official_test_split_are_offered_for_answers_as_large_until_all_are_there(
+    client, people, version
+):
+    client.force_login(people.alice)
+    page, add = (reverse(f"propara-published{name}", args=["shipped", 1]) for name in ("", "-known"))
+    assert add not in client.get(page).content.decode()
     with pytest.raises(ValidationError):
         services.add_known_published(version, actor=people.alice)
     test = next(split for split in SPLITS if split.name == "test")
@@ -161,8 +167,12 @@ def test_results_of_the_official_test_split_are_offered_for_answers_as_large_alo
         process_ids=list(range(test.processes)), n_participants=test.participants, n_steps=test.sentences
     )
     version.refresh_from_db()
+    assert f"{len(PUBLISHED)} results that papers report on it" in client.get(page).content.decode()
     assert services.add_known_published(version, actor=people.alice) == len(PUBLISHED)
     assert services.add_known_published(version, actor=people.alice) == 0
+    assert add not in client.get(page).content.decode()
+    version.published.filter(system=PUBLISHED[0].system, citation=TABLE).delete()
+    assert "1 result that papers report on it" in client.get(page).content.decode()
     assert split_of(*test[1:]) == "test"
 
 

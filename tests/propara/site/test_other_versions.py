@@ -90,7 +90,9 @@ def test_a_submission_is_scored_once_on_each_version(people, first):
         services.score_on_version(row, second, actor=people.charlie)
 
 
-def test_a_file_that_does_not_fit_a_new_version_is_named_in_the_log_and_the_others_are_scored(people, first):
+def test_the_log_says_why_a_file_does_not_fit_a_new_version_but_not_whose_and_the_others_are_scored(
+    people, first
+):
     narrow = "".join(line for line in LIGHT.splitlines(True) if "gas" in line)
     hand_in(first, people.bob, system="fits not")
     second = second_of(first, people, LIGHT + narrow.replace("7\t", "8\t", 1).replace("\n7\t", "\n8\t"), "")
@@ -100,11 +102,11 @@ def test_a_file_that_does_not_fit_a_new_version_is_named_in_the_log_and_the_othe
     services.queue_scoring_on(second, actor=people.alice)
     [job] = run_pending()
     assert job.state == "done"
-    assert "fits not" in job.log
-    assert "does not fit v2" in job.log
+    assert "fits not" not in job.log
+    assert "A submission does not fit v2: Process 8 is missing." in job.log
     assert second.submissions.count() == 1
     assert not services.left_behind(second).exists()
-    assert sum(services.misfits(second).values()) == 1
+    assert [row.system for row in services.misfits(second)["Process 8 is missing."]] == ["fits not"]
 
 
 def test_a_file_that_does_not_fit_is_not_offered_again_and_the_page_says_why(client, people, first):
@@ -114,7 +116,10 @@ def test_a_file_that_does_not_fit_is_not_offered_again_and_the_page_says_why(cli
     assert services.queue_scoring_on(second, actor=people.alice) is None
     client.force_login(people.alice)
     html = client.get(second.get_absolute_url()).content.decode()
-    assert "1 submission: Process 8 is missing." in html
+    assert '<span class="break">late</span>: Process 8 is missing.' in html
+    Submission.objects.filter(pk=row.pk).update(visibility="private")
+    html = client.get(second.get_absolute_url()).content.decode()
+    assert '<span class="break">1 submission</span>: Process 8 is missing.' in html
     assert reverse("propara-score-earlier", args=["light", 2]) not in html
 
 
@@ -164,3 +169,25 @@ def test_the_api_says_which_file_is_the_same_and_scores_on_another_version(clien
     client.force_login(people.alice)
     there = client.post(reverse("api-propara-score-earlier", args=["light", 2]))
     assert (there.status_code, there.json()["submissions"]) == (202, 1)
+    assert "/jobs/" in there["Location"]
+    run_pending()
+    none = client.post(reverse("api-propara-score-earlier", args=["light", 2]))
+    assert (none.status_code, none.json(), "Location" in none) == (200, {"submissions": 0}, False)
+
+
+def test_files_that_are_those_of_the_newest_version_make_no_new_one(client, people, first):
+    client.force_login(people.alice)
+
+    def files():
+        return {
+            "answers": SimpleUploadedFile("a.tsv", LIGHT.encode()),
+            "sentences": SimpleUploadedFile("s.tsv", SENTENCES.encode()),
+        }
+
+    page = client.post(reverse("propara-version-new", args=["light"]), {**files(), "note": "again"})
+    assert page.status_code == 400
+    assert "Both files are the same as in v1, so there is nothing new to keep." in page.content.decode()
+    answer = client.post(reverse("api-propara-versions", args=["light"]), files())
+    assert (answer.status_code, "the same as in v1" in answer.json()["detail"]) == (400, True)
+    assert first.answer_set.versions.count() == 1
+    assert second_of(first, people, LIGHT, SENTENCES.replace("Gas", "Hydrogen")).number == 2

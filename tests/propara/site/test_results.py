@@ -106,16 +106,32 @@ def test_actions_have_recall_by_row_and_precision_by_column(client, pair):
     assert context["recalls"]["MOVE"] != context["precisions"]["MOVE"]
 
 
-def test_corrected_f1_leads_to_its_line_of_how_scores_are_computed(client, pair):
+def test_figures_lead_to_their_lines_of_how_scores_are_computed(client, pair):
     first, second = pair
-    addresses = [
-        first.get_absolute_url(),
-        first.version.get_absolute_url(),
-        f"{reverse('propara-compare')}?first={first.key}&second={second.key}",
-    ]
-    for address in addresses:
-        assert f'{reverse("about")}#corrected-f1"' in client.get(address).content.decode(), address
-    assert 'id="corrected-f1"' in client.get(reverse("about")).content.decode()
+    query = f"?first={first.key}&second={second.key}"
+    lines = {
+        first.get_absolute_url(): "propara corrected-f1 propara-interval",
+        first.version.get_absolute_url(): "propara corrected-f1 propara-interval",
+        reverse("propara-process", args=[first.key, 1]): "propara corrected-f1",
+        f"{reverse('propara-compare')}{query}": "propara corrected-f1 propara-difference",
+        f"{reverse('propara-compare-process', args=[1])}{query}": "propara corrected-f1",
+        reverse("propara-list"): "propara",
+    }
+    for address, anchors in lines.items():
+        html = client.get(address).content.decode()
+        for anchor in anchors.split():
+            assert f'{reverse("about")}#{anchor}"' in html, (address, anchor)
+    by_question = (
+        client.get(f"{reverse('propara-compare')}{query}").content.decode().split('id="by-question"')[1]
+    )
+    assert all(f'#{anchor}"' in by_question for anchor in ("propara", "propara-difference"))
+
+
+def test_a_warning_begins_with_how_often_it_was_found(client, people):
+    submission = hand_in(make_version(people.alice), people.alice, LATE + LATE)
+    assert "<p>8 × a step has several rows; the last one counts</p>" in page(
+        client, "propara-submission", submission.key
+    )
 
 
 def test_the_chart_of_actions_stands_beside_their_table(client, pair):

@@ -17,8 +17,10 @@ from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_4
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
+from gym.jobs.models import Job
+from gym.lib.text import count
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.groups import problem_groups
+from gym.propara.core.groups import Group, problem_groups
 from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
@@ -29,20 +31,30 @@ from gym.uploads import read_upload
 
 FORM = "multipart/form-data"
 MOST_GROUPS = 20
-"""Kinds of problems that `detail` names."""
+"""Kinds of problems that `detail` and `problem_groups` name."""
 
 
 @answers(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
-    """Everything that is wrong with a file, at once: each in `errors`, those of one kind together in `detail`."""
+    """Everything that is wrong with a file, at once: each in `errors`, those of one kind together in `problem_groups`
+    and in `detail`."""
     found = problems_of(error)
-    detail = f"{len(found)} problem{'' if len(found) == 1 else 's'} in the file."
-    if groups := problem_groups(error.problems):
-        more = f" And {len(groups) - MOST_GROUPS} more kinds." if len(groups) > MOST_GROUPS else ""
-        detail += f" {' '.join(map(str, groups[:MOST_GROUPS]))}{more}"
-    return ApiProblem(
-        400, detail, "unreadable", [FieldError(one["where"], one["message"], one["hint"]) for one in found]
-    )
+    groups = problem_groups(error.problems)
+    if more := groups[MOST_GROUPS:]:
+        message = f"And {count(len(more), 'more kind')} of problems."
+        groups = [*groups[:MOST_GROUPS], Group(message, "", sum(one.n for one in more), ())]
+    detail = " ".join([f"{count(len(found), 'problem')} in the file.", *map(str, groups)])
+    errors = [FieldError(one["where"], one["message"], one["hint"]) for one in found]
+    shown = {"problem_groups": [one.as_dict() for one in groups]}
+    return ApiProblem(400, detail, "unreadable", errors, more=shown)
+
+
+def queued_scoring(request: Request, job: Job | None) -> Response:
+    """202 with the job, or 200 where nothing is left to score."""
+    if job is None:
+        return Response({"submissions": 0})
+    headers = {"Location": reverse("api-job", args=[job.pk], request=request), "Retry-After": "5"}
+    return Response({"submissions": job.total}, status=202, headers=headers)
 
 
 class AnswerSetVersionSerializer(serializers.ModelSerializer):
@@ -224,13 +236,11 @@ class ScoreEarlier(SetView):
         "Score earlier submissions on a version",
         answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
         status=202,
+        also=[200],
     )
     def post(self, request: Request, slug: str, number: int) -> Response:
         """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
-        numbers. For whoever may edit the reference answers."""
+        numbers. For whoever may edit the reference answers. 200 where nothing is left to score."""
         self.changeable()
         job = services.queue_scoring_on(version_of(request, slug, number), actor=request.user)
-        headers = {"Retry-After": "5"}
-        if job:
-            headers["Location"] = reverse("api-job", args=[job.pk], request=request)
-        return Response({"submissions": job.total if job else 0}, status=202, headers=headers)
+        return queued_scoring(request, job)

@@ -13,7 +13,6 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
@@ -29,7 +28,7 @@ from gym.propara.core.report import digest, evaluate
 from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import exports, generation, permissions, selectors, services
-from gym.propara.site.api.sets import FORM
+from gym.propara.site.api.sets import FORM, queued_scoring
 from gym.propara.site.comparison_views import MOST_COMPARED, not_comparable
 from gym.propara.site.presenters import compare_submissions
 from gym.propara.site.submission_views import process_of
@@ -53,7 +52,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
-        help_text="the same, those of one kind together: message, n, lines"
+        help_text="the same, those of one kind together: where, message, n, lines"
     )
     reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
@@ -425,14 +424,13 @@ class Rescore(ApiView):
         "Score everything again",
         answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
         status=202,
+        also=[200],
     )
     def post(self, request: Request) -> Response:
-        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff."""
+        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
+        where nothing is left to score."""
         job = services.queue_rescore(actor=request.user)
-        headers = {"Retry-After": str(WAIT)}
-        if job:
-            headers["Location"] = reverse("api-job", args=[job.pk], request=request)
-        return Response({"submissions": job.total if job else 0}, status=202, headers=headers)
+        return queued_scoring(request, job)
 
 
 # --- what is kept of a submission ---
