@@ -147,6 +147,7 @@ class AgentSchedule(models.Model):
         HOUR = "hour", "every hour"
         NIGHT = "night", "every night"
         CHANGE = "change", "when the cases have changed"
+        VERSION = "version", "when the server's version changes"
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="schedules")
     server = models.ForeignKey(AgentServer, on_delete=models.CASCADE, related_name="schedules")
@@ -157,7 +158,7 @@ class AgentSchedule(models.Model):
     iterations = models.PositiveIntegerField(null=True, blank=True, help_text="of each case; empty: its own")
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     stamp = models.CharField(
-        max_length=100, blank=True, help_text="schedules.stamp_of the cases that were run"
+        max_length=100, blank=True, help_text="what was run: schedules.stamp_of the cases, or the version"
     )
     trouble = models.TextField(blank=True)
     created = models.DateTimeField(auto_now_add=True)

@@ -234,7 +234,8 @@ def referred(rows: QuerySet[Row], field: str, **which: Any) -> Row:
 
 def not_referred(field: str, *names: Any) -> FieldError:
     """`field`: name of a field of the body, with a place where it is a list: agents[2]."""
-    what = field.partition("[")[0].replace("_", " ")
+    name, is_one_of_several, _ = field.partition("[")
+    what = (name.removesuffix("s") if is_one_of_several else name).replace("_", " ")
     named = " ".join(f"“{str(name)[:60]}”" for name in names)
     return FieldError(f"$.{field}", f"There is no {what} {named}, or not for you.")
 

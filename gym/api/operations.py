@@ -61,7 +61,8 @@ def operation(
 
     answers   serializer class (or JSON schema) of the success; None = no body. many: a page of them
     takes     a `Body` class, or {media type: Body class}; query: a `Query` class for parameters beside filters
-    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done; 200: there already
+    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done; 200: it is there
+              already, or there is nothing to do
     media     further media types of the success, {media type: TEXT, BINARY or another schema}
     waits     the method waits for a worker, so its work and its answer cannot be one transaction
     """
@@ -102,7 +103,9 @@ def _responses(known: Operation) -> dict[Any, Any]:
         kind = known.answers(many=True) if known.many else known.answers
         found[known.status, JSON] = OpenApiResponse(kind, description=known.summary)
         if 200 in known.also:
-            found[200, JSON] = OpenApiResponse(kind, description="It is there already.")
+            found[200, JSON] = OpenApiResponse(
+                kind, description="It is there already, or there is nothing to do."
+            )
         if 202 in known.also:
             found[202, JSON] = OpenApiResponse(kind, description="Not done yet; ask at Location.")
     for media, schema in known.media.items():

@@ -114,9 +114,18 @@ def type_problem(field: serializers.Field, value: Any) -> Any:
             if isinstance(value, int | float) and not isinstance(value, bool)
             else ["This must be a number."]
         )
-    if isinstance(field, _TEXTS):
-        return None if isinstance(value, str) else ["This must be a text."]
+    if isinstance(field, _TEXTS) and not isinstance(value, str):
+        return ["This must be a text."]
+    if isinstance(field, serializers.ChoiceField):
+        return _choice_problem(field, value)
     return None
+
+
+def _choice_problem(field: serializers.ChoiceField, value: Any) -> list[str] | None:
+    choices = [str(choice) for choice in field.choices]
+    if not isinstance(value, str) or value in choices or (value == "" and field.allow_blank):
+        return None
+    return [f"“{value[:60]}” is not a valid choice. Choose from: {', '.join(choices)}."]
 
 
 def read(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:

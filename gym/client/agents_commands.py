@@ -14,6 +14,7 @@ from .values import AgentRun
 
 FORMS = ("table", "json", "junit", "csv")
 READINGS = ("document", "reference-compatible")
+PLACES = ("second", "third", "fourth", "fifth")
 
 
 def add_parsers(names: Any, common: Any) -> None:
@@ -35,7 +36,13 @@ def add_parsers(names: Any, common: Any) -> None:
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
     start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
-    start.add_argument("--reading", choices=READINGS, help="the rules; default: the documentation's")
+    start.add_argument(
+        "--reading",
+        choices=READINGS,
+        help="the rules of the documentation (default), or those of neuro-san 0.7.15 (reference-compatible)",
+    )
+    start.add_argument("--iterations", type=int, metavar="N", help="of each case; default: as the case says")
+    start.add_argument("--parallel", type=int, metavar="N", help="iterations under way at the same time")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
     start.add_argument("--format", default="table", choices=FORMS)
     start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
@@ -83,7 +90,8 @@ def upload(client: Client, given: Namespace) -> int:
 
 def run(client: Client, given: Namespace) -> int:
     options: dict[str, Any] = {"early_stop": given.early_stop}
-    options |= {"reading": given.reading} if given.reading else {}
+    asked = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
+    options |= {name: value for name, value in asked.items() if value is not None}
     made = client.start_agent_run(given.suite, given.agent_server, cases=given.case, **options)
     note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
     done = client.wait_for_agent_run(made.id, seconds=given.timeout)
@@ -115,35 +123,52 @@ def _status(done: AgentRun) -> int:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    """1 where a case that passed in the first does not pass in another."""
+    """1 where a case that passed in the first fails in another; 3 where none does, but one has no verdict."""
     found = client.compare_agent_runs(given.first, *given.second)
-    worse = [
-        (row["name"], other["id"])
-        for other in found["comparisons"]
-        for row in other["cases"]
-        if _outcomes(row)[0] == "pass" != (_outcomes(row)[1] or "pass")
-    ]
+    told: dict[str, list[tuple[str, str]]] = {"regression": [], "no verdict": []}
+    for other in found["comparisons"]:
+        for row in other["cases"]:
+            if said := _change(row):
+                told[said].append((row["name"], other["id"]))
+    status = 1 if told["regression"] else 3 if told["no verdict"] else 0
     if given.json:
         say_json(found)
-        return 1 if worse else 0
-    for other in found["comparisons"]:
+        return status
+    for place, other in zip(PLACES, found["comparisons"], strict=False):
         versions = (" → ".join(run["versions"]) or "?" for run in (found["first"], other))
-        say("case\tfirst ({})\tsecond ({})\tdifference\tlow\thigh\tp\tp (Holm)".format(*versions))
+        head = "case\tfirst ({})\t{} ({})\tdifference\tlow\thigh\tp\tp (Holm)"
+        first, second = versions
+        say(head.format(first, place, second))
         for row in other["cases"]:
             sides = "\t".join(_told(row[side]) for side in ("first", "second"))
             differences = [row["difference"], *(row["interval"] or (None, None))]
             figures = ["" if value is None else f"{value:+.2f}" for value in differences]
-            figures += ["" if row[name] is None else f"{row[name]:.3f}" for name in ("p", "p_holm")]
+            figures += [_p(row[name]) for name in ("p", "p_holm")]
             say("\t".join([row["name"], sides, *figures]))
-    for name, key in worse:
-        note(f"regression: {name}" + (f" in {key}" if len(found["comparisons"]) > 1 else ""))
-    return 1 if worse else 0
+    for said, cases in told.items():
+        for name, key in cases:
+            note(f"{said}: {name}" + (f" in {key}" if len(found["comparisons"]) > 1 else ""))
+    return status
 
 
-def _outcomes(row: dict[str, Any]) -> tuple[str, str]:
-    first, second = ((row[side] or {}).get("outcome", "") for side in ("first", "second"))
-    return first, second
+def _change(row: dict[str, Any]) -> str:
+    """What to say of a case that both runs have: an error is no verdict, so it is no regression."""
+    first, second = row["first"], row["second"]
+    if first is None or second is None:
+        return ""
+    if "error" in (first["outcome"], second["outcome"]):
+        return "no verdict"
+    return "regression" if first["outcome"] == "pass" != second["outcome"] else ""
 
 
 def _told(side: dict[str, Any] | None) -> str:
-    return "–" if side is None else f"{side['outcome']} {side['passed']}/{side['made']}"
+    if side is None:
+        return "–"
+    errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
+    if side["errors"] and not side["made"]:
+        return f"no verdict: {errors}"
+    return f"{side['outcome']} {side['passed']}/{side['made']}" + (f", {errors}" if side["errors"] else "")
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"

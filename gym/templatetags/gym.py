@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -84,6 +85,12 @@ def place(problem: Any) -> str:
     where = str(given.get("where", ""))
     words = str(given.get("names", getattr(problem, "names", ""))) or in_words(where)
     return words if words == where else f"{words} ({where})"
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """A value from a file or from another program, for reading: true, null, "text" """
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @register.filter

@@ -114,6 +114,12 @@ def test_what_is_no_answer_is_refused_by_name(line):
         read(line, size=100_000)
 
 
+def test_a_page_instead_of_an_answer_is_said_to_be_none():
+    with pytest.raises(ProtocolError) as raised:
+        AnswerReader().feed(b"<html><title>Sign in</title>\n")
+    assert str(raised.value) == "The answer is not JSON. It begins with: <html><title>Sign in</title>"
+
+
 def test_long_lines_and_long_answers_are_refused(monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 100)
     with pytest.raises(ProtocolError, match="line"):

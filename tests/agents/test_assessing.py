@@ -174,7 +174,7 @@ def test_a_model_chooses_among_the_modes_there_are_or_names_a_new_one():
     made, found = named(says_differently(3), asks)
     assert sorted((mode.name, len(mode.samples)) for mode in found.modes) == [
         ("It names a Greek letter.", 2),
-        ("Turn 1, text.keywords: expected 'noon', got 'gamma three'", 1),
+        ('Turn 1, text.keywords: expected "noon", got "gamma three"', 1),
     ]
     assert [choice.new for choice in made] == [True, False, False]
     assert "(none yet)" in asks.prompts[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -182,3 +183,32 @@ def test_a_date_of_the_server_counts(fast):
     assert "may be asked again in 3,600 s" in result.iterations[0].message
     assert result.iterations[1].message == "Not asked: the server was too busy for earlier requests."
     assert len(there.seen) == 1
+
+
+def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer_counts_that(monkeypatch):
+    monkeypatch.setattr(patience, "HEAD_START", 60)
+    asked = []
+
+    class Slow(Scripted):
+        def chat(self, agent, body, headers, deadline):
+            asked.append(time.monotonic())
+            if len(asked) == 1:
+                time.sleep(0.4)
+            yield from super().chat(agent, body, headers, deadline)
+
+    result = run(CASE.format(4), for_a_run(Slow(lambda body: said("ok"))))
+    assert len(asked) == 4
+    assert asked[1] - asked[0] >= 0.4
+    assert sum(made.turns[0].seconds > 0.3 for made in result.iterations) == 1
+    assert not result.waited
+
+
+def test_a_first_answer_that_takes_long_holds_nobody_up_for_long(monkeypatch):
+    monkeypatch.setattr(patience, "HEAD_START", 0.05)
+    together = threading.Barrier(4, timeout=10)
+
+    def answered(body):
+        together.wait()
+        return said("ok")
+
+    assert run(CASE.format(4), for_a_run(Scripted(answered))).passed == 4

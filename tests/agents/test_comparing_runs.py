@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from gym.agents.core.pass_rates import compare, corrected
 from gym.agents.models import AgentCase, AgentRun
@@ -60,7 +63,7 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
     assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
-        assert "Tick two to 5 finished runs of one suite" in answer.content.decode()
+        assert "Tick 2 to 5 finished runs of one suite" in answer.content.decode()
     client.force_login(people.alice)
     form = client.get(run.suite.get_absolute_url()).content.decode()
     assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner
@@ -146,6 +149,42 @@ def test_several_runs_are_compared_with_the_first_and_p_is_corrected_for_all_of_
     assert len(table.content.decode().splitlines()) == 3
 
 
+def test_runs_of_one_minute_keep_their_names_and_are_told_apart(people, run):
+    other = make_run(run.suite, make_server(people.alice, "other"))
+    third, fourth = (make_run(run.suite, run.server) for _ in range(2))
+    at = datetime(2026, 5, 4, 7, 5, 9, tzinfo=timezone.get_current_timezone())
+    for place, one in enumerate((run, other, third, fourth)):
+        one.created = at + timedelta(seconds=10 * min(place, 2))
+    assert names_apart([run, other, third]) == [
+        "Embedded, 04 May, 07:05:09", "Other, 04 May, 07:05:19", "Embedded, 04 May, 07:05:29",
+    ]  # fmt: skip
+    assert names_apart([run, third, fourth])[1:] == [
+        "04 May, 07:05:29 (1)", "04 May, 07:05:29 (2)",
+    ]  # fmt: skip
+
+
+def test_the_transcripts_of_two_runs_stand_side_by_side(client, people, run):
+    hers = make_server(people.alice, "hers", visibility="private")
+    other, secret = make_run(run.suite, make_server(people.alice, "other")), make_run(run.suite, hers)
+    first, second = run.case_runs.get(), other.case_runs.get()
+    beside = f"{first.get_absolute_url()}?beside={second.pk}"
+    page = client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}).content.decode()
+    assert f'<a href="{beside}#transcripts">side by side</a>' in page
+    (turn,) = client.get(beside).context["turns"]
+    assert [(name, made.number) for name, made, *_ in turn.answers] == [
+        ("Embedded", 1), ("Other", 1), ("Embedded", 2), ("Other", 2),
+    ]  # fmt: skip
+    for hidden in (secret.case_runs.get().pk, 999_999, "x", "9" * 40):
+        assert client.get(f"{first.get_absolute_url()}?beside={hidden}").status_code == 404
+
+
+def test_runs_of_two_suites_are_compared_with_a_note_and_under_both_names(client, people, run):
+    other = make_run(make_suite(people.alice, "elsewhere", cases={"flaky": ALWAYS}), run.server)
+    page = client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}).content.decode()
+    assert "These runs are of different suites" in page
+    assert "<h1>Manners, Elsewhere: " in page
+
+
 def test_a_case_that_only_one_run_has_is_shown_without_a_difference(client, people, run):
     AgentCase.objects.create(suite=run.suite, name="new", text=ALWAYS, agent="echo")
     other = make_run(run.suite, run.server)
@@ -159,6 +198,7 @@ def test_a_case_that_only_one_run_has_is_shown_without_a_difference(client, peop
 def test_more_than_five_runs_or_fewer_than_two_are_refused_with_the_reason(client, run):
     for keys in ([run.key], ["a", "b", "c", "d", "e"]):
         query = {"first": run.key, "second": keys}
-        assert client.get(reverse("agent-compare"), query).status_code == 404
+        page = client.get(reverse("agent-compare"), query, follow=True)
+        assert "Tick 2 to 5 finished runs of one suite to compare them." in page.content.decode()
         answer = client.get(reverse("api-agent-compare"), query)
         assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?second")

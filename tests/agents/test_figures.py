@@ -7,7 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from gym.agents.core.pass_rates import compare, compare_paired, evidence, pass_at_k, pass_hat_k, repeats
+from gym.agents.core.pass_rates import (
+    compare,
+    compare_paired,
+    evidence,
+    interval_told,
+    pass_at_k,
+    pass_hat_k,
+    rate_told,
+    repeats,
+)
+from gym.lib.stats.intervals import Interval
 
 
 @pytest.mark.parametrize(("n", "c"), [(5, 0), (5, 2), (5, 5), (7, 3), (1, 1)])
@@ -42,6 +52,27 @@ def test_both_ends_say_what_is_excluded():
     assert evidence(2, 3, 1.0).verdict == "the rate is lower than required"
     assert evidence(0, 2, 0.5).verdict == "none passed so far; rates above 0.66 are excluded"
     assert evidence(0, 2, 0.0).verdict == "no success is required"
+
+
+def test_small_amounts_have_one_form():
+    told = {
+        0: "0.00",
+        1e-8: "< 0.001",
+        0.0044: "0.004",
+        0.625: "0.62",
+        0.996: "0.996",
+        1 - 1e-8: "> 0.999",
+        1: "1.00",
+    }
+    assert {rate: rate_told(rate) for rate in told} == told
+    for ends, text in {
+        (0, 1e-8): "[0.00, < 0.001]",
+        (0.0, 0.0044): "[0.000, 0.004]",
+        (0.2, 0.5): "[0.20, 0.50]",
+    }.items():
+        assert interval_told(Interval(*ends)) == text
+    *_, ten = repeats([(0, 20)])
+    assert (ten.k, *ten.all_told) == (10, "0.00", "[0.00, < 0.001]")
 
 
 def test_a_rate_that_stopped_early_has_no_interval():
@@ -131,7 +162,7 @@ def test_no_interval_is_without_a_width(passed, cases):
         for rate, interval in ((row.any, row.any_interval), (row.all, row.all_interval)):
             assert interval.low < interval.high, (row.k, cases)
             assert interval.low - 1e-9 <= rate <= interval.high + 1e-9
-        for told in (row.any_told, row.all_told):
+        for _, told in (row.any_told, row.all_told):
             low, high = told.strip("[]").split(", ")
             assert low != high
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
-from tests.agents.site import make_case, make_suite
+from tests.agents.site import make_case, make_run, make_server, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -15,6 +17,14 @@ def test_visitors_see_an_example_and_where_to_sign_in(client):
     assert "Sign in to write and run tests" in page
     assert "/accounts/login/?next=" in page
     assert "/agents/new/" not in page, "no button that only leads to a sign-in"
+
+
+def test_the_example_passes_with_the_embedded_agents_and_their_judge(client, people):
+    page = client.get("/agents/").content.decode()
+    text = unescape(page.partition('<pre class="wrap">')[2].partition("</pre>")[0])
+    server = make_server(people.alice)
+    run = make_run(make_suite(people.alice, cases={"example": text}, judge=server.model), server)
+    assert [(row.outcome, row.passed) for row in run.case_runs.all()] == [("pass", 3)]
 
 
 def test_members_see_what_they_can_do(client, people):

@@ -134,6 +134,8 @@ def test_what_cannot_be_named_is_refused_with_a_reason(people, server, failed):
     private = make_server(people.charlie, "hers", visibility="private")
     with pytest.raises(ValidationError, match="not for you"):
         services.queue_naming(failed, private, "", actor=people.alice)
+    with pytest.raises(ValidationError, match="does not list the agent nobody"):
+        services.queue_naming(failed, server, "nobody", actor=people.alice)
     services.queue_naming(failed, server, "", actor=people.alice)
     with pytest.raises(ValidationError, match="just now"):
         services.queue_naming(failed, server, "", actor=people.alice)
@@ -222,6 +224,8 @@ def test_passing_iterations_are_no_failures(people, server):
 
 def test_the_name_of_a_private_agent_stays_with_those_who_may_see_it(client, people, failed):
     private = make_server(people.alice, "undercover", visibility="private")
+    private.agents = [{"agent_name": "whisperer"}]
+    private.save()
     services.queue_naming(failed, private, "whisperer", actor=people.alice)
     addresses = (
         reverse("agent-assess", args=[failed.run.key, failed.pk]),

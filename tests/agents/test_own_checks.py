@@ -97,7 +97,17 @@ def test_a_schema_that_would_take_years_is_given_up():
 
 def test_the_reason_names_the_place():
     made = one_check("structure", "json_schema: {properties: {k: {items: {type: integer}}}}", {"k": [1, "x"]})
-    assert made.checks[0].message == "$.k[1]: 'x' is not of type 'integer'"
+    assert made.checks[0].message == '$.k[1]: "x" is not of type "integer"'
+
+
+def test_messages_write_values_as_json_and_not_as_python():
+    made = one_check("structure", "json_schema: {properties: {k: {enum: [true, null]}}}", {"k": False})
+    (check,) = made.checks
+    assert check.message == "$.k: false is not one of [true, null]"
+    assert check.comparison == (
+        'answer {"k": false} expected to fit {"properties": {"k": {"enum": [true, null]}}}'
+    )
+    assert one_check("text", "value: true", "plus").checks[0].comparison == 'expected true == answer "plus"'
 
 
 def test_a_schema_survives_the_form_and_a_list_of_patterns_must_all_match():

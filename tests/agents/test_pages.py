@@ -248,20 +248,20 @@ def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, 
     text = "agent: echo, interactions: [{text: b, response: {text: {greater: a, value: [b, 'echo: b'], foo: 1}}}]"
     suite, server = make_suite(people.alice, cases={"all": text.replace("'", '"')}), make_server(people.alice)
     for reading, order in (
-        ("document", "answer 'echo: b' > expected 'a'"),
-        ("reference-compatible", "expected 'a' > answer 'echo: b'"),
+        ("document", 'answer "echo: b" > expected "a"'),
+        ("reference-compatible", 'expected "a" > answer "echo: b"'),
     ):
         case_run = make_run(suite, server, reading=reading).case_runs.get()
         page = unescape(text_of(alice.get(case_run.get_absolute_url())))
         shown = [part.split("</details>")[0] for part in page.split('<details class="compared">')[1:]]
         assert [re.findall(r"<summary>(.*?)</summary>", one) for one in shown] == [
             [order],
-            ["expected 'b' == answer 'echo: b'"],
-            ["expected 'echo: b' == answer 'echo: b'"],
+            ['expected "b" == answer "echo: b"'],
+            ['expected "echo: b" == answer "echo: b"'],
             ["not compared"],
         ]
         told = [re.findall(r"<dd>(?:<code>)?(.*?)(?:</code>)?</dd>", one) for one in shown]
-        assert told[:3] == [[f"'{one}'", "'echo: b'"] for one in ("a", "b", "echo: b")]
+        assert told[:3] == [[f'"{one}"', '"echo: b"'] for one in ("a", "b", "echo: b")]
         assert told[3][1] == "nothing"
 
 
@@ -408,6 +408,30 @@ def test_lists_take_few_queries(alice, finished, django_assert_max_num_queries):
         alice.get(finished.get_absolute_url())
     with django_assert_max_num_queries(10):
         alice.get(reverse("agent-home"))
+
+
+def test_scoring_again_is_marked_in_the_history_of_a_case_and_is_no_point_of_its_trend(alice, finished):
+    services.queue_rescoring(finished, actor=finished.owner)
+    make_run(finished.suite, finished.server)
+    run_pending()
+    case = finished.suite.cases.first()
+    assert text_of(alice.get(case.get_absolute_url())).count('<span class="sub">scored again</span>') == 1
+    query = {"suite": finished.suite.slug, "case": case.pk}
+    table = text_of(alice.get(reverse("figure", args=["agent-trend", "csv"]), query))
+    assert len(table.splitlines()) == 1 + 2
+    drawn = text_of(alice.get(reverse("figure", args=["agent-trend", "svg"]), query))
+    labels = set(re.findall(r">(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \(\d\))?)<", drawn))
+    assert len(labels) == 2, "both of one minute"
+
+
+def test_pages_write_values_as_json(alice, people):
+    text = "agent: echo\ninteractions: [{text: hi, response: {text: {value: true}}}]\n"
+    run = make_run(
+        make_suite(people.alice, "flags", cases={"flag": text}), make_server(people.alice, "flagged")
+    )
+    page = text_of(alice.get(run.case_runs.get().get_absolute_url()))
+    assert "<code>true</code>" in page
+    assert "True" not in page
 
 
 def test_the_runs_of_a_case_are_labelled_by_their_time_and_the_key_names_the_server(client, people):

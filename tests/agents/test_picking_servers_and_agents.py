@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gym.agents.models import AgentServer, AgentSuite
+from gym.agents.site import services
 from gym.agents.site.forms import OTHERS, RunForm, SuiteForm
 from tests.agents.site import make_case, make_server, make_suite
 
@@ -58,17 +59,34 @@ def sent(**more):
     }
 
 
-def test_the_judge_agent_is_picked_from_the_lists_of_servers(people, servers):
-    form = SuiteForm(user=people.alice)
-    groups = dict(form.fields["judge_agent"].choices[1:])
-    assert [("judge", "judge") in agents for agents in groups.values()].count(True) == 1
-    assert SuiteForm(sent(judge=servers[0].model_id, judge_agent="judge"), user=people.alice).is_valid()
-    wrong = SuiteForm(sent(judge=servers[1].model_id, judge_agent="judge"), user=people.alice)
-    assert "does not list the agent judge" in str(wrong.errors)
+def test_the_judge_agent_is_picked_from_the_lists_of_servers_each_name_once(people, servers):
+    full, small = servers
+    small.agents = [{"agent_name": "other"}, {"agent_name": "echo"}]
+    small.save()
+    choices = dict(SuiteForm(user=people.alice).fields["judge_agent"].choices)
+    assert (choices["judge"], choices["echo"]) == ("judge · Embedded", "echo · Embedded, Small")
+    assert list(choices) == ["", *sorted([*(one["agent_name"] for one in full.agents), "other"])]
+
+
+def test_a_judge_agent_that_the_judge_does_not_list_is_refused_by_page_and_api(people, servers, client):
+    client.force_login(people.alice)
+    form = sent(judge=servers[1].model_id, judge_agent="judge")
+    page = client.post("/agents/new/", form)
+    assert "Small does not list the agent judge" in page.content.decode()
+    body = {"title": "Manners", "judge": "small", "judge_agent": "judge"}
+    answer = client.post("/api/v1/agent-suites/", body, content_type="application/json")
+    (problem,) = answer.json()["errors"]
+    assert (answer.status_code, problem["where"]) == (400, "$.judge_agent")
+    assert not AgentSuite.objects.exists()
+    client.post("/agents/new/", form | {"judge": servers[0].model_id})
+    assert AgentSuite.objects.get().judge_agent == "judge"
 
 
 def test_a_judge_agent_that_is_no_longer_listed_is_kept(people, servers):
-    suite = make_suite(people.alice, judge=servers[0].model, judge_agent="gone")
+    suite = make_suite(people.alice, judge=servers[0].model, judge_agent="judge")
+    AgentSuite.objects.update(judge_agent="gone")
+    suite.refresh_from_db()
+    services.save_suite(suite, actor=people.alice)
     form = SuiteForm(
         sent(judge=servers[0].model_id, judge_agent="gone"),
         instance=AgentSuite.objects.get(),

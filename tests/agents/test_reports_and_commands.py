@@ -50,14 +50,19 @@ def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files,
     monkeypatch.chdir(files)
     for name in ("one", "two"):
         (files / f"{name}.hocon").write_text(BAD.replace("2/2", "8/8"))
-    dead = (files, "--server", "http://127.0.0.1:9", "--parallel", "1", "--format", "json")
+    dead = (files, "--server", "http://127.0.0.1:9", "--format", "json")
     (files / "wrong.hocon").unlink()
     assert agenttest(*dead) == 3
     results = json.loads(capsys.readouterr().out)["results"]
     assert [row["file"] for row in results] == ["bad.hocon", "good.hocon", "one.hocon", "two.hocon"]
-    [first, *others] = [made["message"] for row in results for made in row["iterations"]]
-    assert first == "Nobody answers at the server."
-    assert set(others) == {"Not asked: earlier requests did not reach the server."}
+    messages = [made["message"] for row in results for made in row["iterations"]]
+    assert messages.count("Nobody answers at the server.") == 1
+    assert messages.count("Not asked: earlier requests did not reach the server.") == len(messages) - 1
+    assert agenttest(files / "one.hocon", *dead[1:3]) == 3
+    why = capsys.readouterr().out
+    assert ", 0 checks made" in why
+    assert why.index("Nobody answers") < why.index("Not asked"), "the cause comes first"
+    assert assess(files / "one.hocon", *dead[1:3]) == 3
     assert agenttest(files / "one.hocon", "--server", "embedded", "--judge", "x") == 1
 
 
@@ -75,8 +80,8 @@ def test_the_table_says_what_failed(files, capsys):
     assert "PASS    " in out
     assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks made" in out
     assert (
-        "        turn 1, iterations 1, 2: answered 'echo: hello'\n"
-        "          fail: interactions[0].response.text.keywords: expected 'bye' in answer 'echo: hello'\n"
+        '        turn 1, iterations 1, 2: answered "echo: hello"\n'
+        '          fail: interactions[0].response.text.keywords: expected "bye" in answer "echo: hello"\n'
     ) in out
     assert "1 of 3 cases passed" in out
 
@@ -93,9 +98,9 @@ def test_json_and_junit_and_a_real_server(files, capsys):
     assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
     failure = suite.find("testcase").find("failure")
     assert failure.get("message") == "0 of 2 iterations passed, 2 needed"
-    assert "turn 1, iterations 1, 2: answered 'echo: hello'" in failure.text
-    assert "expected 'bye' in answer 'echo: hello'" in failure.text
-    assert all("expected 'bye'" in one.find("failure").text for one in suite.findall("testcase"))
+    assert 'turn 1, iterations 1, 2: answered "echo: hello"' in failure.text
+    assert 'expected "bye" in answer "echo: hello"' in failure.text
+    assert all('expected "bye"' in one.find("failure").text for one in suite.findall("testcase"))
 
 
 def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
@@ -111,8 +116,8 @@ def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
     judge = judge_saying("fail: it is rude", "pass", cache={})
     result = run(text, Scripted(answer), judge=judge, parallel=1)
     assert lines_of(result) == [
-        "turn 1, iterations 1, 3: answered 'no'",
-        "  fail: interactions[0].response.text.gist 'Is kind': The judge says fail; expected pass: it is rude",
+        'turn 1, iterations 1, 3: answered "no"',
+        '  fail: interactions[0].response.text.gist "Is kind": The judge says fail; expected pass: it is rude',
         "turn 1, iteration 4: error: The server answered 500.",
     ]
     header_and_rows = [dict(zip(COLUMNS, row, strict=True)) for row in rows_of([("kind", result)])]
@@ -120,6 +125,22 @@ def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
     told = [header_and_rows[0][name] for name in ("failed_turn", "criterion", "answer", "reason")]
     assert told == [1, "Is kind", "no", "The judge says fail; expected pass: it is rude"]
     assert header_and_rows[3]["reason"] == "The server answered 500."
+
+
+def test_what_was_compared_and_why_it_failed_are_set_apart():
+    text = "agent: a, interactions: [{text: q, response: {structure: {n: {less: abc}, none: {value: 1}}}}]"
+    result = run(text, says("x", structure={"n": 7.0}))
+    assert lines_of(result)[1:] == [
+        '  error: interactions[0].response.structure.n.less: expected "abc", answer 7.0: '
+        "text and a number have no order",
+        "  fail: interactions[0].response.structure.none.value: no such value in the answer",
+    ]
+    unclear = run(
+        text.replace("structure: {n: {less: abc}, none: {value: 1}}", "text: {gist: Is kind}"),
+        says("x"),
+        judge=judge_saying("perhaps"),
+    )
+    assert ": The judge gave no verdict; expected pass: " in lines_of(unclear)[1]
 
 
 def test_no_iteration_that_did_not_pass_looks_passed_in_junit():
@@ -132,7 +153,7 @@ def test_no_iteration_that_did_not_pass_looks_passed_in_junit():
     assert [suite.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["3", "0", "0", "1"]
     note = suite.findall("testcase")[2].find("skipped")
     assert note.get("message") == "fail, but enough other iterations passed"
-    assert "expected 'yes' in answer 'no'" in note.text
+    assert 'expected "yes" in answer "no"' in note.text
 
 
 def test_a_rate_that_stopped_early_has_no_interval_in_reports(files, capsys):
@@ -193,6 +214,10 @@ def test_what_cannot_be_read_is_an_error_beside_the_results_of_the_others(files,
     assert told == [(False, False), (True, False), (False, True)]
     assert "No such file" in suites[1].find("testcase/error").get("message")
     assert "No such file" in capsys.readouterr().err
+    agenttest(absent, "--server", "embedded")
+    out = capsys.readouterr().out
+    assert f"ERROR   {absent}\n        " in out
+    assert "needed" not in out
     assert assess(absent, "--server", "embedded") == 2
     assert "No such file" in capsys.readouterr().err
 
@@ -299,6 +324,15 @@ def test_manage_py_offers_the_same_commands(files, capsys):
     assert left.value.code == 1
     call_command("assess", str(files / "good.hocon"), "--server", "embedded")
     assert "1/1 attempts passed" in capsys.readouterr().out
+
+
+def test_a_zip_archive_and_an_empty_folder_are_said_to_be_that(files, capsys):
+    (files / "cases.zip").write_bytes(b"PK\x03\x04\xe1")
+    assert agenttest(files / "cases.zip", "--server", "embedded") == 2
+    assert "This is a zip archive. Unpack it and name the folder." in capsys.readouterr().err
+    (files / "none").mkdir()
+    assert agenttest(files / "none", "--server", "embedded") == 2
+    assert f"There are no test cases (.hocon, .conf, .json) in {files / 'none'}." in capsys.readouterr().err
 
 
 def test_wrong_arguments_end_without_a_traceback(capsys):

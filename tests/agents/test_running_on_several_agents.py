@@ -46,3 +46,24 @@ def test_one_agent_that_is_not_ready_keeps_all_from_being_queued(people):
     with pytest.raises(ValidationError, match="not ready"):
         services.queue_runs(suite, [good, waiting], actor=people.alice)
     assert AgentRun.objects.count() == 0
+
+
+def test_the_api_names_the_field_the_server_and_the_choices(alice, people):
+    suite = make_suite(people.alice)
+    make_server(people.alice, "waiting", ready=False)
+
+    def refused(address, **body):
+        body = {"suite": suite.slug, **body}
+        answer = alice.post(f"/api/v1/{address}", body, content_type="application/json")
+        (problem,) = answer.json()["errors"]
+        return problem["where"], problem["message"]
+
+    state = "Waiting is not ready. Its state: being checked."
+    assert refused("agent-runs/", server="waiting") == ("$.server", state)
+    assert refused("agent-runs/batch/", servers=["waiting"]) == ("$.servers", state)
+    no_server = ("$.servers[0]", "There is no server “nope”, or not for you.")
+    assert refused("agent-runs/batch/", servers=["nope"]) == no_server
+    assert refused("agent-runs/", server="waiting", reading="aloud") == (
+        "$.reading",
+        "“aloud” is not a valid choice. Choose from: document, reference-compatible.",
+    )

@@ -8,9 +8,11 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
+from gym.agents.core import embedded
 from gym.agents.core.falls import ALPHA, Stratum, fall
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule, CaseRun
-from gym.agents.site import schedules, services
+from gym.agents.site import actors, schedules, services
+from gym.jobs.models import Job
 from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
@@ -148,11 +150,15 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
     (notice,) = Notice.objects.all()
     assert (notice.user, notice.address) == (people.alice, bad.get_absolute_url())
     assert (
-        "the pass rate fell from 1.00 to 0.25, more than chance explains (one-sided exact p = " in notice.text
-    )
+        "the pass rate fell from 1.00 to 0.25, more than chance explains "
+        "(one-sided exact p < 0.001, 2 cases of the same text)"
+    ) in notice.text
     bad.refresh_from_db()
     assert bad.fall["p"] < ALPHA
-    assert "pass rate 1.00 before, 0.25 now" in client.get(bad.get_absolute_url()).content.decode()
+    assert (
+        "pass rate 1.00 before, 0.25 now; one-sided exact p &lt; 0.001, 2 cases"
+        in client.get(bad.get_absolute_url()).content.decode()
+    )
     assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["fall"]["cases"] == 2
 
 
@@ -219,3 +225,80 @@ def test_only_who_may_run_may_schedule(people, server):
         schedules.add_schedule(suite, server, actor=people.charlie, every="hour")
     with pytest.raises(ValidationError):
         schedules.add_schedule(suite, server, actor=people.alice, every="minute")
+
+
+# --- when the version changes ---
+
+
+@pytest.fixture
+def deploy(monkeypatch):
+    """Another version answers at the same address from now on."""
+    return lambda version: monkeypatch.setattr(embedded, "VERSION", version)
+
+
+@pytest.fixture
+def waits_for_a_version(people, suite, server, deploy) -> AgentSchedule:
+    deploy("1.1")
+    return schedules.add_schedule(suite, server, actor=people.alice, every="version")
+
+
+def test_the_first_version_is_run_and_then_every_other_one(suite, waits_for_a_version, deploy):
+    assert passes(suite) is None, "not before its time"
+    due(waits_for_a_version)
+    assert passes(suite).versions == ["lm-gym-embedded 1.1"]
+    due(waits_for_a_version)
+    passes(suite)
+    assert AgentRun.objects.count() == 1, "the same version"
+    deploy("1.2")
+    passes(suite)
+    assert AgentRun.objects.count() == 1, "it is asked once in ten minutes"
+    due(waits_for_a_version)
+    assert passes(suite).versions == ["lm-gym-embedded 1.2"]
+    waits_for_a_version.refresh_from_db()
+    left = waits_for_a_version.next_at - timezone.now()
+    assert timedelta(minutes=8) < left <= schedules.VERSION_PERIOD
+
+
+@pytest.mark.parametrize("told", [None, ""])
+def test_a_server_that_tells_no_version_starts_nothing_and_the_page_says_so(
+    people, suite, waits_for_a_version, client, monkeypatch, told
+):
+    with monkeypatch.context() as silent:
+        silent.setattr(actors, "ask_version", lambda transport: told)
+        due(waits_for_a_version)
+        assert passes(suite) is None
+    client.force_login(people.alice)
+    assert schedules.NO_VERSION in client.get(suite.get_absolute_url()).content.decode()
+    due(waits_for_a_version)
+    assert passes(suite).is_done
+    waits_for_a_version.refresh_from_db()
+    assert waits_for_a_version.trouble == ""
+
+
+def test_a_server_is_asked_once_for_all_schedules_and_nobody_s_page_lists_it(people, suite, server, deploy):
+    other = make_suite(people.alice, "other")
+    for one in (suite, other, other):
+        due(schedules.add_schedule(one, server, actor=people.alice, every="version"))
+    reap()
+    due(AgentSchedule.objects.filter(suite=other).first())
+    reap()
+    assert [job.owner for job in Job.objects.filter(kind="agent_version")] == [None]
+    run_pending()
+    assert AgentRun.objects.count() == 3
+
+
+def test_a_version_whose_run_could_not_start_is_tried_again(people, suite, server, waits_for_a_version):
+    server.model.status = "broken"
+    server.model.save()
+    due(waits_for_a_version)
+    assert passes(suite) is None
+    server.model.status = "ready"
+    server.model.save()
+    due(waits_for_a_version)
+    assert passes(suite).is_done
+
+
+def test_a_server_that_has_no_version_is_refused(people, suite, server):
+    server.kind = "chat"
+    with pytest.raises(ValidationError, match="tells no version"):
+        schedules.add_schedule(suite, server, actor=people.alice, every="version")

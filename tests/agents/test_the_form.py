@@ -160,6 +160,16 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_lost(alice, people):
     assert ">\nhello</textarea>" in answer.content.decode()
 
 
+def test_what_is_wrong_is_named_by_its_field_and_not_by_a_line_that_nobody_sees(alice, people):
+    suite = make_suite(people.alice)
+    wrong = FIELDS | {"check-test": ["regex"], "check-expected": ["("]}
+    page = alice.post(reverse("agent-case-new-form", args=[suite.slug]), wrong)
+    text = page.content.decode()
+    assert page.status_code == 400
+    assert "interactions[0].response.text.regex: This is no regular expression" in text
+    assert "line " not in text.partition('role="alert"')[2].partition("</div>")[0]
+
+
 def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
     suite = make_suite(people.alice)
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])

@@ -386,6 +386,10 @@ def test_an_agents_own_error_is_no_failed_check():
     result = run(text, says(answer))
     assert outcomes(result.iterations[0]) == ["error", "error"]
     assert answer in result.iterations[0].checks[0].message
+    met = run(
+        'agent: a, interactions: [{text: q, response: {text: {keywords: ["x", "gone"]}}}]', says(answer)
+    )
+    assert outcomes(met.iterations[0]) == ["error", "error"], "not a pass for a word of the message"
     assert outcomes(run(text, says(answer), "reference-compatible").iterations[0]) == ["fail", "pass"]
     structured = says("", structure={"error": "down", "tool": "a", "details": "x"})
     assert outcomes(run(text, structured).iterations[0]) == ["error", "error"]

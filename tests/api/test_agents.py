@@ -66,7 +66,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
 
     changed = ok(send("patch", f"{cases}{rows[0]['id']}/", {"text": GOOD, "name": "mended"}))
     assert (changed["name"], changed["history"][0]["outcome"]) == ("mended", "fail")
-    again = ok(send("post", f"agent-runs/{run['id']}/rescore/"), 201)
+    again = ok(send("post", f"agent-runs/{run['id']}/rescore/", {}), 201)
     assert again["rescored_from"] == run["id"]
     run_pending()
     again = ok(send("get", f"agent-runs/{again['id']}/"))
@@ -250,7 +250,8 @@ def test_answers_are_scored_again_by_another_reading(send, people):
     suite = make_suite(people.alice, "readings", {"hello": GOOD})
     run = make_run(suite, make_server(people.alice))
     address = f"agent-runs/{run.key}/rescore/"
-    assert ok(send("post", address), 201)["options"]["reading"] == "document"
-    again = ok(send("post", f"{address}?reading=reference-compatible"), 201)
+    assert ok(send("post", address, {}), 201)["options"]["reading"] == "document"
+    again = ok(send("post", address, {"reading": "reference-compatible"}), 201)
     assert again["options"]["reading"] == "reference-compatible"
-    assert send("post", f"{address}?reading=aloud").status_code == 400
+    for wrong in ({"reading": "aloud"}, {"rules": "document"}):
+        assert send("post", address, wrong).status_code == 400

@@ -45,3 +45,12 @@ def test_a_small_grid_fits_a_telephone_whatever_is_said_below_it():
     names = ["NONE", "CREATE", "MOVE", "DESTROY"]
     said = "Steps; the stronger the colour, the greater their share among those of the answers"
     assert width(str(heat_chart(names, names, [[0.5] * 4] * 4, "Actions", said=said))) <= 350
+
+
+def test_the_names_of_many_series_stand_below_each_other_where_the_drawing_is_narrow():
+    names = [f"A server with a long name, number {k}" for k in range(4)]
+    narrow, wide = (
+        str(interval_rows(ROWS, "Over time", series=names, narrow=narrow)) for narrow in (True, False)
+    )
+    assert width(narrow) <= 350 < width(wide)
+    assert all(name in narrow for name in names)

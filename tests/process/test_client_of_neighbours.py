@@ -63,8 +63,24 @@ def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
     assert (title, game, state, figure) == ("Mine, one.log", "wp", "done", "hit3 0.7500")
     status, out, _ = cli(site, "lmc", "compare", one, two)
     assert (status, rows(out)[1][:6]) == (0, [two, "Mine, two.log", "hit3", "0.7500", "0.7500", "0.0000"])
+    head, row = rows(cli(site, "lmc", "compare", one, two, "--metric", "hit2")[1])
+    assert (row[2], head[8:10], row[8], row[9]) == ("hit2", ["p", "p_holm"], "1.0000", "1.0000")
     status, out, _ = cli(site, "lmc", "stats", one)
     assert ["hit3", "0.75"] in rows(out)
+
+
+def test_logs_that_came_in_before_a_broken_one_are_told(site, tmp_path):
+    line = json.dumps({"wordPredictions": [{"target": "a", "rank": 1}]})
+    for name, log in (("good.log", line), ("broken.log", "{")):
+        (tmp_path / name).write_text(log + "\n")
+    status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), str(tmp_path / "broken.log"))
+    [[key, title, *_]] = rows(out)
+    assert (status, title) == (2, "good.log")
+    assert "broken.log was not uploaded. The one before it stays on the site:" in err
+    assert Client(site.url, site.things["tokens"]["alice"]).game(key).title == "good.log"
+    missing = str(tmp_path / "missing.log")
+    status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), missing)
+    assert (status, out, f"There is no file {missing}." in err) == (2, "", True)
 
 
 def test_predictions_get_a_score_a_rank_and_an_explanation(site, gym):
@@ -92,6 +108,30 @@ def test_a_file_that_needs_repairs_waits_and_says_what_to_do(site, gym, tmp_path
     )
     assert gym.agree(rows(out)[0][0]).state == "scored"
     assert cli(site, *words, "--agree-to-repairs")[0] == 0
+
+
+def test_problems_and_repairs_of_one_kind_are_one_line(site, tmp_path):
+    path = tmp_path / "mine.tsv"
+    text = (DATA / "careful.tsv").read_text(encoding="utf-8")
+    words = ("propara", "submit", str(path), "--answer-set", SET)
+    path.write_text(text.replace("NONE", "none"), encoding="utf-8")
+    n = text.count("NONE")
+    status, _, err = cli(site, *words)
+    assert (status, err.count("became")) == (2, 1)
+    assert f" and {n - 5} more, column 4: {n} × “none” became “NONE”.\n" in err
+    path.write_text(text.replace("NONE", "NOTHING"), encoding="utf-8")
+    status, _, err = cli(site, *words)
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert f"{n} × “NOTHING” is not an action." in err
+
+
+def test_a_file_that_was_submitted_before_is_noticed(site, gym, tmp_path):
+    path = tmp_path / "twice.tsv"
+    path.write_text("\n\n" + (DATA / "careful.tsv").read_text(encoding="utf-8"), encoding="utf-8")
+    words = ("propara", "submit", str(path), "--answer-set", SET, "--agree-to-repairs")
+    status, out, err = cli(site, *words)
+    assert (status, "submitted before" in err) == (0, False)
+    assert f"The same file was submitted before, as {rows(out)[0][0]}." in cli(site, *words)[2]
 
 
 def test_cases_are_uploaded_and_run_and_the_report_is_junit(site, gym, tmp_path):
@@ -122,6 +162,35 @@ def test_a_case_that_got_worse_is_named(site, gym):
         ["hello", "pass 1/1", "fail 0/1"],
     )
     assert cli(site, "agents", "compare", *reversed(keys))[0] == 0
+
+
+def test_a_server_that_could_not_be_asked_is_no_regression_and_later_runs_are_told_apart(site, gym):
+    gym.make_agent_suite("Down", slug="down")
+    keys = []
+    for text in (GOOD, GOOD.replace(b"agent: echo", b"agent: broken"), GOOD):
+        gym.upload_cases("down", [("hello.hocon", text)])
+        made = gym.start_agent_run("down", "demo-agents", iterations=10)
+        keys.append(gym.wait_for_agent_run(made.id, seconds=60).id)
+    status, out, err = cli(site, "agents", "compare", *keys)
+    assert (status, "regression" in err) == (3, False)
+    assert f"no verdict: hello in {keys[1]}" in err
+    heads = [row for row in rows(out) if row[0] == "case"]
+    assert [head[2].split(" ")[0] for head in heads] == ["second", "third"]
+    assert rows(out)[1][:3] == ["hello", "pass 10/10", "no verdict: 10 errors"]
+    gym.upload_cases("down", [("hello.hocon", BAD)])
+    worse = gym.wait_for_agent_run(gym.start_agent_run("down", "demo-agents", iterations=10).id, seconds=60)
+    status, out, _ = cli(site, "agents", "compare", keys[0], worse.id)
+    assert (status, rows(out)[1][6:]) == (1, ["< 0.001", "< 0.001"])
+
+
+def test_a_run_makes_as_many_iterations_at_a_time_as_are_asked_for(site, gym, tmp_path):
+    (tmp_path / "good.hocon").write_bytes(GOOD)
+    cli(site, "agents", "upload", str(tmp_path / "good.hocon"), "--suite", "often")
+    given = ("often", "--agent-server", "demo-agents", "--iterations", "6", "--parallel", "2")
+    status, out, _ = cli(site, "agents", "run", *given)
+    assert (status, rows(out)[1]) == (0, ["good", "pass", "6", "6", "0"])
+    (run,) = gym.get("agent-runs/", suite="often")["results"]
+    assert (run["options"]["parallel"], run["options"]["iterations"]) == (2, 6)
 
 
 def test_a_server_that_may_not_be_talked_to_is_broken_with_the_reason(site):

@@ -11,6 +11,8 @@ from gym.agents.core.pass_rates import pass_at_k, pass_hat_k
 LINKED = (
     "hit", "mrr", "pcpc", "kpc", "mixture", "keystroke-savings", "bits-per-character", "completion", "entropy",
     "corrected-f1", "pass-at-k", "pass-hat-k", "agent-difference", "agent-rules",
+    "agent-rate", "agent-evidence", "agent-flaky",
+    "propara-interval", "propara-difference",
 )  # fmt: skip
 
 

@@ -144,10 +144,10 @@ def fault_of(check: CheckResult, turn: TurnResult | None) -> str:
     if turn is not None and turn.trouble:
         return _fault_of_trouble(turn)
     without_verdict = check.outcome in ("error", "timeout")
-    if without_verdict and not check.comparison and _is_hidden(check):
-        return "site"
     if turn is not None and turn.error and without_verdict:
         return "agent"
+    if without_verdict and not check.comparison and _is_hidden(check):
+        return "site"
     judge = check.judge or {}
     votes = {vote for vote in judge.get("votes", ()) if vote != "error"}
     if check.test in ("gist", "not_gist") and check.actual is not None:

@@ -6,6 +6,7 @@ order of its operands.
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
     ordered = check.test in ORDERED
     if actual is MISSING:
         breaks = ordered and reading == "reference-compatible" and not check.only_present
-        return Verdict("error" if breaks else "fail", '"value"', "No such value in the answer.")
+        return Verdict("error" if breaks else "fail", "no such value in the answer")
     if check.only_present:
         return Verdict("pass", "value is there")
     if check.test in OWN:
@@ -90,7 +91,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
             passed, comparison = holds(check.expected, actual), f"{expected} {sign} {answer}"
     except TypeError:
         why = "have no order" if ordered else "cannot be searched for each other"
-        message = f"Expected value and answer are {kind(check.expected)} and {kind(actual)}: they {why}."
+        message = f"{kind(check.expected)} and {kind(actual)} {why}"
         return Verdict("error", f"{expected}, {answer}", message)
     return Verdict("pass" if passed else "fail", comparison)
 
@@ -110,6 +111,6 @@ def _own(check: Check, actual: Any) -> Verdict:
 
 
 def shorten(value: Any, limit: int = SHOWN) -> str:
-    """A value as a message shows it."""
-    text = repr(value)
+    """A value as a message shows it: as JSON, like the cases and the answers."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -31,7 +31,11 @@ COMMANDS = {
         "2 when something could not be read, 3 when none failed and some have no verdict, because a server or judge "
         "could not be asked."
     ),
-    "assess": "Make all iterations of an agent test case and sort its failures into modes.",
+    "assess": (
+        "Make all iterations of an agent test case and sort its failures into modes. Exit status: 0 when they were "
+        "made, 2 when something could not be read, 3 when none has a verdict, because a server or judge could not be "
+        "asked."
+    ),
 }
 INTERRUPTED = 130
 
@@ -131,7 +135,7 @@ def _assess(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
     else:
         text = text_report(assessment)
     shared.write_output(out, given, text)
-    return 0
+    return reports.NO_VERDICT if result.errors and not result.n else 0
 
 
 def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> Assessment:

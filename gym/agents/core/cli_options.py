@@ -23,6 +23,7 @@ from gym.agents.core.results import CaseResult
 from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
 
 EMBEDDED = "embedded"
+ZIP = b"PK\x03\x04"
 WRONG = 2
 """Exit status when something could not be read, or nothing could be run."""
 
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference-compatible",
         action="store_true",
-        help="where neuro-san's code and its document differ, follow the code (0.7.15)",
+        help="follow the rules of neuro-san 0.7.15 (its code) where they differ from those of the documentation; "
+        "on a site: the reading reference-compatible",
     )
     parser.add_argument(
         "--judge", metavar="AGENT", help="agent that judges gist; without one gist is an error"
@@ -170,7 +172,8 @@ def files(paths: list[Path]) -> list[Path]:
         else:
             found.append(path)
     if not found:
-        raise CommandError("There are no test cases there.")
+        places, kinds = (", ".join(map(str, one)) for one in (paths, SUFFIXES))
+        raise CommandError(f"There are no test cases ({kinds}) in {places}.")
     return found
 
 
@@ -189,6 +192,9 @@ def read(path: Path, given: dict[str, Any], err: TextIO) -> TestCase:
     except OSError as error:
         problem = Problem("error", "file", "the file", 0, 0, f"{error.strerror}.")
         raise CaseError([problem]) from None
+    if data.startswith(ZIP):
+        message = "This is a zip archive. Unpack it and name the folder."
+        raise CaseError([Problem("error", "file", "the file", 0, 0, message)])
     case = read_case(data, variables(given))
     clean = redactor(secrets(given))
     for finding in case.findings:

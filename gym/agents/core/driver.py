@@ -168,7 +168,7 @@ class Driver:
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
         """With the seconds of the answer and, apart from them, those for which the server was too busy to take the
         request."""
-        seconds = max(0.0, time.monotonic() - started - until.waited)
+        seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.agents.core.checks import Outcome, shorten
+from gym.agents.core.patience import NOT_ASKED
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, add_up
 from gym.lib.text import listing
 
@@ -59,8 +60,12 @@ class Failures:
             self._found.setdefault(key, failure).iterations.append(iteration.number)
 
     def __iter__(self) -> Iterator[Failure]:
-        """By turn, the most frequent first."""
-        return iter(sorted(self._found.values(), key=lambda one: (one.turn, -len(one.iterations))))
+        """By turn, the most frequent first; but why a server was given up comes before what was not asked for that."""
+        return iter(sorted(self._found.values(), key=_order))
+
+
+def _order(failure: Failure) -> tuple[Any, ...]:
+    return failure.turn, failure.message.startswith(NOT_ASKED), -len(failure.iterations)
 
 
 def failures_of(result: CaseResult) -> list[Failure]:
@@ -100,10 +105,12 @@ def _answer(turn: TurnResult) -> str:
 def told(check: CheckResult) -> str:
     """A check in a line: outcome, place, what was compared; of a judge its criterion and reason."""
     place = f"{check.outcome}: interactions[{check.interaction}].{check.where}"
-    if check.judge:
-        reason = f": {check.message}" if check.message else ""
-        return f"{place} {shorten(check.expected, 300)}: {check.comparison}{reason}"
-    return f"{place}: " + " ".join(part for part in (check.comparison, check.message) if part)
+    criterion = f" {shorten(check.expected, 300)}" if check.judge else ""
+    return f"{place}{criterion}: {_reason(check)}"
+
+
+def _reason(check: CheckResult) -> str:
+    return ": ".join(part for part in (check.comparison, check.message) if part)
 
 
 def lines_of(result: CaseResult) -> list[str]:
@@ -127,7 +134,7 @@ def rows_of(results: Iterable[tuple[str, CaseResult]]) -> Iterator[list[Any]]:
 
 
 def _row(iteration: IterationResult) -> list[Any]:
-    made = [check for check in iteration.checks if check.outcome != "skipped"]
+    made = [check for check in iteration.checks if check.was_made]
     tokens = add_up(iteration.told())
     return [
         iteration.number, iteration.outcome, iteration.seconds, iteration.waited,
@@ -146,5 +153,4 @@ def _why(iteration: IterationResult) -> list[Any]:
     criterion = (
         check.expected if isinstance(check.expected, str) else json.dumps(check.expected, ensure_ascii=False)
     )
-    reason = ": ".join(part for part in (check.comparison, check.message) if part)
-    return [turn, check.where, criterion, failure.answer, reason]
+    return [turn, check.where, criterion, failure.answer, _reason(check)]

@@ -11,6 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gym.agents.core.pass_rates import rate_told
+from gym.lib.number_format import p_value
+from gym.lib.text import count
+
 ALPHA = 0.001
 """A run every hour without any change is told of by chance at most once in 1,000 runs, six weeks."""
 MOST_EXACT = 20_000
@@ -33,6 +37,16 @@ class Fall:
     now: float | None
     p: float | None
     cases: int
+
+    @property
+    def rates(self) -> tuple[str, str]:
+        return rate_told(self.before or 0.0), rate_told(self.now or 0.0)
+
+    @property
+    def evidence(self) -> str:
+        """p, and how many cases it is about."""
+        p = p_value(self.p)
+        return f"one-sided exact p {p if p.startswith('<') else f'= {p}'}, {count(self.cases, 'case')} of the same text"
 
     @property
     def is_beyond_chance(self) -> bool:

@@ -87,7 +87,7 @@ def schema_problem(schema: Any) -> str:
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
         place = "".join(f".{part}" for part in error.absolute_path)
-        return f"This is no JSON Schema (2020-12): ${place}: {error.message[:MAX_TOLD]}."
+        return f"This is no JSON Schema (2020-12): ${place}: {_in_json(error)}."
     except RecursionError:
         return "The JSON Schema is nested too deep."
     return next(filter(None, map(_part_problem, _objects(schema))), "")
@@ -139,7 +139,15 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
     if error is None:
         return "pass", ""
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-    return "fail", f"${place}: {error.message[:MAX_TOLD]}"
+    return "fail", f"${place}: {_in_json(error)}"
+
+
+def _in_json(error: ValidationError | SchemaError) -> str:
+    """The library's message, which writes values as Python does."""
+    message: str = error.message
+    for value in (error.instance, error.validator_value):
+        message = message.replace(repr(value), json.dumps(value, ensure_ascii=False, default=str))
+    return message[:MAX_TOLD]
 
 
 class _Steps:

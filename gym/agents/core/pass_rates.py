@@ -43,12 +43,13 @@ class Repeats:
     all_interval: Interval
 
     @property
-    def any_told(self) -> str:
-        return interval_told(self.any_interval)
+    def any_told(self) -> tuple[str, str]:
+        """The chance and its interval."""
+        return rate_told(self.any), interval_told(self.any_interval)
 
     @property
-    def all_told(self) -> str:
-        return interval_told(self.all_interval)
+    def all_told(self) -> tuple[str, str]:
+        return rate_told(self.all), interval_told(self.all_interval)
 
 
 def repeats(counts: Sequence[tuple[int, int]]) -> list[Repeats]:
@@ -156,23 +157,26 @@ class Evidence:
         if self.interval.low >= self.required:
             return "the rate is as high as required"
         if self.passed == self.n:
-            return f"all passed so far; rates below {_told(self.interval.low)} are excluded"
+            return f"all passed so far; rates below {rate_told(self.interval.low)} are excluded"
         if not self.passed:
-            return f"none passed so far; rates above {_told(self.interval.high)} are excluded"
+            return f"none passed so far; rates above {rate_told(self.interval.high)} are excluded"
         return "too few iterations to tell"
 
 
 def interval_told(interval: Interval) -> str:
     """Two digits, or more if both ends would look the same."""
-    texts = ([f"{end:.{digits}f}" for end in (interval.low, interval.high)] for digits in range(2, 13))
-    low, high = next((ends for ends in texts if ends[0] != ends[1]), [str(interval.low), str(interval.high)])
+    texts = [[f"{end:.{digits}f}" for end in (interval.low, interval.high)] for digits in range(2, 13)]
+    texts.insert(2, [rate_told(interval.low), rate_told(interval.high)])
+    low, high = next((ends for ends in texts if ends[0] != ends[1]), texts[2])
     return f"[{low}, {high}]"
 
 
-def _told(rate: float) -> str:
-    """Two digits, or more if it would look like 0 or 1."""
-    texts = (f"{rate:.{digits}f}" for digits in range(2, 9))
-    return next((text for text in texts if 0 < float(text) < 1), str(rate))
+def rate_told(rate: float) -> str:
+    """Two digits, three where it would look like 0 or 1: 0.63, 0.004, < 0.001, > 0.999."""
+    if 0 < rate < 0.001 or 0.999 < rate < 1:
+        return "< 0.001" if rate < 0.5 else "> 0.999"
+    text = f"{rate:.2f}"
+    return text if rate in (0, 1) or 0 < float(text) < 1 else f"{rate:.3f}"
 
 
 def errors_told(n: int) -> str:

@@ -102,8 +102,9 @@ def loads(text: str) -> Any:
         value = STRICT.decode(text)
     except RecursionError:
         raise ProtocolError("JSON is nested too deep.") from None
-    except ValueError as error:
-        raise ProtocolError(f"This is no JSON: {str(error)[:100]}.") from None
+    except ValueError:
+        begins = " ".join(text[:60].split())
+        raise ProtocolError(f"The answer is not JSON. It begins with: {begins}") from None
     if is_too_deep(value):
         raise ProtocolError("JSON is nested too deep.")
     return value

@@ -13,6 +13,8 @@ from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.core.results import CaseResult, IterationResult
 
 FORMATS = ("table", "json", "junit")
+NO_VERDICT = 3
+"""Exit status when a server or judge could not be asked."""
 UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -46,20 +48,21 @@ def exit_status(results: Named) -> int:
     """0: all passed. 1: some failed. 3: none failed, but some have no verdict, because a server or judge could not be
     asked."""
     missed = {result.outcome for _, result in results} - {"pass"}
-    return 0 if not missed else 3 if missed == {"error"} else 1
+    return 0 if not missed else NO_VERDICT if missed == {"error"} else 1
 
 
 def table(results: Named) -> str:
     """One line per case; below it what failed, by turn and answer, with the iterations where it did."""
     lines = []
     for name, result in results:
+        if result.error:
+            lines += [f"{result.outcome.upper():8}{name}", f"        {result.error}"]
+            continue
         counted = _evidence(result).count_with_interval
         ratio = f"{counted}, {result.required}/{result.ratio.iterations} needed"
         lines.append(
             f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made{_waited(result)}"
         )
-        if result.error:
-            lines.append(f"        {result.error}")
         if result.hopeless:
             lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
         lines += [f"        {line}" for line in lines_of(result)]

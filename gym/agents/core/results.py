@@ -32,6 +32,11 @@ class CheckResult:
     element: int | None = None
     judge: dict[str, Any] | None = None
 
+    @property
+    def was_made(self) -> bool:
+        """Was there something to compare? Without an answer, or a judge, there was not."""
+        return self.outcome in ("pass", "fail") or bool(self.comparison)
+
 
 @dataclass(frozen=True)
 class TurnResult:
@@ -187,7 +192,7 @@ class CaseResult:
     @property
     def n_checks(self) -> int:
         """Checks that were made, over all iterations."""
-        return sum(check.outcome != "skipped" for iteration in self.iterations for check in iteration.checks)
+        return sum(check.was_made for iteration in self.iterations for check in iteration.checks)
 
     @property
     def seconds(self) -> float:

@@ -58,14 +58,14 @@ def score_check(
     part = {"text": turn.text, "structure": turn.structure, "sly_data": turn.sly_data}[check.part]
     actual = value_at(part, check, reading)
     opinion = None
-    if kept is not None and check.part == "sly_data" and _cannot_tell(check, actual, kept):
+    if agent_error and reading == "document":
+        verdict = Verdict("error", "", f"The agent reported an error: {agent_error}")
+    elif kept is not None and check.part == "sly_data" and _cannot_tell(check, actual, kept):
         verdict = Verdict("error", "", "Private data is kept only where it was tested: run the case again.")
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
     else:
         verdict = apply_check(check, actual, reading)
-    if agent_error and reading == "document" and (verdict.outcome == "fail" or check.test.startswith("not_")):
-        verdict = Verdict("error", verdict.comparison, f"The agent reported an error: {agent_error}")
     return CheckResult(
         turn.connection, turn.interaction, check.where, check.test, check.expected,
         None if actual is MISSING else actual, verdict.outcome, verdict.comparison, verdict.message,
@@ -111,10 +111,10 @@ def _gist(
         return Verdict("timeout", "", "There was no time left to ask the judge."), None
     opinion = judge.judge(str(check.expected), sample_of(actual, reading), deadline)
     wanted = "pass" if check.test == "gist" else "fail"
-    comparison = f"The judge says {opinion.verdict}; expected {wanted}"
     if opinion.verdict == "error":
         outcome: Outcome = "fail" if reading == "reference-compatible" else "error"
-        return Verdict(outcome, comparison, f"The judge gave no verdict: {opinion.reason}"), opinion
+        return Verdict(outcome, f"The judge gave no verdict; expected {wanted}", opinion.reason), opinion
+    comparison = f"The judge says {opinion.verdict}; expected {wanted}"
     return Verdict("pass" if opinion.verdict == wanted else "fail", comparison, opinion.reason), opinion
 
 

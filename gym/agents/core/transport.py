@@ -67,14 +67,15 @@ def never() -> bool:
 @dataclass
 class Deadline:
     """When to give up: at a time of time.monotonic(), or earlier when `stop` returns True. `what` is given up.
-    `outer`: the deadline of what the request is a part of; nothing puts it off. `waited`: seconds by which this one was
-    put off."""
+    `outer`: the deadline of what the request is a part of; nothing puts it off. This one was put off by `waited`
+    seconds while the server was busy, and by `held` before the request began."""
 
     at: float
     what: str = "The request"
     stop: Callable[[], bool] = never
     outer: Deadline | None = None
     waited: float = 0.0
+    held: float = 0.0
 
     @property
     def left(self) -> float:
@@ -87,6 +88,14 @@ class Deadline:
     def put_off(self, seconds: float) -> None:
         """The server was busy for so long, which is no part of its answer's time."""
         self.waited += seconds
+        self._later(seconds)
+
+    def hold(self, seconds: float) -> None:
+        """The request began so much later, which is no part of its answer's time."""
+        self.held += seconds
+        self._later(seconds)
+
+    def _later(self, seconds: float) -> None:
         self.at += seconds
         if self.outer is not None and self.at > self.outer.at:
             self.at, self.what = self.outer.at, self.outer.what

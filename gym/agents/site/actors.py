@@ -36,7 +36,7 @@ from gym.agents.models import (
     JudgeOpinion,
     Naming,
 )
-from gym.agents.site import permissions, services
+from gym.agents.site import permissions, schedules, services
 from gym.agents.site.agent_adapters import ask_version, headers_hidden, judge_for, transport_for, version_in
 from gym.agents.site.selectors import can_borrow
 from gym.jobs import rights
@@ -84,6 +84,21 @@ def check_agent(context: JobContext) -> None:
         RegisteredModel.objects.filter(pk=server.model_id).update(
             status=status, status_reason=reason, checked_at=now
         )
+
+
+@handler("agent_version", seconds=60)
+def agent_version(context: JobContext) -> None:
+    """Ask for the version, for the schedules that wait for another one. What fails starts nothing."""
+    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    if server is None:
+        raise PermanentFailure("The server was deleted.")
+    try:
+        version = context.beside(partial(ask_version, transport_for(server))) or ""
+    except (SecretError, BackendError) as error:
+        version = ""
+        context.log(str(error))
+    with context.finish():
+        schedules.start_on(server, version)
 
 
 def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:

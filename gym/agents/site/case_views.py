@@ -25,7 +25,7 @@ from gym.agents.core.case_form import (
     n_fields,
     write_case,
 )
-from gym.agents.core.cases import FILTERS, OWN, Problem, TestCase
+from gym.agents.core.cases import FILTERS, OWN, Problem, TestCase, errors_in
 from gym.agents.core.check_rows import EMPTY_ROW, LABELS
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
@@ -177,7 +177,7 @@ def _fields(
     if request.method == "POST" and not staying:
         whole = "agent" in request.POST and all("checks" in turn for turn in turns) and bool(turns)
         refusals = wrong if whole else ["The form did not arrive whole. Send it again."]
-        refusals = refusals or _saved(request, case, name, text)
+        refusals = refusals or errors_in(problems) or _saved(request, case, name, text)
         if not refusals:
             messages.success(request, "Saved.")
             return redirect(case)

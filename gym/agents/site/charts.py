@@ -12,6 +12,7 @@ from gym.accounts.models import AnyUser
 from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from gym.agents.site import selectors
+from gym.agents.site.comparing import numbered
 from gym.agents.site.selectors import Column, Row
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.intervals import RowMark, interval_rows
@@ -77,10 +78,12 @@ def _name(column: Column) -> str:
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
-    """Every run of a case, oldest first, against the rate it asks for; None before the first run."""
-    if not history:
+    """Every run of a case, oldest first, against the rate it asks for; None before the first run. Scoring stored
+    answers again is no other run."""
+    asked = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
+    if not asked:
         return None
-    told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
+    told = [(row, found, when) for (row, found), when in zip(asked, _times(asked), strict=True)]
     servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
     series = servers if len(servers) <= SERIES_AT_MOST else ()
     marks = [
@@ -116,6 +119,15 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
     ]  # fmt: skip
     query = {"suite": case.suite.slug, "case": str(case.pk)}
     return Figure("agent-trend", title, draw, header, rows, query, has_narrow=True)
+
+
+def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
+    """When the runs were made, to the second where several were made in one minute."""
+    times = [localtime(row.run.created) for row, _ in rows]
+    minutes = [f"{time:%Y-%m-%d %H:%M}" for time in times]
+    if len(set(minutes)) == len(minutes):
+        return minutes
+    return numbered([f"{time:%Y-%m-%d %H:%M:%S}" for time in times])
 
 
 def _numbers(found: Evidence) -> tuple[float | None, ...]:

@@ -16,7 +16,6 @@ from gym.agents.site.selectors import evidence_of
 
 MOST_COMPARED = 5
 MAX_CHECKS = 2_000
-PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass
@@ -183,16 +182,31 @@ def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> 
 
 
 def names_apart(runs: Sequence[AgentRun]) -> list[str]:
-    """What to call them: by their servers, else their versions, else when they were made, else by their order."""
+    """What to call them: by their servers, else their versions, else when they were made. Where no one of these tells
+    all apart: by the server, if there are several, and the time to the second; those of one second get a number."""
+    servers = [run.server.model.label for run in runs]
+    times = [timezone.localtime(run.created) for run in runs]
     tellings = [
-        [run.server.model.label for run in runs],
+        servers,
         [run.server_version for run in runs],
-        [f"{timezone.localtime(run.created):%d %b, %H:%M}" for run in runs],
+        [f"{time:%d %b, %H:%M}" for time in times],
+        [
+            (f"{server}, " if len(set(servers)) > 1 else "") + f"{time:%d %b, %H:%M:%S}"
+            for server, time in zip(servers, times, strict=True)
+        ],
     ]
     for names in tellings:
         if all(names) and len(set(names)) == len(names):
             return names
-    return list(PLACES[: len(runs)])
+    return numbered(names)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """With a number behind those that are alike."""
+    return [
+        f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
 
 
 def _size(row: CheckRow) -> float:

@@ -145,15 +145,6 @@ class SuiteForm(forms.ModelForm):
             if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
                 del self.fields["judge"]
 
-    def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        judge, agent = given.get("judge", self.instance.judge), given.get("judge_agent", "")
-        server = AgentServer.objects.filter(model=judge).first() if judge is not None else None
-        kept = agent == self.initial.get("judge_agent") and judge == self.instance.judge
-        if agent and not kept and (server is None or not server.answers_for(agent)):
-            self.add_error("judge_agent", f"{judge or 'No judge'} does not list the agent {agent}.")
-        return given
-
     def clean_judge_votes(self) -> int:
         votes: int = self.cleaned_data["judge_votes"]
         if not 1 <= votes <= 15:
@@ -270,7 +261,7 @@ def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
 
 
 class AgentPicker(forms.ChoiceField):
-    """One of the agents that servers list, in groups by server."""
+    """One of the agents that servers list: every name once, with the servers that list it."""
 
     def __init__(self, *, empty: str, **more: Any) -> None:
         self.empty = empty
@@ -278,14 +269,13 @@ class AgentPicker(forms.ChoiceField):
 
     def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
         """`kept` was chosen before, and stays even if no server lists it any more."""
-        groups = [
-            (named_with_owner(server.model), [(str(one["agent_name"]),) * 2 for one in server.agents])
-            for server in servers
-            if server.agents
-        ]
-        listed = {name for _, agents in groups for name, _ in agents}
-        old = [] if not kept or kept in listed else [(kept, f"{kept} (not listed now)")]
-        self.choices = [("", self.empty), *old, *groups]
+        where: dict[str, list[str]] = {}
+        for server in servers:
+            for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):
+                where.setdefault(name, []).append(server.model.name)
+        old = [] if not kept or kept in where else [(kept, f"{kept} (not listed now)")]
+        listed = [(name, f"{name} · {listing_of(where[name])}") for name in sorted(where)]
+        self.choices = [("", self.empty), *old, *listed]
 
 
 class ServerField(forms.ModelChoiceField):

@@ -16,7 +16,9 @@ from gym.agents.core.failures import Failure, Failures
 from gym.agents.core.pass_rates import Evidence, Repeats, evidence, repeats
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
+from gym.agents.site.comparing import names_apart
 from gym.agents.site.selectors import evidence_of, flipping_cases
+from models_registry.names import tell_apart
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
@@ -116,24 +118,32 @@ def overall(case_run: CaseRun) -> Overall:
 
 @dataclass
 class TurnRow:
-    """One turn of the conversation in each iteration that is shown."""
+    """One turn of the conversation in each iteration that is shown. `answers`: name of the run where there are two,
+    iteration, its answer, its checks."""
 
     connection: int
     interaction: int
     said: str | None
-    answers: list[tuple[IterationResult, TurnResult | None, list[CheckResult]]]
+    answers: list[tuple[str, IterationResult, TurnResult | None, list[CheckResult]]]
 
 
-def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[str, Any]:
-    """Everything the page of one case of a run shows."""
+def case_context(
+    case_run: CaseRun, chosen: list[str], page: str = "", beside: CaseRun | None = None
+) -> dict[str, Any]:
+    """Everything the page of one case of a run shows. `beside`: the case in another run, whose transcripts stand beside
+    these."""
     found = evidence_of(case_run)
     told = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
     on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
     wanted = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
     rows = _side_by_side(case_run, wanted, on_page[0]) if on_page else []
+    rows = rows[: MAX_COLUMNS // 2] if beside is not None else rows
     here = {row.number for row in on_page}
     columns = [IterationResult.from_dict(row.data) for row in rows]
+    named = [("", column) for column in columns]
+    if beside is not None and columns:
+        named = _of_two_runs(case_run, columns, beside)
     return {
         "run": case_run.run,
         "case_run": case_run,
@@ -145,7 +155,8 @@ def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[s
         "numbers": {row.number for row in rows},
         "elsewhere": [row for row in rows if row.number not in here],
         "columns": columns,
-        "turns": _turn_rows(columns),
+        "beside": beside,
+        "turns": _turn_rows(named),
         "tokens": tokens_of([case_run]),
         "latency": told.latency,
         "waited": told.waited,
@@ -169,16 +180,32 @@ def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> 
     return [row for row in found if row.number in wanted][:MAX_COLUMNS] or found
 
 
-def _turn_rows(columns: list[IterationResult]) -> list[TurnRow]:
-    places = sorted({(turn.connection, turn.interaction) for column in columns for turn in column.turns})
+def _of_two_runs(
+    case_run: CaseRun, columns: list[IterationResult], beside: CaseRun
+) -> list[tuple[str, IterationResult]]:
+    """Each followed by the iteration of the same number in the other run, under the names of the runs."""
+    tell_apart([case_run.run.server.model, beside.run.server.model])
+    ours, theirs = names_apart([case_run.run, beside.run])
+    rows = beside.iterations.filter(number__in=[column.number for column in columns])
+    others = {row.number: IterationResult.from_dict(row.data) for row in rows}
+    found = []
+    for column in columns:
+        found.append((ours, column))
+        if column.number in others:
+            found.append((theirs, others[column.number]))
+    return found
+
+
+def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
+    places = sorted({(turn.connection, turn.interaction) for _, column in columns for turn in column.turns})
     rows = []
     for place in places:
         answers = []
-        for column in columns:
+        for name, column in columns:
             turn = next((turn for turn in column.turns if (turn.connection, turn.interaction) == place), None)
             checks = [check for check in column.checks if (check.connection, check.interaction) == place]
-            answers.append((column, turn, checks))
-        said = next((turn.said for _, turn, _ in answers if turn is not None), None)
+            answers.append((name, column, turn, checks))
+        said = next((turn.said for _, _, turn, _ in answers if turn is not None), None)
         rows.append(TurnRow(*place, said, answers))
     return rows
 

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gym.accounts.errors import TooManyJobs
 from gym.agents.core import assessor, failures, reports
 from gym.agents.core.assessor import can_be_named
+from gym.agents.core.falls import Fall
 from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
 from gym.agents.site.comparing import MOST_COMPARED, Compared, compare_runs
@@ -78,15 +79,17 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, position, rows (CaseRow), totals, tokens, repeats (Repeats), may_steer, others (runs to
-    compare with), more_others."""
+    """Context: run, job, state, position, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
+    others (runs to compare with), more_others."""
     run = visible_run(request, key)
+    fall = Fall(**run.fall) if run.fall else None
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(run),
         "totals": presenters.totals_of(run),
         "repeats": presenters.repeats_of(run),
         "tokens": tokens_of(run.case_runs.all()),
+        "fall": fall if fall and fall.p is not None else None,
         "may_steer": permissions.can_steer(request.user, run),
         "others": others,
         "more_others": more_others,
@@ -159,9 +162,16 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Why it failed, and transcripts side by side. Context: run, case_run, evidence, failures (Failure), checks
     (CheckRow), page (of CaseIteration), columns (iterations shown), numbers (theirs), elsewhere (those of them that are
-    on other pages), turns (TurnRow), tokens, latency, waited, several_connections."""
+    on other pages), beside (of the run that is shown beside it, or None), turns (TurnRow), tokens, latency, waited,
+    several_connections."""
     found = visible_case_run(request, key, pk)
-    context = presenters.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
+    beside = None
+    if other := request.GET.get("beside", ""):
+        rows = CaseRun.objects.filter(run__in=selectors.runs_visible_to(request.user))
+        number = int(other) if other.isdecimal() and len(other) < 10 else 0
+        beside = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
+    chosen, page = request.GET.getlist("i"), request.GET.get("page", "")
+    context = presenters.case_context(found, chosen, page, beside)
     return render(request, "agents/case_run.html", context)
 
 
@@ -179,9 +189,13 @@ def _ticked(request: HttpRequest) -> HttpResponse:
     found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(found.order_by("created", "pk"))
     if not 2 <= len(ticked) <= MOST_COMPARED or len({run.suite_id for run in ticked}) > 1:
-        messages.info(request, f"Tick two to {MOST_COMPARED} finished runs of one suite to compare them.")
-        return redirect("agent-runs")
+        return _choose_others(request)
     return redirect(f"{reverse('agent-compare')}?{_query_of(ticked)}")
+
+
+def _choose_others(request: HttpRequest) -> HttpResponse:
+    messages.info(request, f"Tick 2 to {MOST_COMPARED} finished runs of one suite to compare them.")
+    return redirect("agent-runs")
 
 
 def _query_of(runs: Sequence[AgentRun]) -> str:
@@ -191,14 +205,18 @@ def _query_of(runs: Sequence[AgentRun]) -> str:
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     """Runs compared with the first of them, case by case or (`by=check`) check by check; `ticked` and `run=KEY` several
-    times lead here. Context: found (Compared), suite, sides [(name, run)], query, by_check, cases or checks."""
+    times lead here. Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check,
+    cases or checks."""
     if "ticked" in request.GET:
         return _ticked(request)
+    if not 2 <= len(_keys(request)) <= MOST_COMPARED:
+        return _choose_others(request)
     by_check = request.GET.get("by") == "check"
     found = _compared_runs(request, by_check=by_check)
     context = {
         "found": found,
         "suite": found.first.suite,
+        "suites": list(dict.fromkeys(run.suite for run in found.runs)),
         "sides": list(zip(found.names, found.runs, strict=True)),
         "query": _query_of(found.runs),
         "by_check": by_check,
@@ -220,15 +238,20 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 
 def _compared_runs(request: HttpRequest, *, by_check: bool) -> Compared:
-    """The runs of the address, each once. 404 for fewer than two or more than MOST_COMPARED."""
-    named = [request.GET.get(name, "") for name in ("first", "a")]  # a and b are former names
-    named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
-    keys = list(dict.fromkeys(key.replace("\0", "") for key in named if key))
+    """The runs of the address. 404 for fewer than two or more than MOST_COMPARED."""
+    keys = _keys(request)
     if not 2 <= len(keys) <= MOST_COMPARED:
-        raise Http404(f"Two to {MOST_COMPARED} different runs are compared.")
+        raise Http404(f"2 to {MOST_COMPARED} different runs are compared.")
     runs = [visible_run(request, key) for key in keys]
     tell_apart([run.server.model for run in runs])
     return compare_runs(*runs, by_check=by_check)
+
+
+def _keys(request: HttpRequest) -> list[str]:
+    """The runs of the address, each once."""
+    named = [request.GET.get(name, "") for name in ("first", "a")]  # a and b are former names
+    named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
+    return list(dict.fromkeys(key.replace("\0", "") for key in named if key))
 
 
 # --- failure modes: naming them by a model, renaming and merging them ---

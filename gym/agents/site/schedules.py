@@ -1,4 +1,5 @@
-"""Runs that start by themselves: every hour, every night, or when the cases change; and the news that a rate fell.
+"""Runs that start by themselves: every hour, every night, when the cases or the server's version change; and the news
+that a rate fell.
 
 The worker's reaper says that time passes (gym.jobs.signals.time_passes); nothing here takes long.
 """
@@ -20,7 +21,8 @@ from gym.accounts.models import AnyUser, User
 from gym.agents.core.falls import Fall, Stratum, fall
 from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.site import permissions, services
-from gym.jobs.models import FINAL_STATES
+from gym.jobs import services as jobs
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
 from gym.notices.services import tell
@@ -32,6 +34,9 @@ NIGHT = 2
 """The hour, in the site's time zone, after which nightly runs begin."""
 SETTLED = timedelta(minutes=2)
 """A changed set of cases is run once nobody has changed it for so long."""
+VERSION_PERIOD = timedelta(minutes=10)
+"""A server is asked for its version so often."""
+NO_VERSION = "The server did not tell its version, so nothing was run. It is asked again."
 COMPARED = 5
 """Runs of the schedule that a new one is compared with."""
 Every = AgentSchedule.Every
@@ -52,12 +57,14 @@ def add_schedule(
     services.require_may_run(actor, suite, server)
     if every not in Every.values:
         raise ValidationError({"every": f"There is no schedule {every!r}."})
+    if every == Every.VERSION and server.kind not in (AgentServer.Kind.SERVER, AgentServer.Kind.EMBEDDED):
+        raise ValidationError({"every": f"{server} tells no version. Choose another time."})
     services.require_iterations(iterations)
     if suite.schedules.count() >= MOST:
         raise ValidationError(f"A suite has at most {MOST} schedules.")
     schedule = AgentSchedule(suite=suite, server=server, owner=actor, every=every, iterations=iterations)
     schedule.next_at = _next(schedule, timezone.now())
-    schedule.stamp = stamp_of(suite)
+    schedule.stamp = "" if every == Every.VERSION else stamp_of(suite)
     schedule.full_clean()
     schedule.save()
     return schedule
@@ -82,6 +89,8 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
         return None
     if schedule.every == Every.HOUR:
         return now + timedelta(hours=1)
+    if schedule.every == Every.VERSION:
+        return now + VERSION_PERIOD
     here = timezone.localtime(now)
     tonight = here.replace(hour=NIGHT, minute=(schedule.suite_id or 0) % 60, second=0, microsecond=0)
     return tonight if tonight > here else tonight + timedelta(days=1)
@@ -91,16 +100,48 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
 def look_at_the_clock(**_: Any) -> None:
     look_at_ended()
     start_due()
+    ask_versions()
 
 
 def start_due() -> int:
-    """Queue a run for every schedule that is due; how many."""
+    """Queue a run for every schedule that is due by the clock or by its cases; how many."""
     now = timezone.now()
-    due = AgentSchedule.objects.filter(Q(next_at__lte=now) | Q(every=Every.CHANGE)).select_related("owner")
-    return sum(_start(schedule, now) for schedule in due)
+    due = AgentSchedule.objects.exclude(every=Every.VERSION).filter(
+        Q(next_at__lte=now) | Q(every=Every.CHANGE)
+    )
+    return sum(_start(schedule, now) for schedule in due.select_related("owner"))
 
 
-def _start(schedule: AgentSchedule, now: datetime) -> bool:
+def ask_versions() -> int:
+    """Queue a question for every server whose version a schedule is waiting for, one at a time; how many."""
+    now, asked = timezone.now(), 0
+    due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)
+    for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):
+        with transaction.atomic():
+            claimed = due.filter(server=server).update(next_at=now + VERSION_PERIOD)
+            waiting = Job.objects.filter(kind="agent_version", payload__server=server.pk)
+            if claimed and not waiting.filter(state__in=ACTIVE_STATES).exists():
+                title = f"Ask {server} for its version"
+                jobs.enqueue("agent_version", {"server": server.pk}, queue=services.QUEUE, title=title)
+                asked += 1
+    return asked
+
+
+def start_on(server: AgentServer, version: str) -> int:
+    """Queue a run for every schedule whose last run another version answered; how many. The first time there is no
+    run to compare with, so one is made. An empty version, or none, starts nothing."""
+    waiting = server.schedules.filter(every=Every.VERSION)
+    if not version:
+        waiting.update(trouble=NO_VERSION)
+        return 0
+    waiting.filter(stamp=version).update(trouble="")
+    now, others = timezone.now(), waiting.exclude(stamp=version).select_related("owner")
+    return sum(_start(schedule, now, version) for schedule in others)
+
+
+def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
+    """`version`: the one that the server tells, for a schedule that waits for another. It waits for this one until a
+    run has been queued."""
     if schedule.every == Every.CHANGE and not _has_changed(schedule, now):
         return False
     try:
@@ -110,8 +151,11 @@ def _start(schedule: AgentSchedule, now: datetime) -> bool:
             row = rows.select_related("suite", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
                 return False  # another worker started it
-            row.next_at, row.stamp = _next(row, now), stamp_of(row.suite)
-            row.trouble = _queue(row)
+            row.next_at, row.trouble = _next(row, now), _queue(row)
+            if not version:
+                row.stamp = stamp_of(row.suite)
+            elif not row.trouble:
+                row.stamp = version
             row.save(update_fields=["next_at", "stamp", "trouble"])
             return not row.trouble
     except Exception:
@@ -193,10 +237,8 @@ def fall_of(run: AgentRun) -> Fall:
 def _news(run: AgentRun, found: Fall) -> str:
     where = f"{run.suite} on {run.server}"
     if found.is_beyond_chance:
-        return (
-            f"{where}: the pass rate fell from {found.before:.2f} to {found.now:.2f}, more than chance explains "
-            f"(one-sided exact p = {found.p:.2g}, {found.cases} case{'' if found.cases == 1 else 's'})."
-        )
+        before, now = found.rates
+        return f"{where}: the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
     if not run.case_runs.filter(made__gt=0).exists():
         return (
             f"{where}: the scheduled run has no verdict, because the server or the judge could not be asked."

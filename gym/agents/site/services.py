@@ -169,6 +169,8 @@ def save_suite(
     new_judge = before is None or suite.judge_id != before.judge_id
     if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
         raise ValidationError({"judge": "You may not use this judge."})
+    if suite.judge_agent and (new_judge or before is None or suite.judge_agent != before.judge_agent):
+        _require_listed(suite)
     suite.slug = suite.slug or slug_from(suite.title, "agent-tests", 80)
     suite.full_clean(exclude=["owner"])
     with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
@@ -179,6 +181,14 @@ def save_suite(
             suite.save(update_fields=CARD)
             _keep_variables(suite, variables)
     return suite
+
+
+def _require_listed(suite: AgentSuite) -> None:
+    """One that was chosen before stays, also where its server does not list it any more."""
+    server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
+    if server is None or not server.answers_for(suite.judge_agent):
+        judge = suite.judge or "No judge"
+        raise ValidationError({"judge_agent": f"{judge} does not list the agent {suite.judge_agent}."})
 
 
 def _keep_variables(suite: AgentSuite, given: dict[str, str | None] | None) -> None:
@@ -303,8 +313,13 @@ def queue_runs(
     suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
 ) -> list[AgentRun]:
     """The same cases on several servers, a run on each: all of them are queued, or none. Raises TooManyJobs."""
-    with transaction.atomic():
-        return [queue_run(suite, server, actor=actor, **options) for server in servers]
+    try:
+        with transaction.atomic():
+            return [queue_run(suite, server, actor=actor, **options) for server in servers]
+    except ValidationError as error:
+        if "server" in getattr(error, "error_dict", {}):
+            raise ValidationError({"servers": error.messages}) from error
+        raise
 
 
 def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
@@ -314,9 +329,14 @@ def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, chec
         raise PermissionDenied("you may not run this suite")
     if not permissions.can_run_suite(actor, suite):
         raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
-    servers = servers_usable_by(actor) if checked else servers_lent_to(actor)
-    if not servers.filter(pk=server.pk).exists():
-        raise ValidationError(f"{server} is not ready, or not for you: {server.model.get_status_display()}.")
+    if not servers_lent_to(actor).filter(pk=server.pk).exists():
+        raise ValidationError(
+            {"server": f"{server} is not for you: it is private, or it holds secrets of its owner."}
+        )
+    if checked and not server.model.is_ready:
+        raise ValidationError(
+            {"server": f"{server} is not ready. Its state: {server.model.get_status_display()}."}
+        )
     if not permissions.can_judge(actor, suite):
         raise PermissionDenied(
             "the judge of this suite is private or holds secrets, so it does not work for you"
@@ -423,6 +443,8 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
         raise ValidationError({"agent": f"Which agent of {server} shall name them?"})
     if "\0" in agent:
         raise ValidationError({"agent": "A name cannot hold the character U+0000."})
+    if agent.strip() and not server.answers_for(agent.strip()):
+        raise ValidationError({"agent": f"{server} does not list the agent {agent.strip()}."})
     if not case_run.outcome:
         raise ValidationError("This case is not finished.")
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()

@@ -104,7 +104,7 @@ ROWS: list[Row] = [
     ("POST", "agent-naming", [RUN, CASE_RUN], ANYBODY_ACTS),  # all of them are told why nothing is queued
     ("POST", "agent-naming-forget", [RUN, CASE_RUN], MAY_NOT_ACT),
     ("POST", "agent-naming-forget", [HIDDEN_RUN, HIDDEN_CASE_RUN], EDITORS_ACT),
-    ("GET", "agent-compare", [], (404,) * 6),
+    ("GET", "agent-compare", [], (302,) * 6),
     ("GET", "agent-compare-download", ["cases.csv"], (404,) * 6),
     *people_rows("agent-suite", "api-agent-suite", "secret-tests", "open-tests", "bobs-tests-role"),
     # the API

@@ -32,10 +32,11 @@ from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_4
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
-from gym.api.requests import Body, Query, Several
+from gym.api.requests import Body, Several
 from gym.jobs.api import no_results
 
 MAX_SERVERS = 50
+RULES = "document: the rules of the documentation; reference-compatible: those of neuro-san 0.7.15"
 
 
 class _RunOptions(Body):
@@ -47,7 +48,7 @@ class _RunOptions(Body):
         required=False,
         help_text="names; default: all",
     )
-    reading = serializers.ChoiceField(READINGS, required=False)
+    reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: document")
     early_stop = serializers.BooleanField(required=False)
     parallel = serializers.IntegerField(
         required=False, min_value=1, max_value=16, help_text="iterations under way at the same time"
@@ -202,19 +203,20 @@ class Retry(RunView):
         return self.act(services.retry_run)
 
 
-class RescoreQuery(Query):
-    reading = serializers.ChoiceField(READINGS, required=False, help_text="default: as in the run")
+class AgentRescoreBody(Body):
+    reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
 
 
 class Rescore(RunView):
     token_scope = Scope.RUN
 
-    @operation("Score the answers of a run again", query=RescoreQuery, answers=AgentRunSerializer, status=201)
+    @operation(
+        "Score the answers of a run again", takes=AgentRescoreBody, answers=AgentRunSerializer, status=201
+    )
     def post(self, request: Request, key: str) -> Response:
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
         one is named. No agent is asked."""
-        reading = self.query.get("reading", "")
-        made = services.queue_rescoring(self.get_object(), actor=request.user, reading=reading)
+        made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
         return self.again(made, "api-agent-run")
 
 
@@ -247,7 +249,7 @@ class AgentCompare(ApiView):
         p is corrected by Holm's method over the rows of all comparisons."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         if not 2 <= len(keys) <= MOST_COMPARED:
-            raise invalid(FieldError("?second", f"Name one to {MOST_COMPARED - 1} other runs."))
+            raise invalid(FieldError("?second", f"Name 1 to {MOST_COMPARED - 1} other runs."))
         visible: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
         runs = [get_or_404(visible, key=key) for key in keys]
         for run in runs:
