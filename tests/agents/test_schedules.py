@@ -257,6 +257,7 @@ def test_the_first_version_is_run_and_then_every_other_one(suite, waits_for_a_ve
     waits_for_a_version.refresh_from_db()
     left = waits_for_a_version.next_at - timezone.now()
     assert timedelta(minutes=8) < left <= schedules.VERSION_PERIOD
+    assert Job.objects.filter(kind="agent_version").count() == 1, "earlier questions are not kept"
 
 
 @pytest.mark.parametrize("told", [None, ""])

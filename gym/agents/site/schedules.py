@@ -119,8 +119,9 @@ def ask_versions() -> int:
     for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):
         with transaction.atomic():
             claimed = due.filter(server=server).update(next_at=now + VERSION_PERIOD)
-            waiting = Job.objects.filter(kind="agent_version", payload__server=server.pk)
-            if claimed and not waiting.filter(state__in=ACTIVE_STATES).exists():
+            questions = Job.objects.filter(kind="agent_version", payload__server=server.pk)
+            if claimed and not questions.filter(state__in=ACTIVE_STATES).exists():
+                questions.delete()  # 144 a day would hide the jobs that people ask for
                 title = f"Ask {server} for its version"
                 jobs.enqueue("agent_version", {"server": server.pk}, queue=services.QUEUE, title=title)
                 asked += 1
