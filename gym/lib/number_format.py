@@ -155,3 +155,9 @@ def p_value(value: Any) -> str:
     if number is None:
         return NOTHING
     return "< 0.001" if number < 0.001 else f"{number:.3f}"
+
+
+def p_told(name: str, value: Any) -> str:
+    """p = 0.031; p < 0.001"""
+    text = p_value(value)
+    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"

@@ -21,9 +21,9 @@ from gym.agents.core.patience import for_a_run
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.agents.core.results import CaseResult
 from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
+from gym.lib import archives
 
 EMBEDDED = "embedded"
-ZIP = b"PK\x03\x04"
 WRONG = 2
 """Exit status when something could not be read, or nothing could be run."""
 
@@ -192,7 +192,7 @@ def read(path: Path, given: dict[str, Any], err: TextIO) -> TestCase:
     except OSError as error:
         problem = Problem("error", "file", "the file", 0, 0, f"{error.strerror}.")
         raise CaseError([problem]) from None
-    if data.startswith(ZIP):
+    if data.startswith(archives.MAGIC):
         message = "This is a zip archive. Unpack it and name the folder."
         raise CaseError([Problem("error", "file", "the file", 0, 0, message)])
     case = read_case(data, variables(given))

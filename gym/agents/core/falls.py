@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gym.agents.core.pass_rates import rate_told
-from gym.lib.number_format import p_value
+from gym.lib.number_format import p_told
 from gym.lib.text import count
 
 ALPHA = 0.001
@@ -45,8 +45,7 @@ class Fall:
     @property
     def evidence(self) -> str:
         """p, and how many cases it is about."""
-        p = p_value(self.p)
-        return f"one-sided exact p {p if p.startswith('<') else f'= {p}'}, {count(self.cases, 'case')} of the same text"
+        return f"one-sided exact {p_told('p', self.p)}, {count(self.cases, 'case')} of the same text"
 
     @property
     def is_beyond_chance(self) -> bool:

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from typing import Any, TextIO
 
+from gym.lib.number_format import p_told
 from gym.lib.text import count
 from gym.propara.core.convert import grids_to_json, prompt_lines, template
 from gym.propara.core.errors import Problem, ProParaError
@@ -150,11 +151,7 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 def _difference(one: Any) -> str:
     """With its interval, its p, and the p that Holm's method corrects."""
     interval = f"95% interval {one.low:+.3f} to {one.high:+.3f}"
-    return f"{one.value:+.3f}, {interval}, p {_p(one.p_value)}, Holm {_p(one.p_holm)}"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+    return f"{one.value:+.3f}, {interval}, {p_told('p', one.p_value)}, {p_told('Holm', one.p_holm)}"
 
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
