@@ -144,6 +144,14 @@ def test_what_is_wrong_beyond_form_stays_and_is_reported():
     assert places(check(GRIDS, done.text)) == [(2, 4, "action")]
 
 
+@pytest.mark.parametrize("read", [lambda data: take_in(data, LIGHT), read_answers])
+def test_a_grid_table_is_named_in_one_sentence(read):
+    table = tsv("7 SID PARTICIPANTS light gas", "7 state1 - -", "7 1 Light_comes. -", "7 state2 sky -")
+    with pytest.raises(ProParaError) as refusal:
+        read(table.encode())
+    assert [(one.line, one.code) for one in refusal.value.problems] == [(1, "grid-table")]
+
+
 def test_uploads_are_decoded_or_refused_in_words():
     assert decode(LIGHT.encode()) == (LIGHT, [])
     text, repairs = decode(LIGHT.encode("utf-16"))
