@@ -24,4 +24,3 @@ def test_long_names_are_compared_by_their_first_characters_and_given_whole():
 def test_names_beyond_the_bound_are_not_compared():
     others = (f"{number:04d}" * 8 for number in range(MOST_CANDIDATES))
     assert nearest_name("gap", [*others, "gap"]) == ""
-
