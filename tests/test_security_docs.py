@@ -82,6 +82,7 @@ def limits() -> dict[str, list[object]]:
         "client that sends nothing": [web_server.IDLE_SECONDS],
         "client that reads nothing (Linux)": [web_server.STALLED_SECONDS],
         "web process with all threads busy and no request ended": [hang],
+        "computing one answer, while Python runs": [default("GYM_WEB_REQUEST_SECONDS")],
         "one database statement of a web request": [statements],
         "large downloads made while they are sent": [usual_threads()],
         "requests that wait for a worker": [services.MOST_WAIT, services.WAIT_SECONDS],
