@@ -80,7 +80,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "gym.sharing.former.former_addresses",
     "gym.staff.log.StaffLog",
-    "gym.statement_limit.StatementLimit",
+    "gym.time_limits.TimeLimits",
     "gym.middleware.Conflicts",
     "gym.middleware.OverQuotas",
 ]
@@ -110,6 +110,7 @@ CRISPY_TEMPLATE_PACK = "bootstrap5"
 # --- data ------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.database("GYM_DATABASE_URL", VAR_DIR / "gym.sqlite3")}
 GYM_WEB_STATEMENT_SECONDS = env.number("GYM_WEB_STATEMENT_SECONDS", 20)
+GYM_WEB_REQUEST_SECONDS = env.number("GYM_WEB_REQUEST_SECONDS", 45)
 GYM_WEB_HANG_SECONDS = env.number("GYM_WEB_HANG_SECONDS", 60, least=1)
 GYM_WEB_THREADS = 8  # of a web process; `manage.py web --threads` sets it
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

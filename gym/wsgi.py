@@ -7,6 +7,6 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gym.settings")
 application = get_wsgi_application()
 
-from gym.statement_limit import limit_statements  # noqa: E402  settings are read by now
+from gym.time_limits import limit_statements  # noqa: E402  settings are read by now
 
 limit_statements()

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from typing import Any
 
 from django import forms
 
+from gym.lib.near_names import nearest_name
 from suites.intake import ENCODINGS
 from suites.readings import ROLES, Answers, Reading
 
@@ -62,7 +62,7 @@ class AnswersForm(forms.Form):
 
     def _name(self, what: str, name: str) -> None:
         there = list(self.known.get(what, ()))
-        near = get_close_matches(name, there, 1)
+        near = nearest_name(name, there)
         noun = what[:-1]
         self.fields[f"{what}.{name}"] = forms.ChoiceField(
             choices=[
@@ -71,7 +71,7 @@ class AnswersForm(forms.Form):
                 (LEAVE_OUT, "leave it out"),
             ],
             label=f"{noun.capitalize()} “{name}”",
-            initial=f"={near[0]}" if near else ADD,
+            initial=f"={near}" if near else ADD,
         )
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from django.http import QueryDict
@@ -11,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from gym.api.errors import FieldError, invalid
+from gym.lib.near_names import nearest_name
 
 _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
 
@@ -180,6 +180,6 @@ def several(name: str, count: int, files: bool) -> str:
 def unknown(name: str, known: Iterable[str], what: str, former: Mapping[str, str]) -> str:
     if name in former:
         return f"“{name}” has another name now. Send {former[name]}."
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    hint = f"Did you mean “{near[0]}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
+    near = nearest_name(name, known)
+    hint = f"Did you mean “{near}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
     return f"There is no {what} “{name[:60]}”. {hint}"

@@ -6,6 +6,7 @@ waitress reads a request and holds back an answer without a thread, so that slow
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import resource
 import socket
@@ -24,6 +25,7 @@ from waitress.server import create_server
 from waitress.task import ThreadedTaskDispatcher
 
 from gym.lib.counted_address import counted_address
+from gym.time_limits import interrupt
 
 MAX_BODY = 55_000_000
 """Bytes of a request: the largest file that any page takes (50 MB, the log of a game), and what a form adds to it."""
@@ -69,6 +71,9 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     site = Watched(getattr(import_module(module), name), threads)
     get_resolver().url_patterns  # noqa: B018  everything is loaded before the first request is taken
     threading.Thread(target=site.watch, args=(settings.GYM_WEB_HANG_SECONDS,), daemon=True).start()
+    if settings.GYM_WEB_REQUEST_SECONDS:
+        limit = settings.GYM_WEB_REQUEST_SECONDS
+        threading.Thread(target=site.interrupt_for_ever, args=(limit,), daemon=True).start()
     create_server(
         site,
         _dispatcher=fair_dispatcher(threads),
@@ -106,18 +111,43 @@ class Watched:
     def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
         self.application = application
         self.threads = threads
-        self.busy = self.ended = 0
+        self.ended = 0
         self._lock = threading.Lock()
+        self._begun: dict[int, float] = {}
+        """By thread, when its request began. A thread has one request at a time, so what an interrupted one left here
+        ends with the next."""
+
+    @property
+    def busy(self) -> int:
+        return len(self._begun)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        thread = threading.get_ident()
         with self._lock:
-            self.busy += 1
+            self._begun[thread] = time.monotonic()
         try:
             return self.application(environ, start_response)
         finally:
             with self._lock:
-                self.busy -= 1
+                self._begun.pop(thread, None)
                 self.ended += 1
+
+    def interrupt_long_requests(self, seconds: float) -> None:
+        """Raise RequestTooLong in the threads of requests that compute for so long; an answer that is made while it is
+        sent does not count. Once each: an interrupted request may leave its thread here while it is idle."""
+        with (
+            self._lock
+        ):  # a request cannot end, and its thread take the next, between the look and the exception
+            for thread, begun in self._begun.items():
+                if time.monotonic() - begun > seconds:
+                    self._begun[thread] = math.inf
+                    interrupt(thread)
+
+    def interrupt_for_ever(self, seconds: float) -> None:
+        """Look for long requests every second."""
+        while True:
+            time.sleep(min(1.0, seconds / 4))
+            self.interrupt_long_requests(seconds)
 
     def watch(self, seconds: int) -> None:
         """End this process, with what its threads are at in the log, when every thread is busy for so long and no

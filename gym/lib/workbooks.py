@@ -16,19 +16,25 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import iterparse
+from defusedxml.ElementTree import DefusedXMLParser
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils.exceptions import InvalidFileException
 
 from gym.lib.archives import MAGIC, Archive, ArchiveLimits
-from gym.lib.bounded import Limits, Refused
+from gym.lib.bounded import BLOCK, Limits, Refused
 
 UNPACKED = ArchiveLimits(entries=2_000, file_bytes=60_000_000, bytes=60_000_000)
+MAX_TAGS = 2_000_000
+"""Of XML in all parts, counted before they are parsed: four for a cell. A second of parsing .ods."""
 MAX_SHEETS = 50
+MAX_CELL_CHARACTERS = 32_767
+"""As Excel and LibreOffice have it."""
+MAX_CHARACTERS = 20_000_000
+"""Of all cells: a text that stands once in the file may stand in many cells."""
 MAX_DEPTH = 64
 """Of the elements of a sheet, one in the other."""
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
@@ -66,7 +72,7 @@ def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
     """Sheets that hold anything, cells as they would be typed; the rows are as long as what they hold. Of `limits`:
     lines, cells, columns, seconds, over all sheets. Raises Refused."""
     archive = Archive(data, UNPACKED)
-    archive.measure()
+    archive.measure(MAX_TAGS)
     counter = _Counter(limits)
     try:
         sheets = _ods(data, counter) if _is_ods(data) else _xlsx(data, counter)
@@ -83,26 +89,39 @@ class _Counter:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.rows = self.cells = self.sheets = 0
-        self.begun = time.thread_time()
+        self.rows = self.cells = self.sheets = self.characters = 0
+        self.begun = time.monotonic()
 
     def sheet(self) -> None:
         self.sheets += 1
         if self.sheets > MAX_SHEETS:
             raise Refused(f"more than {MAX_SHEETS} sheets", "Save the one with the suite by itself.")
 
-    def row(self, width: int) -> None:
+    def width(self, columns: int) -> None:
+        most = self.limits.columns
+        if most is not None and columns > most:
+            raise Refused(f"more than {most:,} columns", "Leave out those that are not read.")
+
+    def row(self, cells: Sequence[str]) -> None:
         limits = self.limits
         self.rows += 1
-        self.cells += width
+        self.cells += len(cells)
+        self.characters += sum(map(len, cells))
         if limits.lines is not None and self.rows > limits.lines:
             raise Refused(f"more than {limits.lines:,} rows", "Split the workbook.")
-        if limits.columns is not None and width > limits.columns:
-            raise Refused(f"more than {limits.columns:,} columns", "Leave out those that are not read.")
+        self.width(len(cells))
+        if any(len(cell) > MAX_CELL_CHARACTERS for cell in cells):
+            raise _long_cell()
+        if self.characters > MAX_CHARACTERS:
+            raise Refused(f"more than {MAX_CHARACTERS:,} characters", "Split the workbook.")
         if limits.cells is not None and self.cells > limits.cells:
             raise Refused(f"more than {limits.cells:,} cells", "Split the workbook.")
-        if limits.seconds is not None and time.thread_time() - self.begun > limits.seconds:
+        if limits.seconds is not None and time.monotonic() - self.begun > limits.seconds:
             raise Refused(f"reading it takes more than {limits.seconds:,.0f} seconds", "Split the workbook.")
+
+
+def _long_cell() -> Refused:
+    return Refused(f"a cell has more than {MAX_CELL_CHARACTERS:,} characters", "Leave it out.")
 
 
 def _trimmed(cells: Iterable[str]) -> list[str]:
@@ -129,7 +148,7 @@ def _xlsx_rows(sheet: Any, counter: _Counter) -> Iterator[list[str]]:
     blank = 0
     for values in sheet.iter_rows(values_only=True):
         row = _trimmed(_typed(value) for value in values)
-        counter.row(len(row))
+        counter.row(row)
         if not row:
             blank += 1
             continue
@@ -157,80 +176,116 @@ _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
+_PARAGRAPH = f"{_TEXT}p"
+_SPACES = {f"{_TEXT}s": " ", f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
 
-def _ods(data: bytes, counter: _Counter) -> Iterator[tuple[str, list[list[str]]]]:
-    """Sheet by sheet from content.xml, whose rows are dropped as soon as they are read."""
+def _ods(data: bytes, counter: _Counter) -> list[tuple[str, list[list[str]]]]:
+    reader = _OdsReader(counter)
+    parser = DefusedXMLParser(target=reader, forbid_dtd=True)
     with zipfile.ZipFile(io.BytesIO(data)) as book, book.open("content.xml") as file:
-        name, depth = "", 0
-        rows: list[list[str]] = []
-        for event, element in iterparse(file, events=("start", "end")):
-            if event == "start":
-                depth += 1
-                if depth > MAX_DEPTH:
-                    raise Refused("the workbook is nested too deeply", "Save it again as .ods or .xlsx.")
-                if element.tag == f"{_TABLE}table":
-                    counter.sheet()
-                    name, rows = element.get(f"{_TABLE}name", ""), []
-                continue
-            depth -= 1
-            if element.tag == f"{_TABLE}table-row":
-                rows += _ods_rows(element, counter)
-                element.clear()
-            elif element.tag == f"{_TABLE}table":
-                while rows and not rows[-1]:
-                    rows.pop()
-                yield name, rows
-                element.clear()
+        while block := file.read(BLOCK):
+            parser.feed(block)
+    parser.close()
+    return reader.sheets
 
 
-def _ods_rows(element: Element, counter: _Counter) -> list[list[str]]:
-    """A row as often as it is repeated; empty ones below the table are repeated a million times."""
-    row: list[str] = []
-    blank = 0
-    for cell in element:
-        if cell.tag not in _CELLS:
-            continue
-        times = _times(cell, "number-columns-repeated")
-        text = _ods_text(cell)
+class _OdsReader:
+    """Target of an XML parser: keeps the cells of content.xml and nothing of its tree."""
+
+    def __init__(self, counter: _Counter) -> None:
+        self.sheets: list[tuple[str, list[list[str]]]] = []
+        self._counter = counter
+        self._open: list[str] = []
+        self._row: list[str] = []
+        self._row_times = self._cell_times = 1
+        self._blank = 0
+        self._number: str | None = None
+        self._pieces: list[str] = []
+        self._length = 0
+        self._paragraph = 0
+        """Depth of the open paragraph of a cell; 0 outside."""
+        self._hidden = 0
+        """Depth of a comment within it, which is no text."""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open.append(tag)
+        depth = len(self._open)
+        if depth > MAX_DEPTH:
+            raise Refused("the workbook is nested too deeply", "Save it again as .ods or .xlsx.")
+        if tag == f"{_TABLE}table":
+            self._counter.sheet()
+            self.sheets.append((attributes.get(f"{_TABLE}name", ""), []))
+        elif tag == f"{_TABLE}table-row":
+            self._row, self._blank = [], 0
+            self._row_times = _times(attributes, "number-rows-repeated")
+        elif tag in _CELLS:
+            self._pieces, self._length = [], 0
+            self._cell_times = _times(attributes, "number-columns-repeated")
+            is_number = attributes.get(f"{_OFFICE}value-type") == "float"
+            self._number = attributes.get(f"{_OFFICE}value", "0") if is_number else None
+        elif tag == _PARAGRAPH and depth > 1 and self._open[-2] in _CELLS:
+            self._paragraph = depth
+            if self._pieces:
+                self._add("\n")
+        elif self._paragraph and tag.startswith(_OFFICE) and not self._hidden:
+            self._hidden = depth
+        elif space := _SPACES.get(tag):
+            self.data(space * min(int(attributes.get(f"{_TEXT}c", "1")), MAX_CELL_CHARACTERS))
+
+    def data(self, text: str) -> None:
+        if self._paragraph and not self._hidden:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        self._length += len(text)
+        if self._length > MAX_CELL_CHARACTERS:
+            raise _long_cell()
+        self._pieces.append(text)
+
+    def end(self, tag: str) -> None:
+        depth = len(self._open)
+        self._open.pop()
+        if depth == self._hidden:
+            self._hidden = 0
+        elif depth == self._paragraph:
+            self._paragraph = 0
+            self._pieces = self._pieces or [""]
+        elif tag in _CELLS:
+            self._end_cell()
+        elif tag == f"{_TABLE}table-row" and self.sheets:
+            self._end_row()
+
+    def close(self) -> None:
+        for _, rows in self.sheets:
+            while rows and not rows[-1]:
+                rows.pop()
+
+    def _end_cell(self) -> None:
+        """What the cell shows; of numbers the value itself, which has no thousands separators."""
+        text = "".join(self._pieces) if self._number is None else _typed(float(self._number))
         if not text:
-            blank += times
-            continue
-        counter.row(len(row) + blank + times)
-        row += [""] * blank + [text] * times
-        blank = 0
-    times = _times(element, "number-rows-repeated")
-    if not row:
-        return [[]] * min(times, 1)
-    for _ in range(times):
-        counter.row(len(row))
-    return [list(row) for _ in range(times)]
+            self._blank += self._cell_times
+            return
+        self._counter.width(len(self._row) + self._blank + self._cell_times)
+        self._row += [""] * self._blank + [text] * self._cell_times
+        self._blank = 0
+
+    def _end_row(self) -> None:
+        """A row as often as it is repeated; empty ones below the table are repeated a million times."""
+        rows = self.sheets[-1][1]
+        if not self._row:
+            self._counter.row([])
+            rows.append([])
+            return
+        for _ in range(self._row_times):
+            self._counter.row(self._row)
+            rows.append(list(self._row))
 
 
-def _times(element: Element, name: str) -> int:
-    given = element.get(f"{_TABLE}{name}", "1")
+def _times(attributes: dict[str, str], name: str) -> int:
+    given = attributes.get(f"{_TABLE}{name}", "1")
     return max(1, int(given)) if given.isdecimal() and len(given) < 10 else 1
-
-
-def _ods_text(cell: Element) -> str:
-    """What the cell shows; of numbers the value itself, which has no thousands separators."""
-    if cell.get(f"{_OFFICE}value-type") == "float":
-        return _typed(float(cell.get(f"{_OFFICE}value", "0")))
-    return "\n".join("".join(_pieces(part)) for part in cell if part.tag == f"{_TEXT}p")
-
-
-def _pieces(element: Element) -> Iterator[str]:
-    yield element.text or ""
-    for child in element:
-        if child.tag == f"{_TEXT}s":
-            yield " " * min(int(child.get(f"{_TEXT}c", "1")), 1_000)
-        elif child.tag == f"{_TEXT}tab":
-            yield "\t"
-        elif child.tag == f"{_TEXT}line-break":
-            yield "\n"
-        elif not child.tag.startswith(_OFFICE):  # a comment is no text
-            yield from _pieces(child)
-        yield child.tail or ""
 
 
 # --- writing ---

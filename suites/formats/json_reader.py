@@ -19,6 +19,7 @@ from suites.formats.documents import (
     LIMITS,
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
+    MAX_PREDICTIONS,
     MAX_REGIONS,
     METRICS,
     SuiteDocument,
@@ -223,12 +224,24 @@ def check_structure(root: Any, report: Report) -> set[Path_]:
     Raises `FormatError` at once when there are very many.
     """
     places: set[Path_] = set()
+    _refuse_many_predictions(root, report)
     for error in _validator().iter_errors(_sketch(root)):
         where: Path_ = tuple(error.absolute_path)
         places.add(where)
         message, hint = _explain(error, where)
         report.problem(json_path(where), message, hint)
     return places
+
+
+def _refuse_many_predictions(root: Any, report: Report) -> None:
+    """Raise FormatError before any of them is validated or parsed: 100,000 take seconds."""
+    meta = root.get("meta") if isinstance(root, dict) else None
+    for holder, key, where in ((root, "predictions", "$"), (meta, "string_predictions", "$.meta")):
+        given = holder.get(key) if isinstance(holder, dict) else None
+        if isinstance(given, list) and len(given) > MAX_PREDICTIONS:
+            message = f"has {len(given):,} entries; at most {MAX_PREDICTIONS} are read"
+            report.problem(f"{where}.{key}", message, "Split the suite.")
+            report.raise_problems()
 
 
 def _sketch(root: Any) -> Any:

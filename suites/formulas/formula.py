@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from gym.lib.near_names import nearest_name
 
 from . import certainty, chance, evaluation, prose
 from .errors import FormulaError
@@ -203,7 +204,7 @@ def _unknown_region(reference: Reference, regions: Mapping[int, str]) -> Formula
 
 def _unknown_condition(reference: Reference, conditions: Sequence[str]) -> FormulaError:
     folded = {condition.casefold(): condition for condition in conditions}
-    near = difflib.get_close_matches(reference.condition.casefold(), list(folded), n=1, cutoff=0.5)
-    hint = f'Did you mean "{folded[near[0]]}"?' if near else f"Conditions: {', '.join(conditions)}."
+    near = nearest_name(reference.condition.casefold(), folded, alike=0.5)
+    hint = f'Did you mean "{folded[near]}"?' if near else f"Conditions: {', '.join(conditions)}."
     length = reference.end - reference.start
     return FormulaError(f'There is no condition "{reference.condition}".', reference.start, hint, length)

@@ -7,7 +7,6 @@ syntaxgym-core 0.8a1 where it decides what they leave open (docs/formulas.md lis
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import unicodedata
@@ -15,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NoReturn, TypeAlias, TypeVar, cast
+
+from gym.lib.near_names import nearest_name
 
 from .errors import FormulaError, shorten
 from .nodes import (
@@ -537,9 +538,9 @@ class _Parser:
 
     def refuse_word(self, token: Token) -> NoReturn:
         hint = _WORD_HINTS.get(token.plain.lower(), "")
-        near = difflib.get_close_matches(token.plain.lower(), FUNCTIONS, n=1)
+        near = nearest_name(token.plain.lower(), FUNCTIONS)
         if not hint and near:
-            hint = f"Did you mean {near[0]}?"
+            hint = f"Did you mean {near}?"
         raise FormulaError(
             f'Unknown word "{shorten(token.text, 40)}".',
             token.start,

@@ -102,6 +102,38 @@ def test_repeated_cells_and_rows_end_at_the_limits(times):
         read_workbook(ods(row(cell("x"), more=f'table:number-rows-repeated="{times}"')), LIMITS)
 
 
+MANY = Limits(lines=400_000, cells=1_600_000, columns=1_000, seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("<text:p/>" * 1_000_000 + row(*["<text:s/>"] * 1_000_000), "XML tags"),
+        ("<table:table-row/>" * 2_000_000, "XML tags"),
+        (row(cell("<text:s text:c='1000'/>" * 100)), "32,767 characters"),
+        (row(cell("<text:s text:c='999999999'/>" * 2)), "32,767 characters"),
+        (row(cell("x" * 30_000, 'table:number-columns-repeated="900"')), "20,000,000 characters"),
+    ],
+    ids=["elements", "empty rows", "spaces", "one long run of spaces", "one text in many cells"],
+)
+def test_an_ods_that_would_grow_is_refused(rows, why):
+    with pytest.raises(Refused, match=why):
+        read_workbook(ods(rows), MANY)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(40, 2_000), (100, 400), (5, 20_000)])
+def test_every_cell_of_an_honest_ods_counts_once(columns, lines):
+    [sheet] = read_workbook(ods(row(*[cell("w")] * columns) * lines), MANY)
+    assert (len(sheet.rows), {len(cells) for cells in sheet.rows}) == (lines, {columns})
+
+
+def test_paragraphs_of_a_cell_are_lines_and_its_comment_is_no_text():
+    note = "<office:annotation><text:p>ask Bob</text:p></office:annotation>"
+    inside = "<text:p>a <text:span>b</text:span></text:p><text:p/><text:p>c</text:p>"
+    rows = row(f"<table:table-cell>{note}{inside}</table:table-cell>", cell(f"d{note}e"))
+    assert read_workbook(ods(rows), LIMITS)[0].rows == [["a b\n\nc", "de"]]
+
+
 def test_a_cell_at_the_far_end_of_a_sheet_is_refused_and_takes_no_memory():
     far = changed(
         xlsx(["a"], ["b"]),

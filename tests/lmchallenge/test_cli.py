@@ -355,6 +355,19 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
     assert "another text" in err
 
 
+def test_logs_of_different_games_on_one_text_are_refused_by_their_games(tmp_path: Path):
+    (tmp_path / "wp.log").write_text(
+        '{"wordPredictions": [{"target": "tea", "rank": 1, "score": -1}, {"target": "now"}]}\n'
+    )
+    (tmp_path / "tc.log").write_text(
+        '{"textCompletions": [{"target": "tea "}, {"target": "now", "rank": 0, "score": -1}]}\n'
+    )
+    code, _, err = call("compare", str(tmp_path / "wp.log"), str(tmp_path / "tc.log"))
+    assert code == 1
+    assert "tc.log is a log of the game tc" in err
+    assert "wp.log of wp. Compare logs of one game." in err
+
+
 def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path):
     hidden = tmp_path / "hidden.log"
     hidden.write_bytes(call("run", "-W", PROGRAM, "wp", stdin=CORPUS)[1])

@@ -117,7 +117,7 @@ def test_a_name_in_another_unicode_form_is_the_answers_name():
 def test_of_very_many_strange_names_only_the_first_are_looked_at(monkeypatch):
     compared = []
     monkeypatch.setattr(
-        "gym.propara.core.check.get_close_matches", lambda name, *_: compared.append(name) or []
+        "gym.propara.core.check.nearest_name", lambda name, *_, **__: compared.append(name) or ""
     )
     strange = "".join(f"7\t1\t{number}\tNONE\t?\t?\n" for number in range(3 * MAX_PROBLEMS))
     problems = check(GRIDS, strange)
@@ -142,6 +142,14 @@ def test_what_is_wrong_beyond_form_stays_and_is_reported():
     done = repair(LIGHT.replace("DESTROY", "EXPLODE"), GRIDS)
     assert done.repairs == ()
     assert places(check(GRIDS, done.text)) == [(2, 4, "action")]
+
+
+@pytest.mark.parametrize("read", [lambda data: take_in(data, LIGHT), read_answers])
+def test_a_grid_table_is_named_in_one_sentence(read):
+    table = tsv("7 SID PARTICIPANTS light gas", "7 state1 - -", "7 1 Light_comes. -", "7 state2 sky -")
+    with pytest.raises(ProParaError) as refusal:
+        read(table.encode())
+    assert [(one.line, one.code) for one in refusal.value.problems] == [(1, "grid-table")]
 
 
 def test_uploads_are_decoded_or_refused_in_words():

@@ -91,4 +91,6 @@ def test_words_of_both_texts_in_one_line():
     assert word_pieces("", "a b") == [("a b", "new")]
     assert word_pieces("oui !", "oui\u00a0!") == [("oui !", "old"), ("oui\u00a0!", "new")]
     assert word_pieces("a b", "") == [("a b", "old")]
+    long = "a " * 200 + "b"
+    assert word_pieces(long, f"{long} c") == [(long, "old"), (f"{long} c", "new")]
     assert word_pieces("a b c", "a x c") == [("a", "same"), ("b", "old"), ("x", "new"), ("c", "same")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -27,6 +26,7 @@ from gym.agents.core.cases import (
 )
 from gym.agents.core.hocon import Document, HoconError, KeyPath, read
 from gym.agents.core.own_checks import pattern_problem, schema_problem
+from gym.lib.near_names import nearest_name
 
 # --- collecting the problems, with path and line ---
 
@@ -62,8 +62,8 @@ def kind(value: Any) -> str:
 def near(name: str, known: Iterable[str]) -> str:
     """A hint that names the known word that looks most like `name`, or all of them."""
     words = list(known)
-    close = difflib.get_close_matches(name[:MAX_LENGTH].lower(), words, 1)
-    return f"Did you mean {close[0]}?" if close else f"Known are {', '.join(words)}."
+    close = nearest_name(name.lower(), words)
+    return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
 
 
 def _short(text: str) -> str:

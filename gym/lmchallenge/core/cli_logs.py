@@ -20,7 +20,13 @@ from gym.lmchallenge.core import (
     pretty_html,
     stats,
 )
-from gym.lmchallenge.core.compare import TextFingerprint, WordsFingerprint, compare, corrected
+from gym.lmchallenge.core.compare import (
+    TextFingerprint,
+    WordsFingerprint,
+    compare,
+    corrected,
+    games_correspond,
+)
 from gym.lmchallenge.core.errors import LogError, OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
 from gym.lmchallenge.core.games import GAME_WORDS
@@ -423,6 +429,11 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     sides = [_side(name, mix, wanted, streams) for name, mix in pairs]
     first = sides[0]
     for side in sides[1:]:
+        if not games_correspond(first.table.game, side.table.game):
+            raise OptionError(
+                f"{side.name} is a log of the game {side.table.game}, {first.name} of {first.table.game}.",
+                "Compare logs of one game.",
+            )
         if not side.is_like(first):
             raise OptionError(
                 f"{side.name} is of another text than {first.name}.", "Their figures cannot be compared."

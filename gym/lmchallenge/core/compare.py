@@ -28,6 +28,11 @@ RESAMPLES = 10_000
 ALPHA = 0.05
 
 
+def games_correspond(first: str, second: str) -> bool:
+    """Whether figures of these games measure the same thing: one game, or its counterpart of the other version."""
+    return first == second or {first, second} in ALIKE
+
+
 class TextFingerprint:
     """A hash of the text that a log is about, taken as its lines go by: users and targets in order, or the lengths of
     targets that are hidden. Logs of wp and ic on one corpus share it; tc cuts its text elsewhere, so its whole lines
@@ -159,7 +164,7 @@ def compare(
     filter must be "all", since the other filters need words), of one game or of two whose figures correspond. `metric`:
     by default the main one. cluster: "user", "line", or "auto": users if there are at least 10. Raises LogError where
     lines or tokens do not fit, OptionError for a metric that one of the games has not."""
-    if first.game != second.game and {first.game, second.game} not in ALIKE:
+    if not games_correspond(first.game, second.game):
         raise LogError("The logs are of different games.", "Compare like with like.")
     metric = metric_of([first.game, second.game], metric)
     if first.filter != second.filter:

@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 
 from gym.lmchallenge.core import interpolation, stats
-from gym.lmchallenge.core.compare import Comparison, TextFingerprint, WordsFingerprint, corrected
+from gym.lmchallenge.core.compare import (
+    Comparison,
+    TextFingerprint,
+    WordsFingerprint,
+    corrected,
+    games_correspond,
+)
 from gym.lmchallenge.core.compare import compare as compare_tables
 from gym.lmchallenge.core.errors import LmcError, LogError
 from gym.lmchallenge.core.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
 from gym.lmchallenge.core.interpolation import Domain, Mix
-from gym.lmchallenge.core.measures import ALIKE, by_part, metric_of
+from gym.lmchallenge.core.measures import by_part, metric_of
 from gym.lmchallenge.core.play import learnt_before
 from gym.lmchallenge.core.stats import IC_METRICS
 from gym.lmchallenge.core.table import Ints, Table, read_table
@@ -293,7 +299,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
         raise LogError(f"From two to {MOST_COMPARED} different games can be compared.", "Choose them.")
     first = games[0]
     for other in games[1:]:
-        if other.game != first.game and {first.game, other.game} not in ALIKE:
+        if not games_correspond(first.game, other.game):
             raise LogError(
                 f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
                 "Compare like with like.",

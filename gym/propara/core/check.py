@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 
+from gym.lib.near_names import nearest_name
 from gym.lib.text import quoted
 from gym.propara.core.errors import Problem
 from gym.propara.core.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
@@ -100,8 +100,8 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
 
     action, before, after = row.action, row.before, row.after
     if action not in ACTIONS:
-        near = get_close_matches(action.strip().upper()[:40], ACTIONS, 1, 0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"One of {', '.join(ACTIONS)}."
+        near = nearest_name(action.strip().upper(), ACTIONS, alike=0.5)
+        hint = f"Did you mean {near}?" if near else f"One of {', '.join(ACTIONS)}."
         return [problem(4, f"{quoted(action[:40])} is not an action.", hint)]
     if action == "NONE":
         if before == after:
@@ -170,8 +170,8 @@ def _nearest(name: str, others: list[str]) -> str:
     if shared := next((other for other in others if mine & _alternatives(other)), ""):
         return shared
     spelt = {form: other for other in reversed(others) for form in _forms(other)}
-    found = (get_close_matches(form, spelt, 1) for form in _forms(name))
-    return next((spelt[near[0]] for near in found if near), "")
+    found = (nearest_name(form, spelt) for form in _forms(name))
+    return next((spelt[near] for near in found if near), "")
 
 
 def _forms(name: str) -> list[str]:

@@ -88,6 +88,8 @@ def take_in(data: bytes, answers: str, file: str = "predictions") -> Intake:
     bare = text.removeprefix("\ufeff")
     if bare.lstrip().startswith(("{", "[")):
         return _json(bare, grids, file, changed)
+    if problem := grid_table_problem(bare, file):
+        raise ProParaError(problem.message, [problem])
     if looks_like_states(bare):
         return _states(text, grids, file, changed)
     return _actions("actions", text, grids, file, changed)
@@ -95,6 +97,18 @@ def take_in(data: bytes, answers: str, file: str = "predictions") -> Intake:
 
 def refused(file: str, code: str, message: str, hint: str = "") -> ProParaError:
     return ProParaError(message, [Problem(file, 0, 0, code, message, hint)])
+
+
+def grid_table_problem(text: str, file: str) -> Problem | None:
+    """The original annotation of ProPara (grids.v1.*.tsv) has a column for each participant, and no actions."""
+    for number, line in enumerate(lines_of(text), 1):
+        if fields := line.split():
+            if fields[1:3] != ["SID", "PARTICIPANTS"]:
+                return None
+            message = "The file is a grid table of the original data, with a column for each participant."
+            hint = "Write one row per sentence and participant: process, sentence, participant, action, before, after."
+            return Problem(file, number, 2, "grid-table", message, hint)
+    return None
 
 
 def _actions(
@@ -362,6 +376,8 @@ def read_answers(answers: bytes, sentences: bytes = b"") -> Answers:
     problems: list[Problem] = []
     grids: Grids = {}
     text, sentences_text = _decoded(answers, "answers", problems), _decoded(sentences, "sentences", problems)
+    if grid_table := grid_table_problem(text, "answers"):
+        problems.append(grid_table)
     if not problems:
         problems += read_rows(text, "answers")[1] or _oversized(text)
     texts = _sentences(sentences_text, problems)

@@ -1,15 +1,18 @@
-"""A statement that takes the database too long ends with an answer that says so; workers have no such limit."""
+"""A statement that takes the database too long, and a request that computes too long, end with an answer that says so;
+workers have no such limit."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from gym import statement_limit
+from gym import time_limits
+from gym.jobs.web_server import Watched
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 PATIENCE = 0.2
@@ -20,7 +23,7 @@ def limited(db, settings):
     settings.GYM_WEB_STATEMENT_SECONDS = PATIENCE
     connection.ensure_connection()
     wrappers = list(connection.execute_wrappers)
-    statement_limit._limit(connection)
+    time_limits._limit(connection)
     yield
     connection.execute_wrappers[:] = wrappers
     if connection.vendor == "sqlite":
@@ -39,7 +42,7 @@ def ask_for_ever(*_: object) -> list[object]:
 def test_an_endless_statement_is_ended(limited):
     with pytest.raises(OperationalError) as ended:
         ask_for_ever()
-    assert statement_limit.took_too_long(ended.value)
+    assert time_limits.took_too_long(ended.value)
 
 
 def test_each_statement_has_the_time_for_itself(limited):
@@ -57,6 +60,33 @@ def test_page_and_api_say_that_it_takes_too_long(client, limited, monkeypatch, a
     answer = client.get(address)
     assert answer.status_code == 503
     assert f"longer than {PATIENCE:g} seconds" in answer.content.decode()
+
+
+def compute_for_ever(*_: object) -> list[bytes]:
+    while True:
+        sum(range(1_000))
+
+
+@pytest.mark.parametrize("address", ["/queue/", "/api/v1/queue/"])
+def test_page_and_api_say_that_the_request_takes_too_long(client, db, settings, monkeypatch, address):
+    monkeypatch.setattr("gym.pages.site_pages.workers", compute_for_ever)
+    monkeypatch.setattr("gym.jobs.api.workers", compute_for_ever)
+    settings.GYM_WEB_REQUEST_SECONDS = PATIENCE
+    timer = threading.Timer(PATIENCE, time_limits.interrupt, [threading.get_ident()])
+    timer.start()
+    answer = client.get(address)
+    assert answer.status_code == 503
+    assert f"longer than {PATIENCE:g} seconds" in answer.content.decode()
+
+
+def test_only_requests_that_compute_too_long_are_interrupted_and_once():
+    site = Watched(compute_for_ever, threads=1)
+    threading.Timer(PATIENCE, site.interrupt_long_requests, [PATIENCE / 2]).start()
+    with pytest.raises(time_limits.RequestTooLong):
+        site({}, None)
+    site.application = lambda *_: site.interrupt_long_requests(PATIENCE) or [b"done"]
+    assert site({}, None) == [b"done"]
+    assert site.busy == 0
 
 
 def test_only_the_web_server_is_limited():

@@ -1,10 +1,12 @@
-"""A time limit for each database statement of a web request, so that a slow one does not hold a thread for ever.
+"""Time limits of a web request: of each database statement, and of the whole, so that neither holds a thread for ever.
 
-The web server's process calls `limit_statements`; workers and commands may take as long as they need.
+The web server's process calls `limit_statements`, and ends requests by `interrupt`; workers and commands may take as
+long as they need.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sqlite3
 import time
 from collections.abc import Callable
@@ -20,6 +22,10 @@ from gym.error_pages import error_answer
 STEPS = 5_000
 """Steps of SQLite's virtual machine between two checks: a few milliseconds."""
 TOO_LONG = "This takes the database longer than {:g} seconds, which this site does not allow. Ask for less."
+
+REQUEST_TOO_LONG = (
+    "This takes longer than {:g} seconds, which this site does not allow. Send or ask for less."
+)
 
 
 def limit_statements() -> None:
@@ -75,8 +81,17 @@ def took_too_long(error: BaseException) -> bool:
     return getattr(cause, "sqlstate", None) == "57014"  # query_canceled
 
 
-class StatementLimit:
-    """Middleware: such a statement answers 503 with the reason."""
+class RequestTooLong(Exception):
+    """Raised in the thread of a request that has run for GYM_WEB_REQUEST_SECONDS."""
+
+
+def interrupt(thread: int) -> None:
+    """Raise RequestTooLong in this thread as soon as it runs Python again: a call into a C library ends first."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(RequestTooLong))
+
+
+class TimeLimits:
+    """Middleware: what took too long answers 503 with the reason."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -85,7 +100,10 @@ class StatementLimit:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not took_too_long(error):
+        if isinstance(error, RequestTooLong):
+            message = REQUEST_TOO_LONG.format(settings.GYM_WEB_REQUEST_SECONDS)
+        elif took_too_long(error):
+            message = TOO_LONG.format(settings.GYM_WEB_STATEMENT_SECONDS)
+        else:
             return None
-        message = TOO_LONG.format(settings.GYM_WEB_STATEMENT_SECONDS)
         return error_answer(request, 503, "too-slow", message, title="This takes too long")
