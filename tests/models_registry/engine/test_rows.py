@@ -96,7 +96,7 @@ def assert_values_of_one_at_a_time(kind: str, own: dict[str, Any]) -> Any:
     for budget in (512, 8192):
         for one, bits in zip(compute(runner, rows, budget=budget), expected, strict=True):
             assert isinstance(one, Computed)
-            np.testing.assert_allclose(one.bits[1:], bits, atol=1e-4)
+            np.testing.assert_allclose(one.bits[1:], bits, atol=1e-5)
     return runner
 
 
