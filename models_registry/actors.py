@@ -21,15 +21,25 @@ from django.conf import settings
 from django.utils import timezone
 
 from gym.jobs.context import JobContext
-from gym.jobs.errors import PermanentFailure
+from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
 from gym.lib.process_memory import process_bytes
-from models_registry.backends import BACKENDS, BackendError, ModelFacts, NoRoom, probe
+from models_registry.backends import (
+    BACKENDS,
+    BackendError,
+    BackendUnavailable,
+    ModelFacts,
+    NoRoom,
+    NotOnThisMachine,
+    probe,
+)
 from models_registry.models import RegisteredModel
+from models_registry.rechecks import CHECK_VERSION
 from models_registry.warm import (
     MEGABYTE,
     effective_config,
+    files_changed,
     forget,
     load_registered,
     thread_count,
@@ -48,12 +58,19 @@ def _seconds() -> float:
 
 @handler("check_model", seconds=_seconds)
 def check_model(context: JobContext) -> None:
-    """Load the model, score a probe sentence, write down what was found, or exactly why it does not work."""
+    """Load the model, score a probe sentence, write down what was found, or exactly why it does not work. The recheck
+    of a ready model finds nothing where a server is away or this worker lacks files: it is tried again."""
     wanted = RegisteredModel.objects.filter(pk=context.payload["model"], check_job=context.job_id)
     model = wanted.first()
     if model is None:
         raise PermanentFailure("The model was deleted or corrected.")
-    findings = inspect(model, repin=context.payload.get("repin", True), tick=context.check)
+    recheck = bool(context.payload.get("recheck"))
+    try:
+        findings = inspect(
+            model, repin=context.payload.get("repin", True), recheck=recheck, tick=context.check
+        )
+    except NotOnThisMachine as error:
+        raise NotHere(error.lacks(model.slug)) from error
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():
@@ -63,13 +80,18 @@ def check_model(context: JobContext) -> None:
 
 
 def inspect(
-    model: RegisteredModel, *, repin: bool = True, tick: Callable[[], None] = lambda: None
+    model: RegisteredModel,
+    *,
+    repin: bool = True,
+    recheck: bool = False,
+    tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """What a check finds, as values of RegisteredModel's fields.
 
     A model that cannot be used is a finding (status broken, with the reason), not an error. With `repin` a branch of
-    the hub is resolved to its newest commit; otherwise the commit that was approved stays. `tick` is called several
-    times a second while files are loaded, and may raise.
+    the hub is resolved to its newest commit; otherwise the commit that was approved stays. With `recheck` the model
+    must be the one that was checked before, and BackendUnavailable and NotOnThisMachine are raised: they say nothing
+    about it. `tick` is called several times a second while files are loaded, and may raise.
     """
     model.facts = {}
     if repin:
@@ -77,7 +99,11 @@ def inspect(
     forget(model)
     try:
         facts, found, loading = _try_out(model, tick)
+        if recheck and model.fingerprint and facts.fingerprint != model.fingerprint:
+            raise files_changed(model)
     except BackendError as error:
+        if recheck and isinstance(error, BackendUnavailable | NotOnThisMachine):
+            raise
         return {
             "status": RegisteredModel.Status.BROKEN,
             "status_reason": str(error),
@@ -87,7 +113,12 @@ def inspect(
     return {
         "status": RegisteredModel.Status.READY,
         "status_reason": "",
-        "facts": {**facts.to_dict(), "probe": found, "load_seconds": round(loading, 2)},
+        "facts": {
+            **facts.to_dict(),
+            "check_version": CHECK_VERSION,
+            "probe": found,
+            "load_seconds": round(loading, 2),
+        },
         "fingerprint": facts.fingerprint,
         "source_revision": facts.revision if model.config.get("source") == "hub" else "",
         "parameters": facts.parameters,
@@ -114,6 +145,7 @@ def _try_out_in_child(
 ) -> tuple[ModelFacts, dict[str, Any], float]:
     """`tick` is called several times a second and may raise, which ends the child."""
     request = {
+        "slug": model.slug,
         "kind": model.backend,
         "config": effective_config(model),
         "model_dir": str(settings.GYM_MODEL_DIR),
@@ -164,6 +196,17 @@ def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+class _Lacking(NotOnThisMachine):
+    """What the child found lacking, in words."""
+
+    def __init__(self, message: str, what: str) -> None:
+        super().__init__(message)
+        self.what = what
+
+    def lacks(self, model: str) -> str:
+        return self.what
+
+
 def memory_limit() -> int:
     """Bytes that a check may take, files that are only mapped left out."""
     if settings.GYM_MODEL_CHECK_MEMORY_MB:
@@ -179,7 +222,9 @@ def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) 
     said.seek(0)
     found: dict[str, Any] = json.load(said)
     if "problem" in found:
-        raise (NoRoom if found.get("no_room") else BackendError)(found["problem"])
+        if found["lacks"]:
+            raise _Lacking(found["problem"], found["lacks"])
+        raise (NoRoom if found["no_room"] else BackendError)(found["problem"])
     return found
 
 

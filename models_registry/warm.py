@@ -175,11 +175,16 @@ def _pinned(model: RegisteredModel) -> _Held:
         held = _acquire(model)
     if _differs(held, model):
         _drop(held)
-        raise BackendError(
-            f"The files of {model.slug} are not those that were checked.",
-            "Check the model again: its results until now belong to the old files.",
-        )
+        raise files_changed(model)
     return held
+
+
+def files_changed(model: RegisteredModel) -> BackendError:
+    """The error of a model that is not the one its check saw."""
+    return BackendError(
+        f"The files of {model.slug} are not those that were checked.",
+        "Check the model again: its results until now belong to the old files.",
+    )
 
 
 def _differs(held: _Held, model: RegisteredModel) -> bool:

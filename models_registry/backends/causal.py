@@ -275,7 +275,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
     )
     settings = _read_settings(folder)
-    tokenizer = read_tokenizer(folder)
+    tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
     runner, seen, said = _tuned(

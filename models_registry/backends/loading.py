@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing
 from models_registry.backends.room import require_room
+from models_registry.backends.tokenizer_file import hold_to_file
 from models_registry.engine.device_errors import says_broken
 from models_registry.engine.scores import ScoringFailure
 
@@ -104,8 +105,9 @@ def read_settings(folder: Path, hint: str) -> tuple[Any, str]:
     return settings, ", ".join(settings.architectures or ()) or settings.model_type
 
 
-def read_tokenizer(folder: Path) -> Any:
-    """A tokenizer that knows which characters each token came from."""
+def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool = False) -> Any:
+    """A tokenizer that knows which characters each token came from, and gives the ids of tokenizer.json
+    (`tokenizer_file.hold_to_file`, which adds to `notes`)."""
     from transformers import AutoTokenizer
 
     try:
@@ -120,7 +122,7 @@ def read_tokenizer(folder: Path) -> Any:
             f"{type(tokenizer).__name__} does not say which characters a token covers.",
             "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
         )
-    return tokenizer
+    return hold_to_file(tokenizer, folder, [] if notes is None else notes, framed=framed)
 
 
 def read_model(

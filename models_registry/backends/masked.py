@@ -180,7 +180,8 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     name = config.get("dtype", "float32") if device.type == "cuda" else "float32"
     method = config.get("method", "within_word_l2r")
     settings = _read_settings(found.path)
-    tokenizer = read_tokenizer(found.path)
+    said = list[str]()
+    tokenizer = read_tokenizer(found.path, said, framed=True)
     if tokenizer.mask_token_id is None:
         raise BackendError("The tokenizer has no mask token.", _GAPS)
     dtype = getattr(torch, name)
@@ -191,7 +192,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    seen, said = 0.0, list[str]()
+    seen = 0.0
     if name in HALF_TYPES:
         seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
         said.append(words)

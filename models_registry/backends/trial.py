@@ -1,8 +1,8 @@
 """Load a model and try it out in a process that can be ended: `python -m models_registry.backends.trial`.
 
-Standard input is JSON with the arguments of `load_backend`. Standard output is JSON: {"problem": why it does not work,
-"no_room": whether others use the memory it needs}, or {"facts", "probe", "seconds"}. What libraries print goes to
-standard error. `models_registry.actors` starts it.
+Standard input is JSON with the model's slug and the arguments of `load_backend`. Standard output is JSON: {"problem":
+why it does not work, "no_room": whether others use the memory it needs, "lacks": what of it is not on this machine}, or
+{"facts", "probe", "seconds"}. What libraries print goes to standard error. `models_registry.actors` starts it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from models_registry.backends import BackendError, NoRoom, load_backend, probe
+from models_registry.backends import BackendError, NoRoom, NotOnThisMachine, load_backend, probe
 
 PR_SET_PDEATHSIG = 1
 
@@ -34,9 +34,11 @@ def try_out(request: dict[str, Any]) -> dict[str, Any]:
         seconds = perf_counter() - started
         found = probe(backend)
     except BackendError as error:
-        return {"problem": str(error), "no_room": isinstance(error, NoRoom)}
+        lacks = error.lacks(request["slug"]) if isinstance(error, NotOnThisMachine) else ""
+        return {"problem": str(error), "no_room": isinstance(error, NoRoom), "lacks": lacks}
     except MemoryError:
-        return {"problem": "The model does not fit into the memory of this machine."}
+        problem = "The model does not fit into the memory of this machine."
+        return {"problem": problem, "no_room": False, "lacks": ""}
     return {"facts": backend.facts.to_dict(), "probe": found, "seconds": seconds}
 
 

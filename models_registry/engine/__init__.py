@@ -14,7 +14,7 @@ from models_registry.engine.scores import (
     share_prefix_scores,
 )
 
-ENGINE_VERSION = "3"
+ENGINE_VERSION = "4"
 """Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
 
 __all__ = [

@@ -60,15 +60,9 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
     return Layout(blocks * width, keys, ~seen)
 
 
-def tree_mask(end: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Additive mask [1, 1, n, n]: 0 where key j is visible to query i (j <= i < end[j]), else the least
-    number of the dtype. Floats are faster than booleans on CPUs."""
-    at = torch.arange(len(end), device=end.device)
-    return additive((at[None, :] > at[:, None]) | (at[:, None] >= end[None, :]), dtype)[None, None]
-
-
 def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """0 where a key is seen, the least number of the dtype where it is hidden."""
+    """0 where a key is seen, the least number of the dtype where it is hidden. Floats are faster than booleans on
+    CPUs."""
     mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
     return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
@@ -129,7 +123,7 @@ def _gather(states: torch.Tensor, keys: torch.Tensor, heads: int) -> torch.Tenso
 def install(model: Any) -> bool:
     """Let the model attend by `attend`; whether it can. Only models that used transformers' SDPA function
     can."""
-    if getattr(model.config, "_attn_implementation", None) != "sdpa":
+    if getattr(model.config, "_attn_implementation", None) not in ("sdpa", NAME):
         return False
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask

@@ -153,9 +153,9 @@ def _again(
 ) -> None:
     """What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain
     pass."""
-    if len(sequences) == 1 and not runner.tree:
+    if len(sequences) == 1 and not runner.blocks:
         return
-    plain = replace(runner, tree=False)
+    plain = replace(runner, blocks=0)
     for at in [at for at, failure in found.failures.items() if isinstance(failure, _TooLarge)]:
         place = slice(*found.starts[at : at + 2])
         needed, rows = (None if one is None else one[place] for one in flags)

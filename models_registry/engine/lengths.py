@@ -17,6 +17,9 @@ _KEPT = ("keep_window_size", "index_topk")
 """Settings that say how many keys are kept of a longer text. Keys of one token may be equal in rank; which of them are
 kept then depends on the number of all keys."""
 
+_COUNTED = ("floor_scale",)
+"""Settings of attention that is scaled by a query's place in the row (Llama 4), whatever its position is."""
+
 
 class Turns(NamedTuple):
     """Lengths in tokens above which one forward pass treats all that is in it otherwise.
@@ -66,6 +69,11 @@ def reach(config: Any) -> int | None:
     found = _numbers(config.get_text_config(), _WINDOWS)
     first = Turns.of(config).first
     return min(found if first is None else [*found, first], default=None)
+
+
+def counts_places(config: Any) -> bool:
+    """Whether a value depends on where in the row its text stands."""
+    return bool(_numbers(config.get_text_config(), _COUNTED))
 
 
 def _numbers(text: Any, names: tuple[str, ...]) -> list[int]:

@@ -31,10 +31,10 @@ class ModelRunner:
     vocabulary  columns of its logits; 0 = not known
     body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
     parts       the head by parts of the vocabulary, where that is all it is (see `engine.vocabulary`); else none
-    tree        whether it was shown to take tree attention masks and position ids
-    reach       longest text in tokens for which that holds (see `lengths.reach`); None = any
     turns       lengths above which a whole forward pass works otherwise; read off the model
-    blocks      queries per block of tree attention (see `engine.block_attention`); 0 = by one mask for the whole chunk
+    blocks      queries per block of tree attention (see `engine.block_attention`), where it was shown to work; 0 = no
+                trees: padded batches, in which a text's places are those it has alone
+    reach       longest text in tokens that may go into trees (see `lengths.reach`); None = any
     packed      whether its linear weights were repacked for the CPU's kernels
     gap         largest difference in bits that was seen on probes between these ways and the plain one
     notes       what was measured and decided, in words
@@ -46,9 +46,8 @@ class ModelRunner:
     body: Callable[..., Any] | None = None
     head: Callable[[torch.Tensor], torch.Tensor] | None = None
     parts: list[Part] = field(default_factory=list)
-    tree: bool = False
-    reach: int | None = None
     blocks: int = 0
+    reach: int | None = None
     packed: bool = False
     gap: float = 0.0
     notes: list[str] = field(default_factory=list)

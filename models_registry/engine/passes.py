@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from models_registry.engine.block_attention import additive, attending, layout, tree_mask
+from models_registry.engine.block_attention import additive, attending, layout
 from models_registry.engine.forest import Chunk, Forest, Ints, cut
-from models_registry.engine.memory import tree_budget, unless_full
+from models_registry.engine.memory import unless_full
 from models_registry.engine.model_runner import ModelRunner, to_device
 from models_registry.engine.plan import chunks
 
@@ -38,7 +38,7 @@ def lots(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]
     for length in set(lengths):
         kind = runner.turns.kind(length)
         near = runner.reach is None or length <= runner.reach
-        ways[length] = Way(runner.tree and near and kind == USUAL, kind)
+        ways[length] = Way(runner.blocks > 0 and near and kind == USUAL, kind)
     different = sorted(set(ways.values()), key=lambda way: (not way.by_tree, way.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
@@ -59,7 +59,7 @@ class Job(NamedTuple):
 
     nodes, place  nodes to read (sorted), and the row of each in the flattened output
     edges, rows   numbers of the forest's edges and rows that are read
-    keys          which keys each block of queries sees (`blocks.Layout`); None = attention by the mask alone
+    keys          which keys each block of queries sees (`block_attention.Layout`); None = a padded batch
     """
 
     inputs: dict[str, torch.Tensor]
@@ -83,7 +83,7 @@ class Trees:
 
     def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
         self.runner, self.forest = runner, forest
-        self.budget = self.calm = tree_budget(runner, budget)
+        self.budget = self.calm = budget
         self.most: int | None = None
         self.first = 0
         self.chunk: Chunk | None = None
@@ -116,21 +116,14 @@ class Trees:
         device = self.runner.device
         nodes = _read_nodes(self.forest, edges, rows)
         place = nodes - chunk.first + chunk.node_at
-        token, position, keys = chunk.token, chunk.position, None
-        if self.runner.blocks:
-            plan = layout(chunk.end, self.runner.blocks)
-            more = (0, plan.size - len(token))
-            token, position = np.pad(token, more), np.pad(position, more)
-            mask = additive(to_device(plan.hidden, device), self._dtype())[:, None]
-            keys = to_device(plan.keys, device)
-        else:
-            mask = tree_mask(to_device(chunk.end, device), self._dtype())
+        plan = layout(chunk.end, self.runner.blocks)
+        more = (0, plan.size - len(chunk.token))
         inputs = {
-            "input_ids": to_device(token[None], device),
-            "attention_mask": mask,
-            "position_ids": to_device(position[None], device),
+            "input_ids": to_device(np.pad(chunk.token, more)[None], device),
+            "attention_mask": additive(to_device(plan.hidden, device), self._dtype())[:, None],
+            "position_ids": to_device(np.pad(chunk.position, more)[None], device),
         }
-        return Job(inputs, nodes, place, edges, rows, keys)
+        return Job(inputs, nodes, place, edges, rows, to_device(plan.keys, device))
 
     def _dtype(self) -> torch.dtype:
         found = getattr(self.runner.model, "dtype", torch.float32)

@@ -1,9 +1,10 @@
 """Test which faster ways of running give a loaded model's own values: `make_runner`. Needs torch.
 
-The model's name decides nothing; bits of probe sequences do. A tree mask is used only for a model that gives, on
-branching probe sequences, the bits it gives one sequence at a time. State-space models ignore masks, ALiBi counts
-positions along the input, sliding windows cut by distance: where that shows, the model is run in padded batches, and
-the reason is kept for its page.
+The model's name decides nothing. Trees are used only for a model that attends through `block_attention` alone, and that
+gives, on branching probe sequences, the bits it gives one sequence at a time. The first condition holds for rows of any
+length: a window, a causal buffer or ALiBi that a model applies itself goes by places in the row, and cannot be laid
+over blocks of gathered keys. The second shows whatever else mixes positions (state-space layers, convolutions,
+positions counted along the row). All other models run in padded batches, and the reason is kept for the model's page.
 """
 
 from __future__ import annotations
@@ -179,25 +180,27 @@ def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
-    """Switch trees on if they give the plain values, and much closer than a mask that leaks would. Attention
-    by blocks is tried first, one mask for all queries then."""
-    runner.tree = True
-    runner.blocks = _PROBE_BLOCK if block_attention.install(runner.model) else 0
+    """Switch trees on if the model attends through `block_attention` and they give the plain values, much closer than
+    attention that leaks would."""
+    if lengths.counts_places(runner.model.config):
+        runner.notes.append("Scored in length-sorted batches: its attention is scaled by places in the row.")
+        return
+    if not block_attention.install(runner.model):
+        runner.notes.append(
+            "Scored in length-sorted batches: its attention is its own, and may go by places in the row."
+        )
+        return
+    runner.blocks = _PROBE_BLOCK
     gap, allowed, problem = _tree_gap(runner, probes, plain, most)
-    if gap > allowed and runner.blocks:
+    if gap > allowed:
         block_attention.uninstall(runner.model)
         runner.blocks = 0
-        gap, allowed, problem = _tree_gap(runner, probes, plain, most)
-    if gap > allowed:
-        runner.tree = False
         runner.notes.append(
-            f"Scored in length-sorted batches: with a tree attention mask probe sentences {problem} "
-            f"({allowed:.2g} allowed)."
+            f"Scored in length-sorted batches: in prefix trees probe sentences {problem} ({allowed:.2g} allowed)."
         )
         return
     runner.gap = max(runner.gap, gap)
-    if runner.blocks:
-        runner.blocks = block_attention.WIDTH.get(runner.device.type, block_attention.WIDTH["cpu"])
+    runner.blocks = block_attention.WIDTH.get(runner.device.type, block_attention.WIDTH["cpu"])
     runner.reach = lengths.reach(runner.model.config)
     beyond = f" for texts of up to {runner.reach} tokens, all seen alike" if runner.reach else ""
     runner.notes.append(

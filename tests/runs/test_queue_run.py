@@ -9,7 +9,7 @@ from django.urls import reverse
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache, SuiteRun
-from gym.runs.work import services
+from gym.runs.work import services, several
 from models_registry.engine import ScoringPolicy
 from tests.factories import make_model, make_revision, make_suite
 
@@ -159,3 +159,21 @@ def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(cli
     assert SuiteRun.objects.count() == 2  # other settings are another run
     client.post(reverse("run-start"), given | {"again": "on"})
     assert SuiteRun.objects.count() == 3
+
+
+def test_numbers_of_another_engine_are_neither_reused_nor_offered_as_the_same_run(people, monkeypatch):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    first = services.queue_run(revision, model, actor=people.alice)
+    run_pending()
+    first.refresh_from_db()
+    model.fingerprint = first.provenance["model_fingerprint"]
+    model.save()
+    asked = (revision, model, ScoringPolicy())
+    assert several.same_run(*asked, user=people.alice) == first
+    monkeypatch.setattr("gym.runs.work.cache.ENGINE_VERSION", "another")
+    monkeypatch.setattr("gym.runs.work.several.ENGINE_VERSION", "another")
+    assert several.same_run(*asked, user=people.alice) is None
+    second = services.queue_run(revision, model, actor=people.alice)
+    run_pending()
+    second.refresh_from_db()
+    assert second.n_cached == 0

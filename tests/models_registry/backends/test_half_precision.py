@@ -78,7 +78,7 @@ def test_a_spread_model_and_one_without_finite_values_say_so() -> None:
 
 def test_a_reader_keeps_how_far_its_ways_are_from_the_plain_one() -> None:
     runner = make_runner(tiny.gpt2(97), CPU)
-    assert runner.tree
+    assert runner.blocks
     assert 0 < runner.gap < ERROR_BITS["float32"]
 
 

@@ -48,7 +48,7 @@ def test_models_with_registry_attention_go_by_blocks(name: str) -> None:
     assert found.blocks == block_attention.WIDTH["cpu"]
 
 
-def test_attention_with_a_term_of_its_own_keeps_one_mask_for_the_chunk() -> None:
+def test_attention_with_a_term_of_its_own_takes_no_trees() -> None:
     found = make_runner(tiny.causal("gemma2", 29), CPU)
     assert found.blocks == 0
     assert found.model.config._attn_implementation != block_attention.NAME

@@ -72,7 +72,7 @@ def alone(name: str, ids: list[int]) -> list[float]:
 @pytest.mark.parametrize("tree", [True, False])
 def test_long_and_short_texts_get_what_the_model_gives_each_alone(name: str, tree: bool) -> None:
     found = make_runner(build(name), CPU)
-    found = replace(found, tree=found.tree and tree)
+    found = found if tree else replace(found, blocks=0)
     draw = np.random.default_rng(5)
     trunk = draw.integers(3, VOCABULARY, max(LENGTHS)).tolist()
     rows = [

@@ -1,0 +1,46 @@
+"""Check ready models again whose last check was made by an older version of the check.
+
+A worker that signs in queues these checks. The models stay ready meanwhile: each run loads its model as this version
+does, so its numbers do not wait for what the model's page says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.dispatch import receiver
+
+from gym.jobs.services import enqueue
+from gym.jobs.worker import worker_signed_in
+from models_registry.models import AGENT, UPLOADED, RegisteredModel
+from models_registry.queues import queue_of
+
+CHECK_VERSION = 2
+"""Raised whenever a check may find something else than before, or records more. A check writes it into the facts."""
+
+
+@receiver(worker_signed_in, dispatch_uid="models_registry.rechecks")
+def queue_rechecks(**kwargs: Any) -> None:
+    """Queue a check of every model whose last one is older. One that fails, because a server is away, is queued again
+    when the next worker signs in."""
+    ready = RegisteredModel.objects.filter(status=RegisteredModel.Status.READY).select_related("check_job")
+    for model in ready.exclude(backend__in=[UPLOADED, AGENT]):
+        is_waiting = model.check_job is not None and model.check_job.is_active
+        if model.facts and model.facts.get("check_version", 1) < CHECK_VERSION and not is_waiting:
+            _queue(model)
+
+
+def _queue(model: RegisteredModel) -> None:
+    """Queue it, unless another worker has just done so. The commit of a hub model stays as it was approved."""
+    as_seen = RegisteredModel.objects.filter(pk=model.pk, check_job=model.check_job_id)
+    with transaction.atomic():
+        job = enqueue(
+            "check_model",
+            {"model": model.pk, "repin": False, "recheck": True},
+            queue=queue_of(model),
+            title=f"Check {model.name} again",
+            total=1,
+        )
+        if not as_seen.update(check_job=job):
+            transaction.set_rollback(True)
