@@ -187,7 +187,7 @@ PROBE_TEXTS = (
     "",
 )
 TOLERANCE_BITS = {"float32": 5e-4, "float64": 5e-4}
-_HALF_TOLERANCE_BITS = 0.25
+HALF_TOLERANCE_BITS = 0.25
 
 
 def probe(backend: Backend) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def probe(backend: Backend) -> dict[str, Any]:
     for text, score in zip(PROBE_TEXTS, together, strict=True):
         _check_tokens(text, score)
     difference = max(_difference(a, b) for a, b in zip(together, alone, strict=True))
-    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, _HALF_TOLERANCE_BITS)
+    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, HALF_TOLERANCE_BITS)
     if difference > tolerance:
         raise BackendError(
             f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."
