@@ -1,8 +1,8 @@
 """Load a model and try it out in a process that can be ended: `python -m models_registry.backends.trial`.
 
 Standard input is JSON with the arguments of `load_backend`. Standard output is JSON: {"problem": why it does not work,
-"no_room": whether others use the memory it needs}, or {"facts", "probe", "seconds"}. What libraries print goes to
-standard error. `models_registry.actors` starts it.
+"no_room": whether others use the memory it needs, "raised": whether standard error ends with a traceback}, or {"facts",
+"probe", "seconds"}. What libraries print goes to standard error. `models_registry.actors` starts it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import json
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from models_registry.backends import BackendError, NoRoom, load_backend, probe
+from models_registry.backends.base import describe_exception
 
 PR_SET_PDEATHSIG = 1
 
@@ -37,6 +39,9 @@ def try_out(request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": str(error), "no_room": isinstance(error, NoRoom)}
     except MemoryError:
         return {"problem": "The model does not fit into the memory of this machine."}
+    except Exception as error:  # noqa: BLE001  whatever a library raises about a model is what the check found
+        traceback.print_exc()
+        return {"problem": describe_exception(error, Path(request["model_dir"])), "raised": True}
     return {"facts": backend.facts.to_dict(), "probe": found, "seconds": seconds}
 
 
