@@ -52,6 +52,7 @@ SURE_WORD_BITS = 0.7
 """Mean surprisal of the likeliest token at each place below which a server is implausibly sure (3.3 and 3.6 bits for
 SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
+_NOT_PROVABLE = "That the server's values belong to the tokens they stand at cannot be proven"
 _WORD = re.compile(r"([ ▁Ġ]?)([A-Za-z]{1,20})")
 
 
@@ -151,9 +152,6 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
             _hint(dialect),
         )
     return Proof(reading.dialect, _notes(reading, evidence.places))
-
-
-_NOT_PROVABLE = "That the server's values belong to the tokens they stand at cannot be proven"
 
 
 def _hint(dialect: Dialect) -> str:
