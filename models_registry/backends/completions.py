@@ -96,13 +96,14 @@ class Server:
         return self._complete(prompts, how)
 
     def continuations(self, prompt: str, number: int) -> dict[str, float]:
-        """The likeliest next tokens with their natural logarithms. NetError or NotEchoed as in `ask`."""
+        """The likeliest next tokens with their natural logarithms; none where the server ended the text instead of
+        going on (llama-cpp-python lists no end token). NetError or NotEchoed as in `ask`."""
         [choice] = self._complete([prompt], {"logprobs": number}).choices
         found = choice.get("logprobs")
         likely = found.get("top_logprobs") if isinstance(found, dict) else None
-        if not isinstance(likely, list) or not likely or not isinstance(likely[0], dict):
+        if not isinstance(likely, list) or not all(isinstance(one, dict) for one in likely):
             raise NotEchoed("the server does not list likely next tokens (top_logprobs)")
-        numbers = {token: _number(value) for token, value in likely[0].items()}
+        numbers = {token: _number(value) for one in likely[:1] for token, value in one.items()}
         return {token: value for token, value in numbers.items() if value is not None}
 
     def _complete(self, prompts: Sequence[str], how: dict[str, Any]) -> Answer:

@@ -258,7 +258,7 @@ def _notes(reading: _Reading, places: Sequence[_Place]) -> tuple[str, ...]:
     if reading.dialect.before and reading.text.spans[0][0]:
         notes.append("The server leaves the start token out of its answer, and the first token has no value.")
     text = mean(_bits(log) for log in reading.text.logs[1:] if log is not None)
-    word = mean(place.likely[0][1] for place in places)
+    word = mean(place.likely[0][1] for place in places if place.likely)
     if text < SURE_TEXT_BITS or word < SURE_WORD_BITS:
         notes.append(
             f"Warning: the server is implausibly sure. An ordinary text has {text:.2f} bits a token, the likeliest "

@@ -49,6 +49,7 @@ class Behaviour:
     caches: bool = False  # values of what began an earlier prompt are 0
     sharpness: float = 1.0  # factor of every value
     continues: bool = True  # lists likely next tokens
+    ends: int = 0  # so many texts are ended instead of continued
     offsets: bool = True
     prompt_logprobs: bool = False
     fragments: bool = False  # letters beyond ASCII come in parts
@@ -129,6 +130,9 @@ class Behaviour:
         values = {token: self._log(before, token) for token in NEXT}
         likely = dict(sorted(values.items(), key=lambda one: -one[1])[:number])
         [first, *_] = likely
+        if self.ends:
+            self.ends -= 1
+            return {"logprobs": {"tokens": [], "token_logprobs": [], "top_logprobs": []}}
         told = {"tokens": [first], "token_logprobs": [likely[first]]}
         return {"text": first, "logprobs": told | ({"top_logprobs": [likely]} if self.continues else {})}
 

@@ -232,6 +232,7 @@ def notes_of(**how) -> str:
         ({"caches": True, "early": True}, "change when a prompt is asked again"),
         ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is asked again"),
         ({"continues": False}, "does not list likely next tokens"),
+        ({"ends": 2}, "cannot be proven: only 2 of its likely next words"),
     ],
     ids=str,
 )
@@ -268,6 +269,10 @@ def test_a_start_token_that_the_answer_lacks_is_counted():
             loaded.score([TEXT], ScoringPolicy(bos="never"))
     assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
     assert "leaves it out of its answer" in loaded.facts.notes[0]
+
+
+def test_a_text_that_the_server_ends_is_one_place_fewer():
+    assert "Proven for 4 words" in notes_of(ends=1)
 
 
 def test_values_one_place_early_are_moved_and_the_facts_name_it():
