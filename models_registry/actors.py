@@ -7,6 +7,7 @@ worker goes on. Nothing else can end a thread that is building a model.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -18,12 +19,16 @@ from time import perf_counter
 from typing import IO, Any
 
 from django.conf import settings
+from django.db import DatabaseError
+from django.dispatch import receiver
 from django.utils import timezone
 
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.models import State
 from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
+from gym.jobs.signals import time_passes
 from gym.lib.process_memory import process_bytes
 from models_registry.backends import (
     BACKENDS,
@@ -34,6 +39,7 @@ from models_registry.backends import (
     NotOnThisMachine,
     probe,
 )
+from models_registry.backends.base import describe_exception
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from models_registry.warm import (
@@ -45,6 +51,8 @@ from models_registry.warm import (
     thread_count,
     unless_crowded,
 )
+
+logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.1
 SHARE_OF_RAM = 0.8
@@ -104,12 +112,12 @@ def inspect(
     except BackendError as error:
         if recheck and isinstance(error, BackendUnavailable | NotOnThisMachine):
             raise
-        return {
-            "status": RegisteredModel.Status.BROKEN,
-            "status_reason": str(error),
-            "facts": {},
-            "checked_at": timezone.now(),
-        }
+        return _broken(str(error))
+    except DatabaseError:
+        raise  # no fault of the model: the check is tried again
+    except Exception as error:
+        logger.exception("the check of %s raised", model.slug)
+        return _broken(describe_exception(error, Path(settings.GYM_MODEL_DIR)))
     return {
         "status": RegisteredModel.Status.READY,
         "status_reason": "",
@@ -126,6 +134,26 @@ def inspect(
         "licence": model.licence or facts.licence[:60],
         "checked_at": timezone.now(),
     }
+
+
+def _broken(reason: str) -> dict[str, Any]:
+    return {
+        "status": RegisteredModel.Status.BROKEN,
+        "status_reason": reason,
+        "facts": {},
+        "checked_at": timezone.now(),
+    }
+
+
+@receiver(time_passes, dispatch_uid="models_registry.checks that ended")
+def settle_ended_checks(**_: Any) -> None:
+    """Mark models as broken whose check ended without findings: cancelled, out of time, or its worker died."""
+    unchecked = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNCHECKED)
+    ended = unchecked.filter(check_job__state__in=[State.FAILED, State.CANCELLED])
+    for model in ended.select_related("check_job"):
+        why = model.check_job.error or "it was cancelled."
+        reason = f"The check ended without a result: {why} Check the model again."
+        unchecked.filter(pk=model.pk, check_job=model.check_job).update(**_broken(reason))
 
 
 def _try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFacts, dict[str, Any], float]:
@@ -218,10 +246,16 @@ def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) 
     if child.returncode < 0:
         raise BackendError(f"The process that tried the model out died: {describe_exit(child.returncode)}.")
     if child.returncode:
-        raise RuntimeError(f"the process that tried the model out failed\n{_end_of(errors)}")
+        logger.error("the process that tried a model out failed\n%s", _end_of(errors))
+        raise BackendError(
+            "The process that tried the model out failed before it could try it.",
+            "The worker's log has the reason.",
+        )
     said.seek(0)
     found: dict[str, Any] = json.load(said)
     if "problem" in found:
+        if found["raised"]:
+            logger.error("trying a model out raised\n%s", _end_of(errors))
         if found["lacks"]:
             raise _Lacking(found["problem"], found["lacks"])
         raise (NoRoom if found["no_room"] else BackendError)(found["problem"])

@@ -4,9 +4,11 @@ module imports neither torch nor Django."""
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from models_registry.engine.policy import ScoringPolicy
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from gym.net import NetPolicy
 
 SURPRISAL = "surprisal"
+_FOLDERS = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\":,;()]+/)+")
 
 _FRAME = "A masked model reads every text in its tokenizer's own frame, which is given and never scored"
 _NO_WHITESPACE = {
@@ -187,7 +190,18 @@ PROBE_TEXTS = (
     "",
 )
 TOLERANCE_BITS = {"float32": 5e-4, "float64": 5e-4}
-_HALF_TOLERANCE_BITS = 0.25
+HALF_TOLERANCE_BITS = 0.25
+
+
+def first_line(error: Exception, folder: Path) -> str:
+    """A library's message, short enough for a page, without the places where files lie on this machine."""
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return _FOLDERS.sub("…/", line.replace(str(folder), "the model folder"))[:300]
+
+
+def describe_exception(error: Exception, folder: Path) -> str:
+    """Why a trial that raised shows that a model cannot be used, in one line."""
+    return f"Trying the model out raised {type(error).__name__}: {first_line(error, folder)}"
 
 
 def probe(backend: Backend) -> dict[str, Any]:
@@ -207,7 +221,7 @@ def probe(backend: Backend) -> dict[str, Any]:
     for text, score in zip(PROBE_TEXTS, together, strict=True):
         _check_tokens(text, score)
     difference = max(_difference(a, b) for a, b in zip(together, alone, strict=True))
-    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, _HALF_TOLERANCE_BITS)
+    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, HALF_TOLERANCE_BITS)
     if difference > tolerance:
         raise BackendError(
             f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models_registry.backends import files, hub
-from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing
+from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from models_registry.backends.room import require_room
 from models_registry.backends.tokenizer_file import hold_to_file
 from models_registry.engine.device_errors import says_broken
@@ -277,9 +277,3 @@ def versions() -> dict[str, str]:
         "torch": str(torch.__version__),
         "transformers": str(transformers.__version__),
     }
-
-
-def first_line(error: Exception, folder: Path) -> str:
-    """A library's message, short enough for a page, without the place where models lie on this machine."""
-    line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return line.replace(str(folder), "the model folder")[:300]

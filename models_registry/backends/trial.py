@@ -1,8 +1,9 @@
 """Load a model and try it out in a process that can be ended: `python -m models_registry.backends.trial`.
 
 Standard input is JSON with the model's slug and the arguments of `load_backend`. Standard output is JSON: {"problem":
-why it does not work, "no_room": whether others use the memory it needs, "lacks": what of it is not on this machine}, or
-{"facts", "probe", "seconds"}. What libraries print goes to standard error. `models_registry.actors` starts it.
+why it does not work, "no_room": whether others use the memory it needs, "lacks": what of it is not on this machine,
+"raised": whether standard error ends with a traceback}, or {"facts", "probe", "seconds"}. What libraries print goes to
+standard error. `models_registry.actors` starts it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import json
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from models_registry.backends import BackendError, NoRoom, NotOnThisMachine, load_backend, probe
+from models_registry.backends.base import describe_exception
 
 PR_SET_PDEATHSIG = 1
 
@@ -35,11 +38,17 @@ def try_out(request: dict[str, Any]) -> dict[str, Any]:
         found = probe(backend)
     except BackendError as error:
         lacks = error.lacks(request["slug"]) if isinstance(error, NotOnThisMachine) else ""
-        return {"problem": str(error), "no_room": isinstance(error, NoRoom), "lacks": lacks}
+        return _problem(str(error), no_room=isinstance(error, NoRoom), lacks=lacks)
     except MemoryError:
-        problem = "The model does not fit into the memory of this machine."
-        return {"problem": problem, "no_room": False, "lacks": ""}
+        return _problem("The model does not fit into the memory of this machine.")
+    except Exception as error:  # noqa: BLE001  whatever a library raises about a model is what the check found
+        traceback.print_exc()
+        return _problem(describe_exception(error, Path(request["model_dir"])), raised=True)
     return {"facts": backend.facts.to_dict(), "probe": found, "seconds": seconds}
+
+
+def _problem(message: str, *, no_room: bool = False, lacks: str = "", raised: bool = False) -> dict[str, Any]:
+    return {"problem": message, "no_room": no_room, "lacks": lacks, "raised": raised}
 
 
 def die_first(parent: int) -> None:

@@ -8,8 +8,9 @@ unknown word swallow a neighbouring region.
 
 `align_server_tokens` is for tokens as a completion server spells them. Servers give the text of each token, sometimes
 with offsets, sometimes with parts of characters that are no text at all (`bytes:\\xe6\\x97`, or the sign U+FFFD).
-Offsets are believed only where they agree with the text; then the tokens are put together byte by byte; then
-`align_tokens` searches. Parts of one character all get the span of that character.
+Offsets are believed only where they agree with the text, parts left out of the spelling (llama-cpp-python) excepted;
+then the tokens are put together byte by byte; then `align_tokens` searches. Parts of one character all get the span of
+that character.
 """
 
 from __future__ import annotations
@@ -276,15 +277,28 @@ def token_bytes(token: str) -> bytes:
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
     """None unless every token stands in the text exactly where it is said to, one after the other, to the end."""
-    place = 0
+    if text[: offsets[0] if offsets else len(text)].strip() or min(offsets, default=0) < 0:
+        return None
     spans: list[Span] = []
-    for token, start in zip(tokens, offsets, strict=True):
+    for token, start, following in zip(tokens, offsets, [*offsets, len(text)][1:], strict=True):
         end = start + len(token)
-        if start < place or text[place:start].strip() or text[start:end] != token:
+        if token and text[start:end] == token and end <= following and not text[end:following].strip():
+            spans.append((start, end))
+        elif (part_end := _end_of_part(text, token, start, following)) is not None:
+            spans.append((start, part_end))
+        else:
             return None
-        spans.append((start, end))
-        place = end
-    return None if text[place:].strip() else spans
+    return spans
+
+
+def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
+    """Where the characters end that a token covers with its part of a character, which llama-cpp-python leaves out of
+    its spelling; the character counts as read with the last of its parts. None where it is no such token."""
+    stretch = text[start:following]
+    if start == following and not token:
+        return start + (not text[start : start + 1].isascii())
+    is_part = stretch.endswith(token) and len(stretch) == len(token) + 1 and not stretch[0].isascii()
+    return following if is_part else None
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:

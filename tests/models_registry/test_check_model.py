@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import escape
 
+from gym.jobs.models import Job, State
 from gym.jobs.services import request_cancel
+from gym.jobs.signals import time_passes
 from gym.jobs.testing import run_pending
 from models_registry import services, warm
+from models_registry.actors import inspect
+from models_registry.backends import ModelFacts, trial
 from models_registry.backends.files import digest
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
@@ -179,3 +186,79 @@ def test_a_model_deleted_before_its_check_fails_the_job_only(people):
     model.delete()
     [job] = run_pending()
     assert (job.state, job.error) == ("failed", "The model was deleted or corrected.")
+
+
+RAISES = "Expected 4 heads at /srv/site/models/odd/config.json"
+
+
+class Raising:
+    """A backend that loads and cannot run."""
+
+    facts = ModelFacts(None, None, "", None, None, None, "float32", "cpu", "", "f" * 64)
+
+    def score(self, *args, **more):
+        raise TypeError(f"{RAISES}\n  in a second line")
+
+
+def test_a_check_that_raises_ends_as_broken_with_one_line(people, monkeypatch, caplog):
+    monkeypatch.setattr(warm, "load_backend", lambda *args, **more: Raising())
+    model = check(make_model(people.alice, ready=False), people.alice)
+    assert model.status == "broken"
+    assert model.status_reason == "Trying the model out raised TypeError: Expected 4 heads at …/config.json"
+    assert "second line" in caplog.text  # the traceback is for staff
+    assert "Traceback" not in model.check_job.log + model.check_job.error
+
+
+def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(trial, "load_backend", lambda *args, **more: Raising())
+    request = {"kind": "ngram", "config": {}, "model_dir": str(tmp_path), "hub_allowed": False}
+    found = trial.try_out(request)
+    assert found == {
+        "problem": "Trying the model out raised TypeError: Expected 4 heads at …/config.json",
+        "raised": True,
+    }
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_folder_whose_model_cannot_run_is_broken(people, model_dir):
+    pytest.importorskip("torch")
+    tokenizer = tiny.train("byte-bpe")
+    folder = tiny.save(model_dir / "odd", tiny.gpt2(tokenizer.get_vocab_size()), tiny.fast(tokenizer))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"activation_function": "no_such_function"}))
+    model = check(folder_model(people, "odd"), people.staff)
+    assert model.status == "broken"
+    assert "no_such_function" in model.status_reason
+    assert "\n" not in model.status_reason
+    assert str(model_dir) not in model.status_reason + model.check_job.error + model.check_job.log
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "reason"),
+    [
+        (State.FAILED, "Its worker died (signal 9).", "Its worker died (signal 9)."),
+        (State.CANCELLED, "", "it was cancelled."),
+    ],
+)
+def test_no_model_stays_unchecked_when_its_check_has_ended(people, state, error, reason):
+    model = make_model(people.alice, ready=False)
+    services.check_model(model, actor=people.alice)
+    time_passes.send(None)
+    model.refresh_from_db()
+    assert model.status == "unchecked"
+    Job.objects.filter(pk=model.check_job_id).update(state=state, error=error, finished=timezone.now())
+    time_passes.send(None)
+    model.refresh_from_db()
+    assert model.status == "broken"
+    assert model.status_reason == f"The check ended without a result: {reason} Check the model again."
+
+
+def test_a_lost_database_is_no_fault_of_the_model(people, monkeypatch):
+    def lost(*args, **more):
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr(warm, "load_backend", lost)
+    model = make_model(people.alice, ready=False)
+    services.check_model(model, actor=people.alice)
+    with pytest.raises(OperationalError):
+        inspect(model)

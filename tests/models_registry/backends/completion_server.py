@@ -16,6 +16,7 @@ from gym.net import NetPolicy
 from models_registry.backends import ExternalAccess
 
 BOS = "<s>"
+NEXT = (" a", " big", " old", " door", " key", " red", ",", "s", "\n")
 _PIECES = re.compile(r"<s>|</s>| ?[^\s<]{1,5}| ?<|\s")
 
 
@@ -36,15 +37,28 @@ class Behaviour:
     key: str = ""
     model: str = "tiny"
     adds_bos: bool = False
-    least_tokens: int = 0  # "max_tokens must be at least 1"
     echoes: bool = True
+    leaves_out: bool = False  # the start token is not in the answer, nor the value of the token behind it
+    counts: bool = False  # tells how many tokens the prompts have
+    new_token: bool = True  # the generated token is in the echo
+    lists: bool = True  # else 500 for more than one prompt
+    early: bool = False  # each value stands one place before its token
+    next_place: bool = (
+        False  # values come from the distribution after each token, unless a start token stands first
+    )
+    caches: bool = False  # values of what began an earlier prompt are 0
+    sharpness: float = 1.0  # factor of every value
+    continues: bool = True  # lists likely next tokens
+    ends: int = 0  # so many texts are ended instead of continued
     offsets: bool = True
     prompt_logprobs: bool = False
     fragments: bool = False  # letters beyond ASCII come in parts
-    busy: int = 0  # so many answers 429 first
+    busy: int = 0  # so many answers with this status first
+    busy_status: int = 429
     longest: int = 10_000  # characters of a prompt
     spoil: Any = None  # a function that changes an answer before it is sent
     seen: list[dict[str, Any]] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
     keys: list[str | None] = field(default_factory=list)
     url: str = ""
 
@@ -54,22 +68,43 @@ class Behaviour:
     def answer(self, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if self.busy:
             self.busy -= 1
-            return 429, {"error": "busy"}
+            return self.busy_status, {"error": "busy"}
         if asked["model"] != self.model:
             return 404, {"error": {"message": f"no model {asked['model']}"}}
-        if asked["max_tokens"] < self.least_tokens:
-            return 400, {"error": {"message": f"max_tokens must be at least {self.least_tokens}"}}
+        if len(asked["prompt"]) > 1 and not self.lists:
+            return 500, {"error": {"message": ""}}
         if any(len(prompt) > self.longest for prompt in asked["prompt"]):
             return 400, {"error": {"message": "the prompt is too long"}}
         choices = [self._choice(asked, number, prompt) for number, prompt in enumerate(asked["prompt"])]
-        answer = {"choices": list(reversed(choices))}  # clients have to go by the index
+        answer: dict[str, Any] = {"choices": list(reversed(choices))}  # clients have to go by the index
+        if self.counts:
+            tokens = [token for prompt in asked["prompt"] for token in self._tokens(prompt)]
+            answer["usage"] = {"prompt_tokens": len(tokens)}
         return 200, self.spoil(answer) if self.spoil else answer
 
+    def _tokens(self, prompt: str) -> list[str]:
+        return ([BOS] if self.adds_bos else []) + tokens_of(prompt)
+
+    def _log(self, before: str, token: str) -> float:
+        return log_of(before, token) * self.sharpness
+
+    def _logs(self, tokens: list[str]) -> list[float | None]:
+        texts = ["".join(tokens[:k]) for k in range(len(tokens) + 1)]
+        if self.next_place and tokens[:1] != [BOS]:
+            return [None, *(self._log(texts[k + 1], tokens[k]) for k in range(1, len(tokens)))]
+        logs = [
+            0.0 if texts[k + 1] in self.kept else self._log(texts[k], token) for k, token in enumerate(tokens)
+        ]
+        if self.caches:
+            self.kept.update(texts)
+        return [*logs[1:], -0.5] if self.early else [None, *logs[1:]]
+
     def _choice(self, asked: dict[str, Any], number: int, prompt: str) -> dict[str, Any]:
-        tokens = ([BOS] if self.adds_bos else []) + tokens_of(prompt)
-        texts = ["".join(tokens[:k]) for k in range(len(tokens))]
-        logs: list[float | None] = [None, *(log_of(texts[k], tokens[k]) for k in range(1, len(tokens)))]
-        tokens, logs = self._in_parts(tokens, logs[: len(tokens)])
+        tokens = self._tokens(prompt)
+        logs = self._logs(tokens)[: len(tokens)]
+        if self.leaves_out and tokens[:1] == [BOS]:
+            tokens, logs = tokens[1:], [None, *logs[2:]][: len(tokens) - 1]
+        tokens, logs = self._in_parts(tokens, logs)
         choice: dict[str, Any] = {"index": number, "text": "", "logprobs": None}
         if self.prompt_logprobs and "prompt_logprobs" in asked:
             choice["prompt_logprobs"] = [
@@ -79,14 +114,27 @@ class Behaviour:
                     for token, log in zip(tokens[1:], logs[1:], strict=True)
                 ),
             ]
-        if self.echoes and asked.get("echo"):
-            new = [" and"] * asked["max_tokens"]
+        elif not asked.get("echo") and "logprobs" in asked:
+            choice |= self._continuation(prompt, asked["logprobs"])
+        elif self.echoes and asked.get("echo"):
+            new = [" and"] * self.new_token
             starts = [sum(len(token) for token in [*tokens, *new][:k]) for k in range(len(tokens) + len(new))]
             choice["text"] = prompt + "".join(new)
             choice["logprobs"] = {"tokens": [*tokens, *new], "token_logprobs": [*logs, *([-0.5] * len(new))]}
             if self.offsets:
                 choice["logprobs"]["text_offset"] = starts
         return choice
+
+    def _continuation(self, prompt: str, number: int) -> dict[str, Any]:
+        before = "".join(self._tokens(prompt))
+        values = {token: self._log(before, token) for token in NEXT}
+        likely = dict(sorted(values.items(), key=lambda one: -one[1])[:number])
+        [first, *_] = likely
+        if self.ends:
+            self.ends -= 1
+            return {"logprobs": {"tokens": [], "token_logprobs": [], "top_logprobs": []}}
+        told = {"tokens": [first], "token_logprobs": [likely[first]]}
+        return {"text": first, "logprobs": told | ({"top_logprobs": [likely]} if self.continues else {})}
 
     def _in_parts(self, tokens: list[str], logs: list[Any]) -> tuple[list[str], list[Any]]:
         if not self.fragments:

@@ -16,13 +16,14 @@ TEXT = "The keys to the old cabinet are on the table ."
 DIALECTS = [
     {},
     {"offsets": False},
-    {"least_tokens": 1},
-    {"least_tokens": 1, "offsets": False},
+    {"new_token": False},
+    {"lists": False},
     {"adds_bos": True},
     {"adds_bos": True, "offsets": False},
-    {"adds_bos": True, "least_tokens": 1},
-    {"echoes": False, "prompt_logprobs": True, "least_tokens": 1},
-    {"echoes": False, "prompt_logprobs": True, "least_tokens": 1, "adds_bos": True},
+    {"early": True},
+    {"early": True, "adds_bos": True},
+    {"echoes": False, "prompt_logprobs": True},
+    {"echoes": False, "prompt_logprobs": True, "adds_bos": True},
     {"fragments": True, "offsets": False},
 ]
 
@@ -119,17 +120,17 @@ def test_letters_in_parts_get_the_place_of_their_letter():
 
 
 def test_a_sentence_the_server_refuses_fails_alone():
-    with completion_server(longest=60) as there:
-        found = backend(there).score([TEXT, "long " * 30, "Short ."], ScoringPolicy())
+    with completion_server(longest=600) as there:
+        found = backend(there).score([TEXT, "long " * 300, "Short ."], ScoringPolicy())
     assert isinstance(found[1], ScoringFailure)
     assert "too long" in found[1].reason
     assert isinstance(found[0], TokenScores)
     assert isinstance(found[2], TokenScores)
 
 
-def change(answer, number, **more):
+def change(answer, text, **more):
     for choice in answer["choices"]:
-        if choice["index"] == number and len(answer["choices"]) > 1:
+        if choice["text"].startswith(text):
             choice["logprobs"] |= more
     return answer
 
@@ -150,7 +151,7 @@ def change(answer, number, **more):
 )
 def test_what_cannot_be_mapped_is_a_failure_of_that_sentence(more, says):
     def spoil(answer):
-        return change(answer, 0, **more)
+        return change(answer, "Two words", **more)
 
     with completion_server(spoil=spoil) as there:
         found = backend(there).score(["Two words", TEXT], ScoringPolicy())
@@ -212,3 +213,100 @@ def test_a_server_that_is_not_there_may_come_back_and_one_that_is_not_allowed_ma
     with pytest.raises(BackendError, match="GYM_NET_ALLOW") as refused:
         load_backend("openai", config, model_dir=Path("x"), hub_allowed=False, external_access=shut)
     assert not isinstance(refused.value, BackendUnavailable)
+
+
+def notes_of(**how) -> str:
+    with completion_server(**how) as there:
+        return " ".join(backend(there).facts.notes)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        (
+            {"next_place": True},
+            "do not belong to the tokens.*has .* bits as the next token and .* in the prompt",
+        ),
+        ({"next_place": True, "lists": False, "new_token": False}, "name the model's start token"),
+        ({"caches": True}, "change when a prompt is asked again.*prefix caching"),
+        ({"caches": True, "early": True}, "change when a prompt is asked again"),
+        ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is asked again"),
+        ({"continues": False}, "does not list likely next tokens"),
+        ({"ends": 2}, "cannot be proven: only 2 of its likely next words"),
+    ],
+    ids=str,
+)
+def test_a_server_whose_values_are_not_proven_is_refused_with_the_reason(how, says):
+    with completion_server(**how) as there, pytest.raises(BackendError, match=says):
+        backend(there)
+
+
+def test_a_server_that_is_stale_from_the_start_is_refused():
+    with completion_server(caches=True) as there:
+        for _ in range(2):
+            with pytest.raises(BackendError, match="values"):
+                backend(there)
+
+
+def test_a_server_right_behind_a_start_token_only_scores_nothing_without_one():
+    with completion_server(next_place=True, leaves_out=True) as there:
+        loaded = backend(there, bos_token="<s>")
+        [found] = loaded.score([TEXT], ScoringPolicy())
+        with pytest.raises(BackendError, match="do not belong to the tokens"):
+            loaded.score([TEXT], ScoringPolicy(bos="never"))
+        with pytest.raises(BackendError, match="name the model's start token"):
+            backend(there)
+    assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
+    assert (found.special[0], found.offsets[0]) == (False, (0, 3))
+    assert "leaves the start token out" in " ".join(loaded.facts.notes)
+
+
+def test_a_start_token_that_the_answer_lacks_is_counted():
+    with completion_server(adds_bos=True, leaves_out=True, counts=True) as there:
+        loaded = backend(there, bos_token="<s>")
+        [found] = loaded.score([TEXT], ScoringPolicy())
+        with pytest.raises(BackendError, match="every text"):
+            loaded.score([TEXT], ScoringPolicy(bos="never"))
+    assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
+    assert "leaves it out of its answer" in loaded.facts.notes[0]
+
+
+def test_a_text_that_the_server_ends_is_one_place_fewer():
+    assert "Proven for 4 words" in notes_of(ends=1)
+
+
+def test_values_one_place_early_are_moved_and_the_facts_name_it():
+    plain, moved = notes_of(), notes_of(early=True)
+    assert "Proven for 6 words" in plain
+    assert "moved to their tokens" not in plain
+    assert "Proven for 6 words" in moved
+    assert "moved to their tokens" in moved
+    with completion_server() as there:
+        before = backend(there).facts.fingerprint
+        there.early = True
+        assert backend(there).facts.fingerprint != before
+
+
+def test_a_server_that_fails_on_lists_is_asked_one_by_one():
+    with completion_server(lists=False) as there:
+        loaded = backend(there)
+        before = len(there.seen)
+        found = loaded.score([TEXT, "Two words"], ScoringPolicy())
+        assert [request["prompt"] for request in there.seen[before:]] == [[TEXT], ["Two words"]]
+    assert all(isinstance(one, TokenScores) for one in found)
+    assert "one by one: a list of prompts fails on the server (status 500)" in " ".join(loaded.facts.notes)
+
+
+def test_a_server_that_fails_on_everything_may_come_back():
+    with completion_server() as there:
+        loaded = backend(there)
+        there.lists = False
+        assert len(loaded.score([TEXT, "Two words"], ScoringPolicy())) == 2
+        there.busy, there.busy_status = 1000, 500
+        with pytest.raises(BackendUnavailable, match="500"):
+            loaded.score([TEXT, "Two words"], ScoringPolicy())
+
+
+@pytest.mark.parametrize(("sharpness", "warned"), [(1.0, False), (0.05, True)])
+def test_an_implausibly_sure_server_gets_a_warning(sharpness, warned):
+    assert ("implausibly sure" in notes_of(sharpness=sharpness)) is warned

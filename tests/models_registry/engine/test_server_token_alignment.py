@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,9 @@ from models_registry.engine.token_alignment import TokenAlignmentError, align_se
         ("é!", ["bytes:\\xc3", "bytes:\\xa9", "!"], None, [(0, 1), (0, 1), (1, 2)]),
         ("é!", ["\ufffd", "\ufffd", "!"], None, [(0, 1), (0, 1), (1, 2)]),
         ("日本 x", ["\ufffd", "\ufffd", "本", " x"], None, [(0, 1), (0, 1), (1, 2), (3, 4)]),
+        ("日x", ["", "", "", "x"], [0, 0, 0, 1], [(0, 1), (0, 1), (0, 1), (1, 2)]),  # llama-cpp-python
+        ("a 日本.", ["a", " ", "", "本", "."], [0, 1, 2, 2, 4], [(0, 1), (1, 2), (2, 3), (2, 4), (4, 5)]),
+        ("ab", ["a", "b", ""], [0, 1, 2], [(0, 1), (1, 2), (2, 2)]),
         ("", [], None, []),
     ],
 )
@@ -33,6 +38,18 @@ def test_server_tokens_get_their_characters(text, tokens, offsets, expected):
 def test_tokens_that_do_not_spell_the_text_are_refused(text, tokens):
     with pytest.raises(TokenAlignmentError):
         align_server_tokens(text, tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "offsets"),
+    [("ab", ["", "b"], [0, 1]), ("日本", ["x", "本"], [0, 1]), ("ab", ["a", "b"], [-2, -1])],
+)
+def test_offsets_hide_no_letter_that_the_tokens_lack(text, tokens, offsets):
+    if "".join(tokens) == text:
+        assert align_server_tokens(text, tokens, offsets) == [(0, 1), (1, 2)]
+    else:
+        with pytest.raises(TokenAlignmentError):
+            align_server_tokens(text, tokens, offsets)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.lists(st.integers(1, 4)))
@@ -49,3 +66,17 @@ def test_bytes_cut_anywhere_find_their_characters(text, sizes):
     for start, end in align_server_tokens(text, tokens):
         covered |= set(range(start, end))
     assert covered == set(range(len(text)))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.lists(st.integers(1, 4)))
+def test_parts_that_are_left_out_keep_their_character(text, sizes):
+    """Pieces and offsets as llama-cpp-python makes them: bytes that are no characters are ignored."""
+    data = text.encode()
+    cuts = [min(len(data), sum(sizes[:k])) for k in range(len(sizes) + 1)] + [len(data)]
+    pieces = [data[start:end] for start, end in pairwise(cuts) if end > start]
+    tokens = [piece.decode(errors="ignore") for piece in pieces]
+    places = [len(b"".join(pieces[:k]).decode(errors="ignore")) for k in range(len(pieces))]
+    covered = set()
+    for start, end in align_server_tokens(text, tokens, places):
+        covered |= set(range(start, end))
+    assert {place for place, sign in enumerate(text) if not sign.isspace()} <= covered
