@@ -401,7 +401,7 @@ def _piece(piece: Any, revision: Any) -> dict[str, Any]:
 def sort_heading(
     context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = "", copy: str = ""
 ) -> dict[str, Any]:
-    """A heading that sorts on the server: first click as fits the column, second click the other way round. `copy` is its
+    """A heading that sorts on the server: first click as fits the column, second click the other way round. `copy`: its
     data-copy, see copy.js"""
     order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
     wanted = f"-{key}" if (order == "ascending" or (numeric and not order)) else key

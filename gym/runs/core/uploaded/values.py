@@ -157,10 +157,13 @@ def _first_difference(one: ValueColumn, other: ValueColumn, table: Table) -> Row
 
 
 def _is_multiple(column: ValueColumn, place: int, ratio: float, table: Table) -> bool:
-    """Is the number at `place` the column's bits times `ratio`, in every row and for several values?"""
+    """Is the number at `place` the column's bits times `ratio`, in every row and for several values? Ends at the first
+    row that is otherwise."""
     seen: set[float] = set()
     for row in table.rows:
         a, b = _number(row, column.place), _number(row, place)
+        if b is None and row.cells[place].strip():
+            return False
         if a is None or b is None:
             continue
         if not _same(a * column.factor * ratio, b):
