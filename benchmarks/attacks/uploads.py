@@ -55,8 +55,8 @@ SUITES: list[File] = [
 ]
 RESULTS: list[File] = [
     ("commas.csv", lambda: b"," * 19_900_000),
-    ("columns.csv", lambda: b"item,condition,region,surprisal" + b"," * 3_900_000 + b"\n1,a\n"),
-    ("rows.csv", lambda: b"item,condition,region,surprisal\n" + b"a\n" * 9_900_000),
+    ("columns.csv", lambda: b"item,condition,region,surprisal_bits" + b"," * 3_900_000 + b"\n1,a\n"),
+    ("rows.csv", lambda: b"item,condition,region,surprisal_bits\n" + b"a\n" * 9_900_000),
     ("tabs.tsv", lambda: b"sentence_id\ttoken_id\ttoken\tsurprisal\n" + b"\t" * 19_900_000),
     ("values.json", lambda: b"[" + b"{}," * 6_600_000 + b"{}]"),
 ]

@@ -51,6 +51,8 @@ class Notice:
 
     where: str
     message: str
+    is_warning: bool = False
+    """Whether the results may be wrong for it."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}."
@@ -93,6 +95,10 @@ class Report:
     def notice(self, where: str, message: str) -> None:
         """Note something odd that is accepted."""
         self.notices.append(Notice(where, message))
+
+    def warning(self, where: str, message: str) -> None:
+        """Note something that is accepted and makes the content doubtful."""
+        self.notices.append(Notice(where, message, is_warning=True))
 
     def raise_problems(self) -> None:
         """Raise `FormatError` when there is any problem."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from gym.lib.problems import Report
@@ -89,6 +90,14 @@ def tidy(text: str) -> str:
     Unicode form.
     """
     return _BLANKS.sub(" ", text).strip(" ")
+
+
+def is_unspaced(character: str) -> bool:
+    """Chinese characters, kana, Thai, Lao, Khmer, Burmese: written without blanks between words."""
+    name = unicodedata.name(character, "")
+    return name.startswith(
+        ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "IDEOGRAPHIC")
+    )
 
 
 def guard(cell: str) -> str:

@@ -399,15 +399,17 @@ def _piece(piece: Any, revision: Any) -> dict[str, Any]:
 
 @register.inclusion_tag("includes/sort_heading.html", takes_context=True)
 def sort_heading(
-    context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = ""
+    context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = "", copy: str = ""
 ) -> dict[str, Any]:
-    """A heading that sorts on the server: first click as fits the column, second click the other way round"""
+    """A heading that sorts on the server: first click as fits the column, second click the other way round. `copy`: its
+    data-copy, see copy.js"""
     order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
     wanted = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
     query = context["request"].GET.copy()
     query.pop("page", None)
     query["sort"] = wanted
-    return {"label": label, "order": order, "numeric": numeric, "href": f"?{query.urlencode()}{anchor}"}
+    href = f"?{query.urlencode()}{anchor}"
+    return {"label": label, "order": order, "numeric": numeric, "href": href, "copy": copy}
 
 
 @register.inclusion_tag("includes/when.html")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from operator import ne
 
-from gym.lib.text import BLANKS
+from gym.lib.text import BLANKS, is_unspaced
 from suites.regions import ATTACHED
 
 from .findings import Cell, Design, Finding, items_phrase, quoted
@@ -104,7 +104,7 @@ def check_joins(design: Design, join: str) -> Iterator[Finding]:
                 elif content[0] in _PUNCTUATION:
                     if join == "space" or content[0] not in ATTACHED:
                         marks[number].append(cell)
-                elif _is_unspaced(before[-1]) and _is_unspaced(content[0]):
+                elif is_unspaced(before[-1]) and is_unspaced(content[0]):
                     unspaced.append(cell)
             before = content or before
     total = len(design.doc.sentences)
@@ -131,14 +131,6 @@ def check_joins(design: Design, join: str) -> Iterator[Finding]:
         message = f"{number} of {total} sentences are in a script without blanks between words"
         hint = f"Use the join policy “none”; “{join}” puts blanks between the regions."
         yield Finding("straddle-risk", "warning", "suite", message, hint, tuple(unspaced))
-
-
-def _is_unspaced(character: str) -> bool:
-    """Chinese characters, kana, Thai, Lao, Khmer, Burmese: written without blanks between words."""
-    name = unicodedata.name(character, "")
-    return name.startswith(
-        ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "IDEOGRAPHIC")
-    )
 
 
 def check_characters(design: Design) -> Iterator[Finding]:

@@ -69,6 +69,18 @@ def check_empty_references(design: Design, skip: set[int]) -> Iterator[Finding]:
             yield Finding("empty-reference", severity, f"prediction {number}", message, hint, cells)
 
 
+def check_whole_sentences(design: Design) -> Iterator[Finding]:
+    """Formulas with `*` in a suite whose regions are not summed."""
+    metric = design.doc.metrics[0]
+    if metric == "sum":
+        return
+    for number, formula in sound_formulas(design):
+        if any(region == "*" for _, region in formula.references):
+            message = f"* is the sum over the sentence's tokens, although the metric of regions is “{metric}”"
+            hint = "Of sentences of different length the longer one tends to have the larger sum."
+            yield Finding("sum-beside-metric", "info", f"prediction {number}", message, hint)
+
+
 def check_identical(design: Design) -> tuple[list[Finding], Identical]:
     """Sentences that are the same in two conditions of an item, and the same as a table."""
     groups: dict[int, list[list[str]]] = {}

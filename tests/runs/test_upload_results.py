@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -283,3 +285,51 @@ def test_results_do_not_join_a_model_that_others_see_differently(client, people,
     keep(people.charlie, revision=revision, visibility=first)
     assert SuiteRun.objects.count() == 2
     assert RegisteredModel.objects.filter(owner=people.charlie).count() == 1
+
+
+NO_UNIT = golden("regions.csv").replace(b"surprisal_bits", b"surprisal")
+
+
+def test_a_unit_that_the_file_does_not_state_is_asked_for(client, people):
+    revision = make_revision(people.alice)
+    client.force_login(people.alice)
+    response = send(client, "regions.csv", data=NO_UNIT, revision=revision, unit="auto")
+    page = response.content.decode()
+    assert (response.status_code, SuiteRun.objects.count()) == (400, 0)
+    assert "nothing states the unit of “surprisal”" in page
+    assert re.search(r"<details class=.disclosure. open>\s*<summary>About the file", page)
+    send(client, "regions.csv", data=NO_UNIT, revision=revision, unit="nats")
+    summary = SuiteRun.objects.get().sentence_scores.order_by("pk").first()
+    assert summary.regions[0] == pytest.approx(5.25 / math.log(2))
+    assert "in nats: converted to surprisals in bits" in str(SuiteRun.objects.get().provenance["notices"])
+
+
+def test_a_doubtful_unit_is_warned_of_in_the_preview_and_on_the_run(client, people):
+    revision = make_revision(people.alice)
+    client.force_login(people.alice)
+    data = golden("regions.csv").replace(b".25", b"98.25")
+    warning = "these are hardly surprisals in bits"
+    preview = send(client, "regions.csv", data=data, revision=revision, unit="auto", check="1")
+    assert warning in preview.content.decode()
+    response = send(client, "regions.csv", data=data, revision=revision, unit="auto")
+    run = SuiteRun.objects.get()
+    assert warning in run.provenance["warnings"][0]
+    for address in (response.url, run.get_absolute_url()):
+        assert warning in client.get(address).content.decode()
+
+
+def test_the_api_asks_for_the_unit_and_answers_warnings(client, people):
+    make_revision(people.alice)
+    client.force_login(people.alice)
+
+    def plan(data: bytes, **fields: str):
+        file = SimpleUploadedFile("regions.csv", data)
+        return client.post(reverse("api-upload-plan"), {"file": file, **fields})
+
+    refused = plan(NO_UNIT)
+    assert refused.status_code == 400
+    assert "nothing states the unit of “surprisal”" in refused.json()["errors"][0]["message"]
+    [run] = plan(NO_UNIT, unit="bits").json()["runs"]
+    assert run["warnings"] == []
+    [run] = plan(NO_UNIT.replace(b".25", b"98.25"), unit="bits").json()["runs"]
+    assert "hardly surprisals in bits" in run["warnings"][0]

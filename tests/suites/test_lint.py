@@ -154,6 +154,18 @@ def test_totals_of_the_same_sentence_are_a_tie():
     assert (finding.severity, finding.where) == ("error", "item 4")
 
 
+def test_a_whole_sentence_is_a_sum_beside_another_metric():
+    rows = (("Vera #", "she", "left."), ("Vera #", "the young woman", "left."))
+    document = factorial(formula="(*;%a%) < (*;%b%)", rows=rows)
+    assert found(document, "sum-beside-metric") == []
+    document["meta"]["metric"] = "mean"
+    (finding,) = found(document, "sum-beside-metric")
+    assert (finding.severity, finding.where) == ("info", "prediction 1")
+    assert "* is the sum over the sentence's tokens" in finding.message
+    document["predictions"] = ["(2;%a%) < (2;%b%)"]
+    assert found(document, "sum-beside-metric") == []
+
+
 def test_references_to_empty_regions_depend_on_the_metric():
     rows = (("The # cat", "sleeps", ""), ("The # cat", "sleep", ""))
     document = factorial(formula="(3;%a%) > (2;%b%)", rows=rows)

@@ -120,6 +120,11 @@ class TestAlign:
     def test_an_empty_range_at_the_start_belongs_to_the_first_region_with_text(self) -> None:
         assert align(join(["", "dog"]), [(0, 0), (0, 3)], [False] * 2).region == [1, 1]
 
+    def test_empty_ranges_of_whole_words_count_where_they_begin(self) -> None:
+        # tokenizers#1517: words of the vocabulary get a range that ends where it begins
+        joined = join(["The ferry", "leaves"])
+        assert align(joined, [(0, 0), (3, 3), (9, 12), (12, 16)], [False] * 4).region == [0, 0, 1, 1]
+
     def test_an_empty_range_never_goes_back(self) -> None:
         joined = join(["A", "dog", "ran"])
         assert align(joined, [(0, 1), (1, 5), (0, 0), (6, 9)], [False] * 4).region == [0, 1, 2, 2]

@@ -15,7 +15,7 @@ from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
 from gym.runs.read.report import OUTCOME_NAMES
-from gym.runs.work.upload_plan import PlannedRun, said
+from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
 
 STATES = Job.State.values
 
@@ -188,7 +188,7 @@ class UploadSerializer(serializers.ModelSerializer):
     id = serializers.CharField(source="key")
     runs = serializers.SlugRelatedField("key", many=True, read_only=True)
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
-    report = serializers.DictField(help_text="what matched no suite, what was refused, notices")
+    report = serializers.DictField(help_text="what matched no suite, what was refused, notices, warnings")
     state = serializers.ChoiceField(
         STATES, help_text="“done”, unless the file has so many runs that a job makes them"
     )
@@ -212,13 +212,17 @@ class PlannedSerializer(serializers.Serializer):
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")
     notices = serializers.SerializerMethodField()
+    warnings = serializers.SerializerMethodField(help_text="why the values may not be surprisals in bits")
 
     def get_n_failed(self, run: PlannedRun) -> int:
         assert run.applied is not None
         return len(run.applied.failures)
 
     def get_notices(self, run: PlannedRun) -> list[str]:
-        return said(run, self.context["notices"])
+        return notices_of(run, self.context["report"])
+
+    def get_warnings(self, run: PlannedRun) -> list[str]:
+        return warnings_of(run, self.context["report"])
 
 
 class PlanSerializer(serializers.Serializer):

@@ -19,7 +19,7 @@ from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.runs.api.serializers import PlanSerializer, UploadSerializer
-from gym.runs.core.uploaded import KINDS, MAX_BYTES
+from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
 from gym.runs.filters import UploadFilter
 from gym.runs.models import ResultUpload
 from gym.runs.read.selectors import known_runs
@@ -41,7 +41,11 @@ class ResultsUpload(Body):
     file = serializers.FileField()
     spec = serializers.FileField(required=False, help_text="spec.json of LM Zoo files")
     kind = serializers.ChoiceField(["auto", *KINDS], default="auto")
-    unit = serializers.ChoiceField(["bits", "nats", "log10"], default="bits")
+    unit = serializers.ChoiceField(
+        UNITS,
+        default=AUTO,
+        help_text="default: as the name of the column states, such as surprisal_nats; 400 where it states none",
+    )
     suite = serializers.SlugField(
         max_length=80, required=False, help_text="default: the suites that the file names"
     )
@@ -125,7 +129,7 @@ class UploadPlan(ApiView):
         uploads.check_choice(plan, choice, actor=request.user)
         found = uploads.report_of(plan)
         data = {"report": found, "runs": plan.good}
-        return Response(PlanSerializer(data, context={"notices": found["notices"]}).data)
+        return Response(PlanSerializer(data, context={"report": found}).data)
 
 
 class UploadList(ListView):

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.runs.core.uploaded import KINDS, MAX_BYTES
+from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES
 from gym.runs.work.uploads import GivenFile, ModelChoice
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
@@ -104,6 +104,7 @@ class RunForm(forms.Form):
 
 
 UNIT_CHOICES = [
+    (AUTO, "as the file states"),
     ("bits", "bits (log₂), as LM Zoo and this site"),
     ("nats", "nats (natural logarithm)"),
     ("log10", "powers of ten (log₁₀)"),
@@ -135,7 +136,11 @@ class ResultsForm(forms.Form):
         help_text="Public ones appear in everybody’s leaderboard, marked as uploaded.",
     )
     kind = forms.ChoiceField(choices=[("auto", "find out"), *KINDS.items()], label="Kind of file")
-    unit = forms.ChoiceField(choices=UNIT_CHOICES, label="Unit of surprisals")
+    unit = forms.ChoiceField(
+        choices=UNIT_CHOICES,
+        label="Unit of surprisals",
+        help_text="A column such as surprisal_nats states it; surprisal or logprob alone does not.",
+    )
     spec = OneFileField(
         required=False,
         label="LM Zoo spec.json",

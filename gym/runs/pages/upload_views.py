@@ -126,16 +126,17 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
         else [],
         "missing": run.provenance["missing"],
         "notices": run.provenance["notices"],
+        "warnings": run.provenance.get("warnings", []),  # absent in older runs
     }
 
 
 def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
     """The first rows of a report before anything is saved."""
-    notices = uploads.report_of(plan)["notices"]
-    return [_to_come(run, rule, notices) for run in plan.good[:PER_PAGE]]
+    report = uploads.report_of(plan)
+    return [_to_come(run, rule, report) for run in plan.good[:PER_PAGE]]
 
 
-def _to_come(run: PlannedRun, rule: Rule, notices: list[dict[str, str]]) -> dict[str, Any]:
+def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, Any]:
     applied = run.applied
     assert applied is not None
     return {
@@ -148,7 +149,8 @@ def _to_come(run: PlannedRun, rule: Rule, notices: list[dict[str, str]]) -> dict
         "n_failed": len(applied.failures),
         "failures": [(row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]],
         "missing": applied.missing,
-        "notices": uploads.said(run, notices),
+        "notices": uploads.notices_of(run, report),
+        "warnings": uploads.warnings_of(run, report),
     }
 
 

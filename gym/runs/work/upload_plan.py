@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +11,16 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from gym.accounts.models import User
 from gym.lib.problems import FormatError, Notice, Problem
 from gym.lib.text import listing
-from gym.runs.core.uploaded import KINDS, FittedPart, Part, Uploaded, fit_part, has_text, read_results
+from gym.runs.core.uploaded import (
+    AUTO,
+    KINDS,
+    FittedPart,
+    Part,
+    Uploaded,
+    fit_part,
+    has_text,
+    read_results,
+)
 from models_registry.models import RegisteredModel
 from suites import permissions as suite_permissions
 from suites.formats import SuiteDocument
@@ -51,7 +59,7 @@ class Plan:
 
     uploaded: Uploaded
     files: list[GivenFile]
-    unit: str = "bits"
+    unit: str = AUTO
     runs: list[PlannedRun] = field(default_factory=list)
     unmatched: list[tuple[str, str]] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -76,7 +84,7 @@ def plan_upload(
     revision: SuiteRevision | None = None,
     spec: GivenFile | None = None,
     kind: str = "auto",
-    unit: str = "bits",
+    unit: str = AUTO,
 ) -> Plan:
     """Read a file and fit it to one revision, or to the suites it names. Saves nothing.
 
@@ -217,7 +225,8 @@ def report_of(plan: Plan) -> dict[str, Any]:
     """The part of a report that is not in the runs themselves."""
     return {
         "kind": KINDS[plan.uploaded.kind],
-        "notices": [{"where": row.where, "message": row.message} for row in plan.notices],
+        "notices": [_shown(row) for row in plan.notices if not row.is_warning],
+        "warnings": [_shown(row) for row in plan.notices if row.is_warning],
         "unmatched": [{"name": name, "reason": reason} for name, reason in plan.unmatched],
         "refused": [
             {
@@ -233,12 +242,25 @@ def report_of(plan: Plan) -> dict[str, Any]:
     }
 
 
-def said(planned: PlannedRun, of_file: Sequence[dict[str, str]] = ()) -> list[str]:
-    """Notices about a run as sentences; those about the file as a whole come last."""
+def _shown(row: Notice) -> dict[str, str]:
+    return {"where": row.where, "message": row.message}
+
+
+def notices_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
+    """Notices about a run as sentences; those about the file as a whole, from `report_of`, come last."""
+    return _sentences(planned, report, is_warning=False)
+
+
+def warnings_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
+    """The same of warnings: reasons why its values may not be surprisals in bits."""
+    return _sentences(planned, report, is_warning=True)
+
+
+def _sentences(planned: PlannedRun, report: dict[str, Any], *, is_warning: bool) -> list[str]:
     assert planned.applied is not None
-    rows = [(row.where, row.message) for row in planned.applied.notices]
-    rows += [(row["where"], row["message"]) for row in of_file]
+    rows = [_shown(row) for row in planned.applied.notices if row.is_warning == is_warning]
+    rows += report.get("warnings" if is_warning else "notices", [])
     return [
         f"{message[:1].upper()}{message[1:]}." if where == "file" else f"{where}: {message}."
-        for where, message in rows
+        for where, message in ((row["where"], row["message"]) for row in rows)
     ]

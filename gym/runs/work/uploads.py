@@ -29,11 +29,12 @@ from gym.runs.work.upload_plan import (
     GivenFile,
     Plan,
     PlannedRun,
+    notices_of,
     plan_upload,
     planned_run,
     report_of,
     require_target,
-    said,
+    warnings_of,
 )
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
@@ -54,14 +55,15 @@ __all__ = [
     "delete_upload",
     "keep",
     "may_see",
+    "notices_of",
     "plan_upload",
     "planned_run",
     "report_of",
     "retry_upload",
-    "said",
     "save_in_steps",
     "save_upload",
     "upload_result",
+    "warnings_of",
 ]
 JOB = "results_upload"
 """Kind of job: it makes the runs of a large file a few at a time, and a later attempt goes on from there."""
@@ -190,7 +192,8 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
         "model_in_file": planned.part.model,
         "suite_in_file": planned.part.suite,
         "missing": list(applied.missing),
-        "notices": said(planned, upload.report["notices"]),
+        "notices": notices_of(planned, upload.report),
+        "warnings": warnings_of(planned, upload.report),
         "item_shift": applied.shift,
         "gym": __version__,
         "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},

@@ -7,11 +7,13 @@ docs/uploading-results.md describes the files.
 
 from __future__ import annotations
 
-from .contents import KINDS, MAX_BYTES, UNITS, OutcomePart, Part, ScorePart, Uploaded, has_text
+from .contents import KINDS, MAX_BYTES, OutcomePart, Part, ScorePart, Uploaded, has_text
 from .fit import FittedPart, fit_part
 from .reader import read_results
+from .units import AUTO, UNITS
 
 __all__ = [
+    "AUTO",
     "KINDS",
     "MAX_BYTES",
     "UNITS",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -17,8 +16,6 @@ KINDS = {
     "lmzoo": "LM Zoo surprisals (TSV)",
     "outcomes": "outcomes only (CSV)",
 }
-UNITS = {"bits": 1.0, "nats": 1 / math.log(2), "log10": math.log2(10)}
-"""Bits per unit of the file."""
 
 MAX_BYTES = 20_000_000
 MAX_ROWS = 400_000

@@ -9,13 +9,18 @@ from gym.lib.json_text import json_path, load
 from gym.lib.problems import Report
 from gym.lib.text import tidy
 from gym.runs.core.uploaded.contents import FileSentence, ScorePart, Uploaded
+from gym.runs.core.uploaded.units import AUTO, FACTORS
 from suites.formats.documents import LIMITS, MAX_SENTENCES, METRICS
 
 Where = tuple[str | int, ...]
 
 
-def read_evaluated(text: str, factor: float, report: Report) -> Uploaded:
-    """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `FormatError`."""
+def read_evaluated(text: str, unit: str, report: Report) -> Uploaded:
+    """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `FormatError`.
+
+    With the unit AUTO values are bits, as syntaxgym-core writes them.
+    """
+    factor = FACTORS["bits" if unit == AUTO else unit]
     root = load(
         text, report, LIMITS, nan_is_null=True
     )  # syntaxgym-core writes NaN for a value that is missing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gym.lib.problems import Notice, Report
 from gym.lib.text import count, listing
@@ -11,6 +11,7 @@ from gym.runs.core.compute import RunResult, SentenceResult, measure, metric_of,
 from gym.runs.core.outcomes import outcomes_alone
 from gym.runs.core.token_arrays import Scores
 from gym.runs.core.uploaded.contents import FileSentence, FileToken, OutcomePart, OutcomeRow, Part, ScorePart
+from gym.runs.core.uploaded.plausibility import check_mean, check_signs
 from gym.runs.core.uploaded.table_files import numbering
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.engine.token_alignment import SearchBudget, TokenAlignmentError, TokenSpan, align_tokens
@@ -49,7 +50,7 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
     metric = part.metrics[0] if part.metrics and part.metrics[0] else metric_of(document)
     if metric not in METRICS:
         report.problem("file", f"the metric “{metric[:40]}” is not known", f"Known: {', '.join(METRICS)}.")
-    _check_signs(part, report)
+    check_signs(part, report)
     report.raise_problems()
     missing: list[str] = []
     end_scored = False
@@ -63,21 +64,10 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
         rows = _region_rows(part, document, metric, report)
         missing.append("tokens")
     _refuse_if_nothing_fits(rows, report)
+    check_mean(rows, document, metric, report)
     report.raise_problems()
     result = result_of_rows(document, rows)
     return FittedPart(result, tuple(missing), tuple(report.notices), metric, end_scored)
-
-
-def _check_signs(part: ScorePart, report: Report) -> None:
-    """Surprisals are not negative; log probabilities are."""
-    values = [value for row in part.sentences for value in row.regions.values() if value]
-    values += [token.bits for row in part.sentences for token in row.tokens if token.bits]
-    negative = sum(value < 0 for value in values)
-    if negative and negative == len(values):
-        hint = "Upload surprisals: −log₂ of the probability."
-        report.problem("file", "every value is negative, so these look like log probabilities", hint)
-    elif negative:
-        report.notice("file", f"{negative} of {len(values)} values are negative; kept as they are")
 
 
 def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
@@ -115,10 +105,11 @@ def _region_rows(
 ) -> list[SentenceResult]:
     found = _by_name(part, document, report)
     rows: list[SentenceResult] = []
+    folded = 0
     for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
         if given is None:
             continue
-        _check_regions(given, sentence, report)
+        folded += _check_regions(given, sentence, report)
         values = [
             _value(given.regions.get(number), content, metric)
             for number, content in enumerate(sentence.contents, start=1)
@@ -138,6 +129,8 @@ def _region_rows(
                 failure="" if known else "the file has no value for any of its regions",
             )
         )
+    if folded:
+        report.notice("file", f"{count(folded, 'region')} whose text differs from the suite's in capitals")
     return rows
 
 
@@ -146,7 +139,8 @@ def _value(bits: float | None, content: str, metric: str) -> float | None:
     return 0.0 if bits is None and not content and metric == "sum" else bits
 
 
-def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -> None:
+def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -> int:
+    """The number of regions whose text differs in capitals alone; other differences are problems."""
     n = len(sentence.contents)
     numbers = range(1, n + 1)
     wrong = sorted(number for number in given.regions if number not in numbers)
@@ -157,12 +151,18 @@ def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -
     if absent:
         message = f"item {given.item}, {given.condition}: no row for region {listing(absent)}"
         report.problem(given.where, message, "Leave the value empty where there is none.")
+    folded = 0
     for number in numbers:
         said, is_ = given.contents.get(number), sentence.contents[number - 1]
-        if said is not None and said != is_:
+        if said is None or said == is_:
+            continue
+        if said.casefold() == is_.casefold():
+            folded += 1
+        else:
             message = f"region {number} reads “{said[:60]}” in the file, and “{is_[:60]}” in the suite"
             where = f"{given.where} (item {given.item}, {given.condition})"
             report.problem(where, message, "The results belong to another version of the suite.")
+    return folded
 
 
 def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> None:
@@ -254,7 +254,7 @@ def align_sentences(
     budget = SearchBudget()
     aligned: list[JoinedSentence] = []
     scored: list[Scores] = []
-    free = unknown = 0
+    free = unknown = folded = 0
     end_scored = False
     for sentence, given in zip(document.sentences, found, strict=True):
         joined = join(sentence.contents, "space")
@@ -263,12 +263,13 @@ def align_sentences(
             scores = ScoringFailure("it is not in the file")
         else:
             try:
-                joined, steps = _align_tokens(sentence.contents, given.tokens, rules, budget)
+                joined, steps, was_folded = _align_or_fold(sentence.contents, given.tokens, rules, budget)
             except TokenAlignmentError as error:
                 scores = ScoringFailure(str(error))
             else:
                 scores, was_free = _scores(given.tokens, steps)
                 free += was_free
+                folded += was_folded
                 unknown += any(step.unknown for step in steps)
                 end_scored |= any(
                     step.special and token.bits is not None
@@ -279,10 +280,30 @@ def align_sentences(
     if free:
         message = f"{count(free, 'sentence')} whose first token has 0 bits: taken as not scored"
         report.notice("file", f"{message}, so its region has no value")
+    if folded:
+        message = f"{count(folded, 'sentence')} whose tokens differ from the suite's in capitals: laid along without"
+        spec = "; the spec says “cased”: true" if part.rules else ""
+        report.notice("file", f"{message}{spec}")
     if unknown:
         report.notice("file", f"{count(unknown, 'sentence')} with words that the model's vocabulary lacks")
     measured = measure(document, scored, policy, left_to_right=False, joined=aligned)
     return measured.rows(), end_scored
+
+
+def _align_or_fold(
+    contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
+) -> tuple[JoinedSentence, list[TokenSpan], bool]:
+    """`_align_tokens`; where it fails, without regard to capitals (the last value). Tokenizers fold case unsaid."""
+    try:
+        return *_align_tokens(contents, tokens, rules, budget), False
+    except TokenAlignmentError as error:
+        if not rules.cased:
+            raise
+        reason = error
+    try:
+        return *_align_tokens(contents, tokens, replace(rules, cased=False), budget), True
+    except TokenAlignmentError:
+        raise reason from None
 
 
 def _align_tokens(

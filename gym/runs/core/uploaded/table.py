@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from gym.lib.bounded import Refused, check, check_columns
 from gym.lib.problems import Report
@@ -17,6 +17,8 @@ from suites.formats.documents import MAX_CELL_CHARACTERS
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 _DELIMITERS = (",", "\t", ";")
+_HEADER_LINES = 50
+"""Lines in which a header is looked for: programs write a few lines of log before it."""
 _TRUTH = {
     "true": True,
     "1": True,
@@ -29,6 +31,16 @@ _TRUTH = {
 }
 Roles = Mapping[str, tuple[str, ...]]
 """Part a column plays -> names it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`skipped`: lines of the file before it; `above`: those of them with text."""
+
+    titles: list[str]
+    skipped: int
+    delimiter: str
+    above: int = 0
 
 
 @dataclass(slots=True)
@@ -69,17 +81,32 @@ def roles_of(header: list[str], roles: Roles) -> dict[str, int]:
     return found
 
 
-def header_of(text: str, report: Report) -> list[str]:
-    """The titles of the first line that has any text; empty when it is no table. Raises `FormatError`."""
-    return _first_line(text, report)[2]
+def find_header(text: str, is_header: Callable[[list[str]], bool], report: Report) -> Header:
+    """The first of the first lines that is a header, else the first line with any text. Raises `FormatError`."""
+    try:
+        check(text, LIMITS, "".join(_DELIMITERS))
+    except Refused as error:
+        report.refuse(error)
+    first = None
+    for above, line in enumerate(islice(_lines(text, report), _HEADER_LINES)):
+        if is_header(line.titles):
+            return replace(line, above=above)
+        first = first or line
+    return first or Header([], 0, ",")
 
 
 def read_table(
     text: str, roles: Roles, needed: tuple[str, ...], report: Report, *, raw: bool = False
 ) -> Table:
     """Every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
-    skipped, delimiter, header = _first_line(text, report)
+    head = find_header(text, lambda titles: set(needed) <= set(roles_of(titles, roles)), report)
+    skipped, delimiter, header = head.skipped, head.delimiter, head.titles
     found = roles_of(header, roles)
+    if head.above:
+        report.notice(
+            "file",
+            f"the header is in line {skipped + 1}; {count(head.above, 'line')} of text before it left out",
+        )
     missing = [roles[role][0] for role in needed if role not in found]
     if missing:
         titles = listing([f"“{title[:40]}”" for title in header], 12) or "nothing"
@@ -100,11 +127,8 @@ def read_table(
     return Table(header, found, rows, skipped + 1)
 
 
-def _first_line(text: str, report: Report) -> tuple[int, str, list[str]]:
-    try:
-        check(text, LIMITS, "".join(_DELIMITERS))
-    except Refused as error:
-        report.refuse(error)
+def _lines(text: str, report: Report) -> Iterator[Header]:
+    """Every line with text, cut as if it were the header."""
     for skipped, line in enumerate(io.StringIO(text.lstrip("\ufeff"))):
         if not line.strip() or re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
             continue
@@ -116,8 +140,7 @@ def _first_line(text: str, report: Report) -> tuple[int, str, list[str]]:
             report.refuse(error)
         except (csv.Error, StopIteration):
             header = []
-        return skipped, delimiter, header
-    return 0, ",", []
+        yield Header(header, skipped, delimiter)
 
 
 def _quoted_rows(body: io.StringIO, delimiter: str, skipped: int, report: Report) -> Iterator[Row]:
@@ -173,23 +196,6 @@ def whole(table: Table, row: Row, role: str, what: str, report: Report) -> int |
     shown = f"“{text[:40]}”" if text else "empty"
     report.problem(row.where, f"the {what} is {shown}", "Write a whole number.")
     return None
-
-
-def bits(table: Table, row: Row, role: str, factor: float, report: Report) -> float | None:
-    """A surprisal in bits; None for an empty cell, and for one that is a problem."""
-    text = table.text(row, role).strip()
-    if not text:
-        return None
-    try:
-        value = float(text) * factor
-    except ValueError:
-        report.problem(row.where, f"the surprisal is “{text[:40]}”", "Write a number such as 12.3456.")
-        return None
-    if not math.isfinite(value):
-        hint = "Leave the cell empty when there is no value."
-        report.problem(row.where, f"the surprisal is “{text[:40]}”, which is no number to count with", hint)
-        return None
-    return value
 
 
 def truth(table: Table, row: Row, role: str, report: Report) -> bool | None:

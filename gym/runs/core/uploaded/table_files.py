@@ -17,30 +17,22 @@ from gym.runs.core.uploaded.contents import (
     ScorePart,
     Uploaded,
 )
-from gym.runs.core.uploaded.table import Row, Table, bits, once, read_table, truth, whole
+from gym.runs.core.uploaded.table import Row, Table, once, read_table, truth, whole
+from gym.runs.core.uploaded.values import value_column
 from models_registry.engine.token_rules import TokenRules, read_spec
 from suites.formats.documents import MAX_REGIONS
 
-_VALUES = (
-    "surprisal_bits",
-    "surprisal",
-    "metric_value",
-    "bits",
-    "sum_surprisal",
-    "region_surprisal",
-    "value",
-)
 _COMMON = {
     "item": ("item_number", "item", "item_no", "item_id"),
     "condition": ("condition_name", "condition", "cond"),
     "model": ("model_name", "model"),
     "suite": ("suite", "suite_name", "test_suite"),
-    "bits": _VALUES,
 }
 REGION_ROLES = _COMMON | {
     "region": ("region_number", "region_no", "region_id"),
     "content": ("content", "region_content", "text"),
 }
+REGION_NEEDED = ("item", "condition", "region")
 TOKEN_ROLES = _COMMON | {
     "token": ("token",),
     "number": ("token_number", "token_id_in_sentence", "token_index", "token_no"),
@@ -49,17 +41,19 @@ TOKEN_ROLES = _COMMON | {
     "end": ("end_character", "end"),
     "region": ("region_number",),
 }
+TOKEN_NEEDED = ("item", "condition", "token")
 
 
-def read_regions(text: str, factor: float, report: Report) -> Uploaded:
+def read_regions(text: str, unit: str, report: Report) -> Uploaded:
     """One part per model and suite. Raises `FormatError`."""
-    table = read_table(text, REGION_ROLES, ("item", "condition", "region", "bits"), report)
+    table = read_table(text, REGION_ROLES, REGION_NEEDED, report)
+    column = value_column(table, unit, report)
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     seen: dict[object, str] = {}
     for row in table.rows:
         sentence = _sentence(table, row, parts, report)
         region = whole(table, row, "region", "region number", report)
-        value = bits(table, row, "bits", factor, report)
+        value = column.bits(row, report)
         if sentence is None or region is None:
             continue
         if not 1 <= region <= MAX_REGIONS:
@@ -78,15 +72,16 @@ def read_regions(text: str, factor: float, report: Report) -> Uploaded:
     return _uploaded("regions", parts, report)
 
 
-def read_tokens(text: str, factor: float, report: Report) -> Uploaded:
+def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
     """One part per model and suite; tokens in the order of their numbers. Raises `FormatError`."""
-    table = read_table(text, TOKEN_ROLES, ("item", "condition", "token", "bits"), report)
+    table = read_table(text, TOKEN_ROLES, TOKEN_NEEDED, report)
+    column = value_column(table, unit, report)
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     numbered: dict[int, dict[int, FileToken]] = {}
     seen: dict[object, str] = {}
     for row in table.rows:
         sentence = _sentence(table, row, parts, report)
-        value = bits(table, row, "bits", factor, report)
+        value = column.bits(row, report)
         if sentence is None:
             continue
         tokens = numbered.setdefault(id(sentence), {})
@@ -165,20 +160,20 @@ LMZOO_ROLES = {
     "sentence": ("sentence_id",),
     "token_id": ("token_id",),
     "token": ("token",),
-    "bits": ("surprisal", "surprisal_bits"),
 }
 
 
-def read_lmzoo(text: str, spec: bytes | None, factor: float, report: Report) -> Uploaded:
+def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uploaded:
     """One part with numbered sentences. Raises `FormatError`."""
     table = read_table(text, LMZOO_ROLES, tuple(LMZOO_ROLES), report, raw=True)
+    column = value_column(table, unit, report, defined="bits")
     by_sentence: dict[int, FileSentence] = {}
     tokens: dict[int, dict[int, FileToken]] = {}
     seen: dict[object, str] = {}
     for row in table.rows:
         sentence = whole(table, row, "sentence", "sentence_id", report)
         number = whole(table, row, "token_id", "token_id", report)
-        value = bits(table, row, "bits", factor, report)
+        value = column.bits(row, report)
         if sentence is None or number is None:
             continue
         what = f"token {number} of sentence {sentence}"
@@ -220,11 +215,12 @@ OUTCOME_ROLES = {
     "number": ("prediction_number",),
     "outcome": ("outcome",),
 }
+OUTCOME_NEEDED = ("item", "correct")
 
 
 def read_outcomes(text: str, report: Report) -> Uploaded:
     """One part per model and suite, in the file's order. Raises `FormatError`."""
-    table = read_table(text, OUTCOME_ROLES, ("item", "correct"), report)
+    table = read_table(text, OUTCOME_ROLES, OUTCOME_NEEDED, report)
     parts: dict[tuple[str, str], OutcomePart] = {}
     seen: dict[object, str] = {}
     for row in table.rows:

@@ -11,9 +11,9 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.accounts.models import User
-from gym.lib.problems import FormatError
+from gym.lib.problems import FormatError, Notice
 from gym.lib.text import count, listing
-from gym.runs.core.uploaded import KINDS, MAX_BYTES, UNITS
+from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
 from gym.sharing.models import PRIVATE_OR_PUBLIC
@@ -48,7 +48,7 @@ class Command(SiteCommand):
             "--perplexity", type=_perplexity, metavar="NUMBER", help="of every model in the files"
         )
         parser.add_argument("--kind", choices=["auto", *KINDS], default="auto")
-        parser.add_argument("--unit", choices=list(UNITS), default="bits")
+        parser.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
         parser.add_argument("--spec", type=Path, metavar="JSON", help="spec.json of an LM Zoo model")
         parser.add_argument(
             "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
@@ -123,7 +123,7 @@ class Command(SiteCommand):
             for row in applied.failures:
                 self._note(f"{place}, item {row.item}, {row.condition}", row.failure)
             for notice in applied.notices:
-                self._note(_at(place, notice.where), notice.message)
+                self._note(_at(place, notice.where), _marked(notice))
         for run in plan.refused:
             place = f"{path.name}, {_name(run, choice)} on {run.revision.suite.slug}"
             for problem in run.problems:
@@ -131,7 +131,7 @@ class Command(SiteCommand):
         for name, reason in plan.unmatched:
             self.left_out.setdefault(reason, {})[f"“{name}”"] = None
         for notice in plan.notices:
-            self._note(_at(path.name, notice.where), notice.message)
+            self._note(_at(path.name, notice.where), _marked(notice))
         models = {_name(run, choice) for run in plan.good}
         suites = {run.revision.suite_id for run in plan.good}
         self.stdout.write(
@@ -148,6 +148,10 @@ class Command(SiteCommand):
             self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
         for reason, names in self.left_out.items():
             self.stderr.write(f"Left out {count(len(names), 'suite')}, {', '.join(names)}: {reason}")
+
+
+def _marked(notice: Notice) -> str:
+    return f"warning: {notice.message}" if notice.is_warning else notice.message
 
 
 def _at(place: str, where: str) -> str:
