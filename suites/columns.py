@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 Cells: TypeAlias = Sequence[str]
 
-HEADING = "a usual heading of data about sentences"
+HEADING = "metadata by its heading"
 NUMBERS = "numbers"
 CODES = "codes or file names"
 VERDICTS = "yes or no"
@@ -31,10 +31,13 @@ _HEADINGS = re.compile(
     r".*_length|freq.*|.*_freq(uency)?|log_.*|logfreq.*|.*position.*|.*_?idx|index|.*_index|id|uid|.*_id|row|"
     r"notes?|comments?|remarks?|source|references?|author|date|gloss(es)?|translations?|lemma|pos|pos_?tags?|"
     r"ratings?|scores?|judge?ments?|acceptab(le|ility)|grammatical(ity)?|plausib(le|ility)|ambigu(ity|ous)|"
-    r"factors?|factor_.*|levels?|"
+    r"factors?|factor_.*|levels?|.*_(type|condition|level)|voice|tense|gender|animacy|aspect|mood|polarity|definiteness|"
+    r"transitivity|structure|construction|complexity|(in)?congruen(t|ce|cy)|manipulation|"
     r"surprisals?|entropy|rts?|.*_rt|phenomenon|paradigm|domain|pair(_.*)?|"
     r"liste|gruppe|.*frage|.*antwort|datei(name)?|notiz(en)?|anmerkung(en)?|kommentar(e)?|quelle|länge|häufigkeit",
 )
+_FACTOR = re.compile(r"number|type|variant|version|person|case|match|agreement|attractor")
+"""Headings of factors that regions have, too."""
 _SENTENCE = re.compile(r"(full_|whole_)?(sentences?|stimul(us|i)|satz|sätze)")
 _NUMBER = re.compile(r"[-+−]?(\d[\d.,]*|[.,]\d+)(e[-+]?\d+)?\s*%?|n/?a|nan", re.IGNORECASE)
 _CODE = re.compile(
@@ -45,6 +48,10 @@ _VERDICT = re.compile(r"yes|no|true|false|correct|incorrect|ja|nein|oui|non|wahr
 _ABBREVIATION = re.compile(
     r"(?:\A|[\s(“\"])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|e\.g|i\.e|no|[A-Z])\.\Z", re.IGNORECASE
 )
+_LONGEST_END = 12
+"""Characters that decide whether a text ends with an abbreviation."""
+_LONGEST_CODE = 60
+"""Characters of a cell that is looked at as a code: the pattern takes quadratic time."""
 _CLOSING = "\"'”’»)] "
 _SHORTEST_SENTENCE = 3
 """Words of a cell that is taken for a whole sentence."""
@@ -60,7 +67,11 @@ def ends_sentence(text: str) -> bool:
 def closes_sentence(text: str) -> bool:
     """The same, where text after it would stand in another sentence: no ellipsis, no abbreviation such as “Mr.”."""
     bare = text.rstrip(_CLOSING)
-    return ends_sentence(text) and not bare.endswith(("…", "..")) and not _ABBREVIATION.search(bare)
+    return (
+        ends_sentence(text)
+        and not bare.endswith(("…", ".."))
+        and not _ABBREVIATION.search(bare[-_LONGEST_END:])
+    )
 
 
 def is_number(text: str) -> bool:
@@ -93,7 +104,9 @@ def doubts(
     }
     text = [k for k in range(len(names)) if k not in found]
     found |= _outside(names, columns, text, sure)
-    while (label := _label(columns, [k for k in text if k not in found], items, conditions)) is not None:
+    while (
+        label := _label(names, columns, [k for k in text if k not in found], items, conditions)
+    ) is not None:
         if names[label] in sure:
             break
         found[label] = LABEL
@@ -107,7 +120,7 @@ def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
         return ""
     if _most(filled, is_number):
         return NUMBERS
-    if _most(filled, lambda cell: bool(_CODE.fullmatch(cell))):
+    if _most(filled, _is_code):
         return CODES
     if is_alone:
         return ""
@@ -115,6 +128,10 @@ def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
         return HEADING
     is_verdict = len(set(filled)) > 1 and all(_VERDICT.fullmatch(cell) for cell in filled)
     return VERDICTS if is_verdict else ""
+
+
+def _is_code(cell: str) -> bool:
+    return len(cell) <= _LONGEST_CODE and bool(_CODE.fullmatch(cell))
 
 
 def _outside(
@@ -144,8 +161,12 @@ def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
     if len(text) < 2:
         return None
     rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]
+    lengths = [sum(map(len, row)) for row in rows]
     for place in reversed(range(len(text))):
-        same = sum(bool(row[place]) and row[place] == "".join(row[:place] + row[place + 1 :]) for row in rows)
+        same = sum(
+            2 * len(row[place]) == length > 0 and row[place] == "".join(row[:place] + row[place + 1 :])
+            for row, length in zip(rows, lengths, strict=True)
+        )
         if rows and 2 * same >= len(rows):
             return text[place]
     return None
@@ -165,7 +186,9 @@ def _after_end(columns: Sequence[Cells], text: list[int]) -> list[int]:
     return late
 
 
-def _label(columns: Sequence[Cells], text: list[int], items: Cells, conditions: Cells) -> int | None:
+def _label(
+    names: Sequence[str], columns: Sequence[Cells], text: list[int], items: Cells, conditions: Cells
+) -> int | None:
     """A column at either edge of the text whose words label items or conditions: factors, plausibility, groups."""
     if len(text) < 2:
         return None
@@ -174,7 +197,8 @@ def _label(columns: Sequence[Cells], text: list[int], items: Cells, conditions: 
         if not all(cells) or any(" " in cell for cell in cells):
             continue
         by_condition = _is_constant(cells, conditions)
-        if by_condition and all(map(_is_part, cells, conditions)):
+        is_factor = _FACTOR.fullmatch(_normal(names[k])) or all(map(_is_part, cells, conditions))
+        if by_condition and is_factor:
             return k
         lower = not any(cell[:1].isupper() for cell in cells)
         fixed = by_condition or _is_constant(cells, items)

@@ -12,7 +12,7 @@ SAMPLE = 6
 ROLES = {
     "item": "item number",
     "condition": "condition",
-    "text": "a region of its own",
+    "text": "region",
     "region": "region number",
     "name": "region name",
     "content": "text of the region",

@@ -27,6 +27,8 @@ _INNER = re.compile(f"[{BLANKS}]{{2}}|[{BLANKS[1:]}]")
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m|t)\b|n['’]t\b|[-‐‑]\w)", re.IGNORECASE)
 # "whistles. Does", but not "J. Smith" and "e.g. Smith".
 _INNER_END = re.compile(r"""([^\W\d_]{2}[.?!]["'”’»)]*)\s+["'“‘«(]*([^\W\d_])""")
+_LONGEST_END = 20
+"""Characters before a full stop that are looked at for an abbreviation."""
 _PUNCTUATION = ".,;:!?…)]}”»%"
 # French sets no-break spaces inside « » and before double marks; those are no accidents.
 _INVISIBLE = re.compile(
@@ -201,7 +203,7 @@ def _after_end(sentence: SentenceDoc) -> Cell | None:
     ended = False
     for number, content in enumerate(sentence.contents, start=1):
         inside = any(
-            closes_sentence(content[: end.end(1)]) and not end[2].islower()
+            not end[2].islower() and closes_sentence(content[max(0, end.end(1) - _LONGEST_END) : end.end(1)])
             for end in _INNER_END.finditer(content)
         )
         if inside or (ended and any(map(str.isalnum, content))):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +11,12 @@ from hypothesis import strategies as st
 from gym.lib.workbooks import write_xlsx
 from suites.blueprints import BLUEPRINTS
 from suites.columns import AFTER, BEFORE, CODES, HEADING, LABEL, NUMBERS, REPEATS, VERDICTS, closes_sentence
-from suites.formats import read_json, write_json, write_long_csv, write_wide_tsv
+from suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
 from suites.intake import take_in
 from suites.lint import lint
 from suites.readings import Answers
 from suites.sheets import read_part
-from tests.suites.formats.samples import GOLDEN, golden
+from tests.suites.formats.samples import GOLDEN
 
 PCIBEX = (
     "item,condition,list,sentence,question,answer,wavname\n"
@@ -115,6 +117,8 @@ def test_text_before_the_beginning_and_labels_of_conditions_are_asked_about():
     assert doubted(rows("x: few|many|few|many", SUBJECT, VERB)) == {"x": LABEL}
     assert doubted(rows("x: animal|animal|bird|bird", SUBJECT, VERB)) == {"x": LABEL}
     assert doubted(rows(SUBJECT, VERB, "x: singular|plural|singular|plural")) == {"x": LABEL}
+    factors = rows(SUBJECT, VERB, "Number: one|two|one|two", "voice: active|active|passive|passive")
+    assert doubted(factors) == {"Number": LABEL, "voice": HEADING}
 
 
 @pytest.mark.parametrize(
@@ -136,9 +140,14 @@ def test_regions_of_ordinary_sentences_are_not_asked_about(columns):
     assert len(reading.document.region_names) == len(columns)
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.*")), ids=lambda path: path.name)
-def test_suites_that_were_read_without_a_question_are_still(path):
-    document = golden(path.name)
+DEMO = Path(__file__).parents[2] / "gym" / "demo" / "data" / "suites"
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*GOLDEN.glob("*.*"), *DEMO.glob("*.json")]), ids=lambda path: path.name
+)
+def test_suites_whose_columns_are_regions_are_read_without_a_question(path):
+    document = read_suite(path.read_bytes(), path.name)
     for text in (write_wide_tsv(document), write_long_csv(document)):
         assert take_in(text.encode(), "x.tsv").asks == ()
 
