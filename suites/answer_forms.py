@@ -55,6 +55,7 @@ class AnswersForm(forms.Form):
                 choices=list(ROLES.items()),
                 label=f"Column {column.letter}",
                 initial=usual,
+                help_text=f"{column.doubt[:1].upper()}{column.doubt[1:]}",
                 widget=forms.Select(
                     attrs={"class": "form-select", "aria-label": f"Column {column.letter} {column.header} is"}
                 ),

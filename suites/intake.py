@@ -39,24 +39,25 @@ def take_in(
     *,
     pasted: bool = False,
 ) -> Reading:
-    """As the file readers have it; a table that they refuse, and what was pasted, is looked at cell by cell, as a
-    spreadsheet. With `known`, names that this suite lacks are asked about. Never raises."""
+    """As the file readers have it; a table that they refuse, one with columns that may be no regions, and what was
+    pasted, is looked at cell by cell, as a spreadsheet. With `known`, names that this suite lacks are asked about.
+    Never raises."""
     if len(data) <= MAX_BYTES and is_workbook(data):
         return _workbook(data, filename, answers, known)
     if not _is_unicode(data):
         if answers.encoding not in ENCODINGS:
             return _which_encoding(data, filename)
         data = data.decode(answers.encoding, "replace").encode()
-    if not (answers.about_cells or pasted):
-        reading = _as_file(data, filename)
-        if reading is not None and not (known and reading.document and reading.document.is_table):
-            return reading
+    reading = None if answers.about_cells or pasted else _as_file(data, filename)
+    if reading is not None and not (reading.document and reading.document.is_table):
+        return reading
     text = (
         data.decode("utf-8-sig", "replace")
         if not data.startswith(_UTF16)
         else data.decode("utf-16", "replace")
     )
-    return read_sheet(text.replace("\r\n", "\n"), name_from(filename), answers, known)
+    sheet = read_sheet(text.replace("\r\n", "\n"), name_from(filename), answers, known)
+    return sheet if reading is None or known or sheet.asks else reading
 
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

@@ -12,13 +12,15 @@ SAMPLE = 6
 ROLES = {
     "item": "item number",
     "condition": "condition",
-    "text": "a region of its own",
+    "text": "region",
     "region": "region number",
     "name": "region name",
     "content": "text of the region",
+    "data": "item data",
     "skip": "not read",
 }
-"""What a column can be, in words. Sheets of one row per region have region, name and content; others have text."""
+"""What a column can be, in words. Sheets of one row per region have region, name and content; others have text. Item
+data is kept with the suite and never scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,13 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the sheet and what it was taken for; `role` is one of ROLES."""
+    """A column of the sheet and what it was taken for; `role` is one of ROLES. `doubt`: why it may be no region."""
 
     letter: str
     header: str
     meaning: str
     role: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,13 @@ class Reading:
     unknown: dict[str, list[str]] = field(default_factory=dict)
     sheets: list[str] = field(default_factory=list)
     encodings: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def proposed_columns(self) -> dict[str, str]:
+        """Letter -> role, for each column that is read: what a person is asked to confirm."""
+        return {
+            column.letter: column.role for column in self.columns if column.role and column.role != "skip"
+        }
 
     @property
     def sample(self) -> Sequence[SentenceDoc]:

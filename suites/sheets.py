@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from gym.lib.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
 from gym.lib.text import CONTROL, SURROGATE, count, listing, tidy, unguard
+from suites.columns import doubts, in_words
 from suites.formats import read_suite
 from suites.formats.documents import (
     MAX_BYTES,
@@ -117,6 +118,10 @@ class _SheetReader:
             if long and "region" not in table.roles:
                 self._number_regions(table)
             self._translate(table, long)
+            if table.data and not long:
+                kept = "Kept as item data" if whole else "Left out"
+                names = listing([table.header[place] for place in table.data], 12)
+                self.reading.understood.append(f"{kept}: {names}.")
             self._check_numbers(table, long)
             self.report.raise_problems()
             if not whole:
@@ -152,9 +157,10 @@ class _SheetReader:
             roles, header, body = self._mapped(head, header, body)
         else:
             roles = self._roles(head, header, body)
+        data = self._data_places(header)
         if not body:
             self.report.problem("sheet", "there is a header and no rows below it")
-        table = Table(head.line, header, roles, body)
+        table = Table(head.line, header, roles, body, data)
         self._check_amount(table)
         self.report.raise_problems()
         self._check_lengths(table)
@@ -185,7 +191,7 @@ class _SheetReader:
         names = [header[place] for place in wanted]
         for new, place in enumerate(wanted):
             role = given[place]
-            if role == "text":
+            if role in ("text", "data"):
                 continue
             if role in roles:
                 message = f"column {column_letter(place)} is the {ROLES[role]}, as another one is"
@@ -240,7 +246,58 @@ class _SheetReader:
             self._guess(header, found, [row, *body] if self.reading.has_header else body)
             self.report.raise_problems()
         self._check_regions(row, header, roles, bool(long))
+        if not long:
+            self._ask_about_doubts(row, header, roles, body)
         return roles
+
+    def _doubts(
+        self, header: list[str], roles: Mapping[str, int], cells: Sequence[Sequence[str]]
+    ) -> dict[int, str]:
+        """Columns that may be no regions -> why, beside those of item and condition."""
+        fixed = [roles[role] for role in ("item", "condition") if role in roles]
+        places = [k for k in range(len(header)) if k not in fixed]
+        empty = [""] * (len(cells[0]) if cells else 0)
+        item, condition = (_filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))
+        sure = {*(self.known.region_names if self.known else ()), *self.answers.regions}
+        found = doubts([header[k] for k in places], [cells[k] for k in places], item, condition, sure)
+        return {places[k]: why for k, why in found.items()}
+
+    def _ask_about_doubts(self, row: Row, header: list[str], roles: dict[str, int], body: list[Row]) -> None:
+        """Ask what the columns are where one of them may be no region; item data is proposed for those."""
+        cells = [
+            [unguard(one.cells[k]).strip() if k < len(one.cells) else "" for one in body]
+            for k in range(len(header))
+        ]
+        doubted = self._doubts(header, roles, cells)
+        if not doubted:
+            return
+        self.reading.kind = "wide"
+        self.reading.columns = [
+            replace(column, meaning=ROLES["data"], role="data", doubt=doubted[place])
+            if place in doubted
+            else column
+            for place, column in enumerate(self.reading.columns)
+        ]
+        named = [
+            (column.letter, column.header, column.doubt) for column in self.reading.columns if column.doubt
+        ]
+        message = f"{count(len(named), 'column')} may be no region: {in_words(named)}"
+        hint = "Say what each column is: a region, item data, which is kept and not scored, or not read."
+        self._ask("columns", f"row {row.line}", message, hint)
+        self.report.raise_problems()
+
+    def _data_places(self, header: list[str]) -> tuple[int, ...]:
+        """Columns that were answered to be item data; each gets a heading of its own."""
+        if not self.answers.columns:
+            return ()
+        kept = [column for column in self.reading.columns if column.role in ROLES and column.role != "skip"]
+        places = tuple(k for k, column in enumerate(kept) if column.role == "data")
+        taken: set[str] = set()
+        for k in places:
+            if not header[k] or header[k] in taken:
+                header[k] = f"{header[k]} (column {kept[k].letter})".strip()
+            taken.add(header[k])
+        return places
 
     def _guess(self, header: list[str], found: list[str], rows: list[Row]) -> None:
         """What a person is asked to confirm: the columns as their cells look."""
@@ -261,11 +318,16 @@ class _SheetReader:
                 kinds = {k: len(set(below[k])) for k in named}
                 found[min(named, key=lambda k: (kinds[k] == 1, kinds[k]))] = "condition"
         long = "content" in found and {"region", "name"} & set(found)
+        header = header + [""] * (width - len(header)) if self.reading.has_header else [""] * width
+        doubted = (
+            {} if long else self._doubts(header, {role: k for k, role in enumerate(found) if role}, below)
+        )
         for place, role in enumerate(found):
             usual = role if long or role in ("item", "condition") else "text" if any(cells[place]) else "skip"
-            usual = usual or "skip"
-            title = header[place] if place < len(header) else ""
-            self.reading.columns.append(Column(column_letter(place), title, ROLES[usual], usual))
+            usual = "data" if place in doubted else usual or "skip"
+            self.reading.columns.append(
+                Column(column_letter(place), header[place], ROLES[usual], usual, doubted.get(place, ""))
+            )
 
     def _check_regions(self, row: Row, header: list[str], roles: dict[str, int], long: bool) -> None:
         used = set(roles.values())
@@ -407,7 +469,7 @@ class _SheetReader:
 
     def _rename_columns(self, table: Table) -> None:
         fixed = {table.roles["item"], table.roles["condition"]}
-        places = [place for place in range(len(table.header)) if place not in fixed]
+        places = [place for place in range(len(table.header)) if place not in {*fixed, *table.data}]
         given = [unguard(table.header[place]).strip() for place in places]
         there = self.known.region_names if self.known else None
         names = self._names("regions", [name for name in given if name], there)
@@ -422,11 +484,13 @@ class _SheetReader:
             kept.sort(key=lambda one: rank[one[0]])
         if gone := [name for name in given if name and not names.get(name, name)]:
             self.reading.understood.append(f"Left out: {listing(gone)}.")
-        columns = [(table.roles["item"], "item"), (table.roles["condition"], "condition"), *kept]
+        data = [(place, table.header[place]) for place in table.data]
+        columns = [(table.roles["item"], "item"), (table.roles["condition"], "condition"), *kept, *data]
         for row in table.rows:
             row.cells = [row.cells[place] for place, _ in columns]
         table.header = [name for _, name in columns]
         table.roles = {"item": 0, "condition": 1}
+        table.data = tuple(range(len(columns) - len(data), len(columns)))
 
     def _names(self, what: str, given: list[str], there: Sequence[str] | None) -> dict[str, str]:
         """Name in the sheet -> name in the suite; "" for what is left out. Asks about names that the suite lacks."""
@@ -450,16 +514,15 @@ class _SheetReader:
                 name = unguard(row.cells[roles["name"]]).strip() if "name" in roles else ""
                 found = [((int(row.cells[roles["region"]]), name), row.cells[roles["content"]])]
             else:
-                found = [
-                    ((k, unguard(table.header[k]).strip()), row.cells[k]) for k in range(2, len(row.cells))
-                ]
+                places = range(2, len(table.header) - len(table.data))
+                found = [((k, unguard(table.header[k]).strip()), row.cells[k]) for k in places]
             item, condition = int(row.cells[roles["item"]]), tidy(unguard(row.cells[roles["condition"]]))
-            places = [(item, condition, regions.setdefault(region, len(regions))) for region, _ in found]
-            if any(place in texts for place in places):
+            cells = [(item, condition, regions.setdefault(region, len(regions))) for region, _ in found]
+            if any(cell in texts for cell in cells):
                 what = f"region {row.cells[roles['region']]}" if long else f"the condition “{condition}”"
                 message = f"item {item} has {what}{f' of “{condition}”' if long else ''} twice"
                 self.report.problem(f"row {row.line}", message, "Rename or remove one of them.")
-            texts.update(zip(places, (tidy(unguard(text)) for _, text in found), strict=True))
+            texts.update(zip(cells, (tidy(unguard(text)) for _, text in found), strict=True))
         names = [name for _, name in regions]
         there = self.known.region_names if self.known else names
         doubled = [n for n in dict.fromkeys(names) if n and 1 <= there.count(n) < names.count(n)]
@@ -487,6 +550,14 @@ class _SheetReader:
             if not row.cells[place].strip():
                 message, hint = "the condition is empty", "Fill in the condition's name in every row."
                 self.report.problem(_at(row, place, table.header), message, hint)
+
+
+def _filled(cells: Sequence[str]) -> list[str]:
+    """Blank cells as the one above, as merged cells are meant."""
+    filled: list[str] = []
+    for cell in cells:
+        filled.append(cell or (filled[-1] if filled else ""))
+    return filled
 
 
 _LOOKED_AT = 200

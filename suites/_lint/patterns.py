@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
+from suites.columns import ends_sentence
+
 from .findings import Cell, Design, Finding, Identical, Severity, items_phrase, quoted
 
 Pattern: TypeAlias = tuple[int, ...]
@@ -217,7 +219,7 @@ def _design_in_words(design: Design, pattern: Pattern) -> str:
 
 def check_marks(design: Design) -> Iterator[Finding]:
     """Items whose sentences begin or end otherwise than the others': capital letter, final punctuation."""
-    yield from _odd_marks(design, "final-punctuation", _ends_sentence, "end", "with a full stop, ? or !")
+    yield from _odd_marks(design, "final-punctuation", ends_sentence, "end", "with a full stop, ? or !")
     yield from _odd_marks(design, "initial-capital", _begins_upper, "begin", "with a capital letter")
 
 
@@ -247,10 +249,6 @@ def _odd_marks(
         severity: Severity = "info" if whole else "warning"
         message = f"{does} {what}, unlike in the other items"
         yield Finding(code, severity, items_phrase(items), message, "Make all items alike.")
-
-
-def _ends_sentence(text: str) -> bool:
-    return text.rstrip("\"'”’»)] ").endswith((".", "!", "?", "…", "。", "！", "？"))
 
 
 def _begins_upper(text: str) -> bool:

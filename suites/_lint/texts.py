@@ -15,6 +15,8 @@ from itertools import combinations
 from operator import ne
 
 from gym.lib.text import BLANKS, is_unspaced
+from suites.columns import closes_sentence, is_number
+from suites.formats.documents import SentenceDoc
 from suites.regions import ATTACHED
 
 from .findings import Cell, Design, Finding, items_phrase, quoted
@@ -23,6 +25,10 @@ from .patterns import MAJORITY, MIN_ITEMS
 FEW_ITEMS = 10
 _INNER = re.compile(f"[{BLANKS}]{{2}}|[{BLANKS[1:]}]")
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m|t)\b|n['’]t\b|[-‐‑]\w)", re.IGNORECASE)
+# "whistles. Does", but not "J. Smith" and "e.g. Smith".
+_INNER_END = re.compile(r"""([^\W\d_]{2}[.?!]["'”’»)]*)\s+["'“‘«(]*([^\W\d_])""")
+_LONGEST_END = 20
+"""Characters before a full stop that are looked at for an abbreviation."""
 _PUNCTUATION = ".,;:!?…)]}”»%"
 # French sets no-break spaces inside « » and before double marks; those are no accidents.
 _INVISIBLE = re.compile(
@@ -163,6 +169,39 @@ def _place(cells: list[Cell]) -> str:
     item, condition, number = cells[0]
     more = " and others" if len(cells) > 1 else ""
     return f"item {item}, condition {condition}, region {number}{more}"
+
+
+def check_strays(design: Design) -> Iterator[Finding]:
+    """Data of a sheet that was imported as text: regions of numbers, and text after the end of a sentence."""
+    for number in range(1, len(design.doc.region_names) + 1):
+        column = [(one.item, one.condition, number, one.contents[number - 1]) for one in design.doc.sentences]
+        cells = tuple((item, condition, k) for item, condition, k, text in column if is_number(text))
+        if cells and 2 * len(cells) > len(column):
+            message = f"a number in {len(cells)} of {len(column)} sentences"
+            hint = "Delete the region if it is a count or a list: models read it as part of the sentence."
+            yield Finding("number-region", "warning", design.region(number), message, hint, cells)
+    late = [cell for sentence in design.doc.sentences if (cell := _after_end(sentence))]
+    if late:
+        item, condition, number = late[0]
+        example = quoted(design.table[item, condition].contents[number - 1])
+        total = len(design.doc.sentences)
+        message = f"text after the end of a sentence in {len(late)} of {total} sentences, such as {example}"
+        hint = "Delete what is no part of the sentence, such as questions and answers, unless it is meant."
+        yield Finding("text-after-end", "warning", _regions_of(design, late), message, hint, tuple(late))
+
+
+def _after_end(sentence: SentenceDoc) -> Cell | None:
+    """The first region with text after a full stop, ? or !."""
+    ended = False
+    for number, content in enumerate(sentence.contents, start=1):
+        inside = any(
+            not end[2].islower() and closes_sentence(content[max(0, end.end(1) - _LONGEST_END) : end.end(1)])
+            for end in _INNER_END.finditer(content)
+        )
+        if inside or (ended and any(map(str.isalnum, content))):
+            return sentence.item, sentence.condition, number
+        ended = ended or closes_sentence(content)
+    return None
 
 
 def check_words(design: Design) -> Iterator[Finding]:

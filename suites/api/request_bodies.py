@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ from suites.forms import parts_of
 from suites.formulas import FormulaError
 from suites.intake import ENCODINGS, take_in
 from suites.models import FrozenRevision, JoinPolicy, Suite
-from suites.readings import ROLES, Answers
+from suites.readings import ROLES, Answers, Reading
 from suites.regions import METRICS
 from suites.services import NothingToFreeze
 from suites.signals import InUse
@@ -126,7 +126,7 @@ class AnswersBody(Body):
     columns = Names(
         child=serializers.ChoiceField(list(ROLES)),
         required=False,
-        help_text="letter -> what the column is; others are not read",
+        help_text="letter -> what the column is (data: kept with the items, not scored); others are not read",
     )
     conditions = Names(
         required=False, help_text="name in the table -> name in the suite, or an empty text to leave it out"
@@ -287,7 +287,7 @@ def _given_document(body: dict[str, Any], way: str) -> SuiteDocument:
     reading = take_in(data, name, answers_in(body))
     if reading.document is None:
         root = "$.document" if way == "document" else ""
-        raise unreadable(FormatError(reading.problems), root, asks=list(reading.asks))
+        raise unreadable(FormatError(reading.problems), root, reading)
     if reading.document.name == "" and body.get("title"):
         return replace(reading.document, name=body["title"])
     return reading.document
@@ -298,9 +298,9 @@ def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
-def unreadable(error: FormatError, root: str = "", asks: Sequence[str] = ()) -> ApiProblem:
-    """`root`: the path of the document in the body, in front of its own paths. `asks`: fields of AnswersBody that would
-    help."""
+def unreadable(error: FormatError, root: str = "", reading: Reading | None = None) -> ApiProblem:
+    """`root`: the path of the document in the body, in front of its own paths. Of a `reading` that asks, the problem
+    names the fields of AnswersBody that would help, and proposes columns."""
     wrong = [
         FieldError(
             f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
@@ -309,7 +309,9 @@ def unreadable(error: FormatError, root: str = "", asks: Sequence[str] = ()) -> 
         )
         for problem in error.problems
     ]
-    more = {"asks": list(asks)} if asks else {}
+    more: dict[str, Any] = {"asks": list(reading.asks)} if reading and reading.asks else {}
+    if reading and "columns" in reading.asks:
+        more["columns"] = reading.proposed_columns
     return ApiProblem(400, "This cannot be read; nothing was saved.", "unreadable", wrong, more=more)
 
 

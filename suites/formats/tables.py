@@ -38,6 +38,8 @@ from suites.formats.documents import (
 )
 
 DELIMITERS = (",", "\t", ";")
+DATA = "data"
+"""Key of `SentenceDoc.extra` under which columns of a table that are no regions are kept: heading -> cell."""
 _COLUMNS = {
     "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
     "condition": ("condition_name", "condition", "conditionname", "cond"),
@@ -69,12 +71,14 @@ class Row:
 
 @dataclass(slots=True)
 class Table:
-    """A header, its rows, and which column plays which part (the first column of that name)."""
+    """A header, its rows, and which column plays which part (the first column of that name). `data`: columns that are
+    no regions but kept with the sentences, each under a heading of its own."""
 
     line: int
     header: list[str]
     roles: dict[str, int]
     rows: list[Row]
+    data: tuple[int, ...] = ()
 
     @property
     def where(self) -> str:
@@ -85,7 +89,7 @@ class Table:
     def is_long(self) -> bool:
         """One row per region rather than per sentence."""
         named = {role for role in ("region", "name") if role in self.roles}
-        return bool(named) or ("content" in self.roles and len(self.header) == 3)
+        return bool(named) or ("content" in self.roles and len(self.header) == 3 + len(self.data))
 
 
 def read_long_csv(data: bytes, name: str = "") -> SuiteDocument:
@@ -281,7 +285,7 @@ def _note_name(
 def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
     """The suite in a parsed wide table. Raises `FormatError`."""
     fixed = (table.roles["item"], table.roles["condition"])
-    columns = [k for k in range(len(table.header)) if k not in fixed]
+    columns = [k for k in range(len(table.header)) if k not in fixed and k not in table.data]
     if not columns:
         report.problem(table.where, "the header names no regions", _HEADER_HINT)
     names = {number: unguard(table.header[k]) for number, k in enumerate(columns, start=1)}
@@ -296,7 +300,9 @@ def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
         if item is None or not condition:
             continue
         cells = [RawRegion(row.where, n, unguard(row.cells[k])) for n, k in enumerate(columns, start=1)]
-        raws.append(RawSentence(row.where, row.where, item, condition, cells))
+        data = {table.header[k]: cell for k in table.data if (cell := unguard(row.cells[k]))}
+        extra = {DATA: data} if data else {}
+        raws.append(RawSentence(row.where, row.where, item, condition, cells, extra))
     return _document(raws, declared, name, report)
 
 

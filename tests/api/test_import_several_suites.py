@@ -60,6 +60,22 @@ def test_what_a_table_leaves_open_is_named_and_answered_by_parameters(client, pe
     assert Suite.objects.get().draft.condition_names == ["Einzahl", "Mehrzahl"]
 
 
+def test_columns_that_may_be_no_regions_are_refused_with_a_proposal_that_can_be_sent_back(client, people):
+    client.force_login(people.alice)
+    text = "item,condition,list,Subject,Verb\n1,a,1,The cat,sleeps\n1,b,2,The cat,sleep\n"
+    refused = client.post("/api/v1/suites/", {"text": text}, content_type="application/json")
+    assert refused.status_code == 400
+    problem = refused.json()
+    assert problem["asks"] == ["columns"]
+    assert "C “list” (numbers)" in problem["errors"][0]["message"]
+    body = {"text": text, "columns": problem["columns"]}
+    made = client.post("/api/v1/suites/", body, content_type="application/json")
+    assert made.status_code == 201, made.content
+    draft = Suite.objects.get().draft
+    assert draft.region_names == ["Subject", "Verb"]
+    assert draft.sentences.first().extra == {"data": {"list": "1"}}
+
+
 def test_a_form_with_a_file_says_the_same(client, people):
     client.force_login(people.alice)
     sent = {

@@ -62,6 +62,19 @@ def test_columns_under_other_words_are_asked_with_a_guess_that_needs_one_click(s
     assert bytes(ImportedFile.objects.get().data) == b""
 
 
+def test_data_beside_the_sentence_is_proposed_as_item_data_with_the_reason(signed_in):
+    text = "item,condition,list,sentence,answer\n1,a,1,The cat sleeps.,yes\n1,b,2,The cat sleep.,no\n"
+    address = new(signed_in, file=file("wide.csv", text))
+    assert not Suite.objects.exists()
+    proposed = initial(signed_in, address)
+    assert [proposed[f"columns.{letter}"] for letter in "CDE"] == ["data", "text", "data"]
+    assert '<span class="sub">Numbers</span>' in signed_in.get(address).content.decode()
+    say(signed_in, address, **proposed)
+    draft = Suite.objects.get().draft
+    assert draft.region_names == ["sentence"]
+    assert document_of(draft).sentences[0].extra == {"data": {"list": "1", "answer": "yes"}}
+
+
 def test_a_column_can_be_left_out(signed_in):
     address = new(signed_in, file=file("x.csv", GERMAN))
     say(signed_in, address, **(initial(signed_in, address) | {"columns.C": "skip"}))

@@ -43,6 +43,31 @@ def test_one_bad_file_keeps_all_out(people, tmp_path):
     assert Suite.objects.count() == 0
 
 
+TABLE = "item,condition,list,Subject,Verb\n1,a,1,The cat,sleeps\n1,b,2,The cat,sleep\n"
+
+
+def test_columns_that_may_be_no_regions_need_an_option_and_their_data_is_exported(people, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    option = "--columns A=item,B=condition,C=data,D=text,E=text"
+    with pytest.raises(CommandError, match=f"(?s)C “list” .numbers.*{option}"):
+        run("import_suite", str(path), "--owner", "alice")
+    assert Suite.objects.count() == 0
+    run("import_suite", str(path), "--owner", "alice", *option.split())
+    exported = json.loads(run("export_suite", "t"))
+    assert exported["region_meta"] == {"1": "Subject", "2": "Verb"}
+    assert [one["data"] for one in exported["items"][0]["conditions"]] == [{"list": "1"}, {"list": "2"}]
+    assert "Kept as item data: list" in run("lint_suite", str(path), *option.split())
+
+
+@pytest.mark.parametrize("columns", ["C=nonsense", "C", "3=text"])
+def test_an_option_of_columns_that_is_no_answer_says_how_it_is_written(tmp_path, columns):
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    with pytest.raises(CommandError, match="write a column's letter = one of item, condition, text"):
+        run("lint_suite", str(path), "--columns", columns)
+
+
 def test_export_writes_tables(people):
     make_suite(people.alice)
     assert run("export_suite", "agreement", "--format", "csv").splitlines()[0] == (

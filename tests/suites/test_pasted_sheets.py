@@ -27,11 +27,11 @@ def test_other_words_and_unknown_names_are_asked_one_after_the_other():
     reading, form = paste(GERMAN)
     assert reading.asks == ("columns",)
     columns = proposed(form)
-    assert list(columns.values()) == ["yes", "item", "condition", "text", "text", "text"]
+    assert list(columns.values()) == ["yes", "item", "condition", "text", "text", "data"]
     reading, form = paste(GERMAN, **columns)
-    assert reading.unknown == {"conditions": ["plural"], "regions": ["Subjekt", "Notiz"]}
+    assert reading.unknown == {"conditions": ["plural"], "regions": ["Subjekt"]}
     assert proposed(form)["regions.Subjekt"] == "=Subject"  # the nearest one
-    names = {"conditions.plural": "=mismatch", "regions.Subjekt": "=Subject", "regions.Notiz": "-"}
+    names = {"conditions.plural": "=mismatch", "regions.Subjekt": "=Subject"}
     reading, _ = paste(GERMAN, **columns, **names)
     assert reading.part.regions == ("Subject", "Verb")
     assert reading.part.texts[2:] == ((1, "mismatch", 0, "Die Frauen"), (1, "mismatch", 1, "spielen"))

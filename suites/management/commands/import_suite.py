@@ -8,13 +8,16 @@ from django.core.management.base import CommandParser
 from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
 from suites import services
-from suites.management.files import actor_named, read_file
+from suites.management.files import actor_named, add_columns, read_file
 from suites.models import JoinPolicy
 from suites.regions import METRICS
 
 
 class Command(SiteCommand):
-    help = "Import suite files (JSON, JSONL, CSV, TSV) as new suites. All files are read before anything is saved."
+    help = (
+        "Import suite files (JSON, JSONL, CSV, TSV, .xlsx, .ods) as new suites. All files are read before anything is "
+        "saved."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path)
@@ -27,11 +30,12 @@ class Command(SiteCommand):
         parser.add_argument(
             "--metric", choices=METRICS, help="value of a region; default: as the file says, else sum"
         )
+        add_columns(parser)
         parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_named(options["owner"])
-        documents = [(path, read_file(path)) for path in options["files"]]
+        documents = [(path, read_file(path, options["columns"])) for path in options["files"]]
         for path, document in documents:
             suite = services.import_suite(
                 document,

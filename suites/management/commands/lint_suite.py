@@ -10,8 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from gym.site_command import database_problem
 from suites.formats import SuiteDocument
 from suites.lint import lint
-from suites.management.files import read_file
+from suites.management.files import add_columns, read_file
 from suites.models import SuiteRevision
+from suites.readings import Answers
 from suites.regions import JOIN_POLICIES
 from suites.selectors import document_of
 
@@ -30,12 +31,13 @@ class Command(BaseCommand):
             choices=JOIN_POLICIES,
             help="how regions are joined; default: as the suite is set here, and of a file with spaces",
         )
+        add_columns(parser)
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         reports = {}
         for path in options["files"]:
-            document, join = _asked(path)
+            document, join = _asked(path, options["columns"])
             reports[str(path)] = (lint(document, options["join"] or join), document.notices)
         if options["format"] == "json":
             self.stdout.write(json.dumps(_as_json(reports), ensure_ascii=False, indent=2))
@@ -56,10 +58,10 @@ class Command(BaseCommand):
                 )
 
 
-def _asked(path: Path) -> tuple[SuiteDocument, str]:
+def _asked(path: Path, answers: Answers) -> tuple[SuiteDocument, str]:
     """The suite in a file, or the newest revision of the suite with this slug; and how its regions are joined."""
     if path.exists() or len(path.parts) > 1 or path.suffix:
-        return read_file(path), "space"
+        return read_file(path, answers), "space"
     if problem := database_problem():
         raise CommandError(f"{path} is no file. {problem}")
     revision = SuiteRevision.objects.filter(suite__slug=str(path)).order_by("-number").first()

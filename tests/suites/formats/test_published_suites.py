@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from suites.formats import read_json, read_long_csv, read_suite, write_json, write_long_csv, write_wide_tsv
+from suites.intake import take_in
 
 from .samples import notices
 
@@ -79,6 +80,7 @@ def test_a_suite_is_read_and_written_back(name):
             doc.region_names,
             doc.conditions,
         )
+        assert take_in(write(doc).encode(), "table.csv").asks == ()
 
 
 @pytest.mark.parametrize("name", ["cleft", "npz_ambig"])

@@ -1,0 +1,258 @@
+"""Which columns of a wide sheet may be no regions: lists, counts, answers and factors that stand beside the text. Pure.
+
+A column is doubted for its heading, for what its cells look like, or because it stands outside the sentence that the
+other columns make. Whether a doubted column is a region is asked; it is never decided here. A text that is constant
+within an item or a condition is no sign by itself: so are the openings and complementizers of most published suites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
+
+Cells: TypeAlias = Sequence[str]
+
+HEADING = "metadata by its heading"
+NUMBERS = "numbers"
+CODES = "codes or file names"
+VERDICTS = "yes or no"
+REPEATS = "repeats the other columns"
+BEFORE = "text before the sentence begins"
+AFTER = "text after the sentence has ended"
+LABEL = "a label of the item or condition"
+
+_HEADINGS = re.compile(
+    r"lists?|groups?|latin_?square.*|counterbalanc.*|.*questions?|.*answers?|correct(_.*)?|responses?|key|"
+    r"wav.*|.*audio.*|sound.*|image.*|picture.*|video.*|.*file(_?name)?|path|url|"
+    r"participants?(_.*)?|subject_?(id|no|nr|number)|ppt|trials?(_.*)?|order|block.*|session.*|"
+    r"n_?(words?|chars?|characters?|letters?|tokens?|syllables?)|(num|number_of)_.*|words?_?count|counts?|len|length.*|"
+    r".*_length|freq.*|.*_freq(uency)?|log_.*|logfreq.*|.*position.*|.*_?idx|index|.*_index|id|uid|.*_id|row|"
+    r"notes?|comments?|remarks?|source|references?|author|date|gloss(es)?|translations?|lemma|pos|pos_?tags?|"
+    r"ratings?|scores?|judge?ments?|acceptab(le|ility)|grammatical(ity)?|plausib(le|ility)|ambigu(ity|ous)|"
+    r"factors?|factor_.*|levels?|.*_(type|condition|level)|voice|tense|gender|animacy|aspect|mood|polarity|definiteness|"
+    r"transitivity|structure|construction|complexity|(in)?congruen(t|ce|cy)|manipulation|"
+    r"surprisals?|entropy|rts?|.*_rt|phenomenon|paradigm|domain|pair(_.*)?|"
+    r"liste|gruppe|.*frage|.*antwort|datei(name)?|notiz(en)?|anmerkung(en)?|kommentar(e)?|quelle|länge|häufigkeit",
+)
+_FACTOR = re.compile(r"number|type|variant|version|person|case|match|agreement|attractor")
+"""Headings of factors that regions have, too."""
+_SENTENCE = re.compile(r"(full_|whole_)?(sentences?|stimul(us|i)|satz|sätze)")
+_NUMBER = re.compile(r"[-+−]?(\d[\d.,]*|[.,]\d+)(e[-+]?\d+)?\s*%?|n/?a|nan", re.IGNORECASE)
+_CODE = re.compile(
+    r"[B-HJ-Z]|(?=\S*\d)(?=\S*[^\W\d_])[\w./\\-]+|[\w./\\-]*[^\W_]_[\w./\\-]+|"
+    r"\S+\.(wav|mp3|ogg|flac|m4a|png|jpe?g|gif|svg|mp4|txt|csv)"
+)
+_VERDICT = re.compile(r"yes|no|true|false|correct|incorrect|ja|nein|oui|non|wahr|falsch", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"(?:\A|[\s(“\"])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|e\.g|i\.e|no|[A-Z])\.\Z", re.IGNORECASE
+)
+_LONGEST_END = 12
+"""Characters that decide whether a text ends with an abbreviation."""
+_LONGEST_CODE = 60
+"""Characters of a cell that is looked at as a code: the pattern takes quadratic time."""
+_CLOSING = "\"'”’»)] "
+_SHORTEST_SENTENCE = 3
+"""Words of a cell that is taken for a whole sentence."""
+_COMPARED = 200
+"""Rows that are looked at for a column that repeats the others."""
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends with a mark that ends sentences, closing quotation marks and brackets aside."""
+    return text.rstrip(_CLOSING).endswith((".", "!", "?", "…", "。", "！", "？"))
+
+
+def closes_sentence(text: str) -> bool:
+    """The same, where text after it would stand in another sentence: no ellipsis, no abbreviation such as “Mr.”."""
+    bare = text.rstrip(_CLOSING)
+    return (
+        ends_sentence(text)
+        and not bare.endswith(("…", ".."))
+        and not _ABBREVIATION.search(bare[-_LONGEST_END:])
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a number, or NA."""
+    return bool(_NUMBER.fullmatch(text.strip()))
+
+
+def doubts(
+    names: Sequence[str],
+    columns: Sequence[Cells],
+    items: Cells,
+    conditions: Cells,
+    sure: Collection[str] = (),
+) -> dict[int, str]:
+    """Columns that may be no regions.
+
+    Args:
+        names: headings of the columns beside item and condition, as they are written.
+        columns: their cells, trimmed, one for each row.
+        items, conditions: those of each row.
+        sure: headings that are known to be regions.
+
+    Returns:
+        Place of the column in `names` -> why it is doubted, in words; in the order of the columns.
+    """
+    found = {
+        k: reason
+        for k, name in enumerate(names)
+        if name not in sure and (reason := _by_itself(name, columns[k], is_alone=len(names) == 1))
+    }
+    text = [k for k in range(len(names)) if k not in found]
+    found |= _outside(names, columns, text, sure)
+    while (
+        label := _label(names, columns, [k for k in text if k not in found], items, conditions)
+    ) is not None:
+        if names[label] in sure:
+            break
+        found[label] = LABEL
+    return dict(sorted(found.items()))
+
+
+def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
+    """Why a column is doubted whatever stands beside it; empty: it is not."""
+    filled = [cell for cell in cells if cell]
+    if not filled:
+        return ""
+    if _most(filled, is_number):
+        return NUMBERS
+    if _most(filled, _is_code):
+        return CODES
+    if is_alone:
+        return ""
+    if _HEADINGS.fullmatch(_normal(name)):
+        return HEADING
+    is_verdict = len(set(filled)) > 1 and all(_VERDICT.fullmatch(cell) for cell in filled)
+    return VERDICTS if is_verdict else ""
+
+
+def _is_code(cell: str) -> bool:
+    return len(cell) <= _LONGEST_CODE and bool(_CODE.fullmatch(cell))
+
+
+def _outside(
+    names: Sequence[str], columns: Sequence[Cells], text: list[int], sure: Collection[str]
+) -> dict[int, str]:
+    """Columns that repeat the sentence, or stand before its beginning or after its end."""
+    found: dict[int, str] = {}
+    if (repeated := _repeated(columns, text)) is not None:
+        found[repeated] = REPEATS
+        text = [k for k in text if k != repeated]
+    whole = [k for k in text if _is_whole(columns[k])]
+    named = [k for k in whole if _SENTENCE.fullmatch(_normal(names[k]))]
+    opening = next((k for k in text if _begins(columns[k])), None)
+    if named or (whole and whole[0] == opening):
+        body = (named or whole)[0]
+        found |= {k: BEFORE if k < body else AFTER for k in text if k != body}
+    else:
+        found |= dict.fromkeys(_after_end(columns, text), AFTER)
+        rest = [k for k in text if k not in found]
+        if opening is not None and opening in rest and any(_most(columns[k], closes_sentence) for k in rest):
+            found |= {k: BEFORE for k in rest if k < opening}
+    return {k: reason for k, reason in found.items() if names[k] not in sure}
+
+
+def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
+    """The column that says what the others say together."""
+    if len(text) < 2:
+        return None
+    rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]
+    lengths = [sum(map(len, row)) for row in rows]
+    for place in reversed(range(len(text))):
+        same = sum(
+            2 * len(row[place]) == length > 0 and row[place] == "".join(row[:place] + row[place + 1 :])
+            for row, length in zip(rows, lengths, strict=True)
+        )
+        if rows and 2 * same >= len(rows):
+            return text[place]
+    return None
+
+
+def _after_end(columns: Sequence[Cells], text: list[int]) -> list[int]:
+    """Columns most of whose cells come after one that ended the sentence."""
+    ended = [False] * (len(columns[text[0]]) if text else 0)
+    late = []
+    for k in text:
+        filled = [row for row, cell in enumerate(columns[k]) if any(map(str.isalnum, cell))]
+        if filled and 2 * sum(ended[row] for row in filled) >= len(filled):
+            late.append(k)
+            continue
+        for row in range(len(ended)):
+            ended[row] = ended[row] or closes_sentence(columns[k][row])
+    return late
+
+
+def _label(
+    names: Sequence[str], columns: Sequence[Cells], text: list[int], items: Cells, conditions: Cells
+) -> int | None:
+    """A column at either edge of the text whose words label items or conditions: factors, plausibility, groups."""
+    if len(text) < 2:
+        return None
+    for k, neighbour in ((text[0], text[1]), (text[-1], text[-2])):
+        cells = columns[k]
+        if not all(cells) or any(" " in cell for cell in cells):
+            continue
+        by_condition = _is_constant(cells, conditions)
+        is_factor = _FACTOR.fullmatch(_normal(names[k])) or all(map(_is_part, cells, conditions))
+        if by_condition and is_factor:
+            return k
+        lower = not any(cell[:1].isupper() for cell in cells)
+        fixed = by_condition or _is_constant(cells, items)
+        if k == text[0] and fixed and lower and _begins(columns[neighbour]):
+            return k
+    return None
+
+
+def _is_constant(cells: Cells, groups: Cells) -> bool:
+    """The same within each group of rows, of which there are several, each with several rows."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for cell, group in zip(cells, groups, strict=True):
+        texts[group].append(cell)
+    return len(texts) > 1 and all(len(one) > 1 and len(set(one)) == 1 for one in texts.values())
+
+
+def _is_part(label: str, condition: str) -> bool:
+    """“plural” of plur_match, “amb” of ambiguous."""
+    word = label.casefold()
+    parts = [part for part in re.split(r"[\W_]+", condition.casefold()) if len(part) >= 3]
+    return len(word) >= 3 and any(part.startswith(word) or word.startswith(part) for part in parts)
+
+
+def _is_whole(cells: Cells) -> bool:
+    """Most cells are sentences from capital letter to full stop."""
+
+    def is_sentence(cell: str) -> bool:
+        return cell[:1].isupper() and closes_sentence(cell) and len(cell.split()) >= _SHORTEST_SENTENCE
+
+    return _most([cell for cell in cells if cell], is_sentence)
+
+
+def _begins(cells: Cells) -> bool:
+    """Most cells begin with a capital letter."""
+    return 4 * sum(cell.lstrip("\"'“‘«([¿¡ ")[:1].isupper() for cell in cells) >= 3 * max(1, len(cells))
+
+
+def _most(cells: Cells, holds: Callable[[str], bool]) -> bool:
+    return bool(cells) and 2 * sum(map(holds, cells)) >= len(cells)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[\s\-.]+", "_", name.strip().lower()).strip("_")
+
+
+def in_words(doubted: Sequence[tuple[str, str, str]]) -> str:
+    """`C “list” (a usual heading …), E “freq” (numbers)`, of (letter, heading, reason)."""
+    shown = [
+        f"{letter} “{name[:40]}” ({why})" if name else f"{letter} ({why})"
+        for letter, name, why in doubted[:12]
+    ]
+    more = f" and {len(doubted) - 12} more" if len(doubted) > 12 else ""
+    return f"{', '.join(shown)}{more}"
