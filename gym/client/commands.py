@@ -149,10 +149,7 @@ def rate_text(row: Prediction) -> str:
         said += f", chance {row.chance:.1%}"
     said += f", {row.n_ties} ties" if row.n_ties else ""
     said += f", {row.n_not_evaluable} not evaluable" if row.n_not_evaluable else ""
-    if not row.against_chance:
-        return f"{said})"
-    p = row.p_below_holm if row.against_chance in ("below", "tied") else row.p_holm
-    return f"{said}); against chance: {row.against_chance} (p {p:.3g})"
+    return f"{said})" + (f"; against chance: {row.against_chance}" if row.against_chance else "")
 
 
 def _below(run: Run, least: float | None) -> bool:

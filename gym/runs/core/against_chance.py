@@ -124,22 +124,18 @@ class Verdict:
 
     @property
     def p(self) -> float | None:
-        """The p that decides, in the direction of the verdict: of `below` where the word is below chance or ties."""
-        return self._told(self.holm or self.exact)
+        """The p that decides: the upper tail's; the lower tail's below chance, of ties the one with ties as passes."""
+        return self._deciding(self.holm or self.exact)
 
     @property
     def p_uncorrected(self) -> float | None:
         """The same, uncorrected."""
-        return self._told(self.exact)
+        return self._deciding(self.exact)
 
-    @property
-    def is_lower(self) -> bool:
-        return self.against_chance in ("below", "tied")
-
-    def _told(self, tails: Tails | None) -> float | None:
+    def _deciding(self, tails: Tails | None) -> float | None:
         if tails is None:
             return None
-        return tails.below if self.is_lower else tails.above
+        return {"below": tails.below, "tied": tails.below_with_ties}.get(self.against_chance, tails.above)
 
     @property
     def p_below_chance_uncorrected(self) -> float | None:

@@ -85,7 +85,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
 
 def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
-    return verdicts(result.predictions, coverage=head["coverage"]["coverage"])
+    return verdicts(result.predictions, coverage=head.get("coverage", {}).get("coverage"))
 
 
 def _prediction(
