@@ -74,7 +74,9 @@ def exact_tails(score: Rated) -> Tails | None:
     n = n_of_interval(rate, score.ci_low, score.ci_high) if is_effective else score.n_items
     failed = score.n_judged - score.n_passed
     below = tail_above(failed / score.n_judged, n, 1 - chance)
-    with_ties = tail_above((failed - score.n_ties) / score.n_judged, n, 1 - chance)
+    with_ties = below  # most rates have no ties, and a leaderboard has thousands of rates
+    if score.n_ties:
+        with_ties = tail_above((failed - score.n_ties) / score.n_judged, n, 1 - chance)
     return None if below is None or with_ties is None else Tails(above, below, with_ties)
 
 

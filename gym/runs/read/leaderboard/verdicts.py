@@ -44,14 +44,15 @@ def _corrected(
     family: Sequence[int],
 ) -> dict[Place, Tails | None]:
     found: dict[Place, Tails | None] = {}
+    same = {place for place, values in shown.items() if counting[place][_KEY] == values[_KEY]}
     for model in {model for _, model in shown}:
         places = [(revision, model) for revision in family if (revision, model) in counting]
-        tails = [_tails(counting[place]) for place in places]
+        tails = [exact[place] if place in same else _tails(counting[place]) for place in places]
         for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
-            if place not in shown:
-                continue
-            if shown[place][_KEY] == counting[place][_KEY]:
+            if place in same:
                 found[place] = own
-            else:  # a filter shows another run than the one that counts: it is tested in its place
+            elif (
+                place in shown
+            ):  # a filter shows another run than the one that counts: it is tested in its place
                 found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
     return found
