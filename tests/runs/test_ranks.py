@@ -59,7 +59,7 @@ def test_a_tag_is_a_set_of_which_no_suite_may_be_missing(client, world, people):
     set_tags(world["c"].suite, ["run"])
     page = client.get(reverse("leaderboard"), {"tag": "run"}).content.decode()
     assert {rank for _, rank in ranks(board(people.nobody, "tag=run"))} == {None}
-    assert "on the 3 suites of the tag run" in page
+    assert "on the 3 suites of the tag “run”" in page
     assert page.count(">2 of 3</small>") == 3
     finished_run(world["c"], world["even"], HELD)
     assert [name for name, rank in ranks(board(people.nobody, "tag=run")) if rank] == ["Even"]

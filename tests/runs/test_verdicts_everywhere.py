@@ -206,7 +206,7 @@ def test_a_filter_that_shows_another_run_tests_that_run_in_the_same_family(clien
 
 
 def test_page_and_files_name_the_family(client, world):
-    family = "one model on the 3 suites of the collection paper"
+    family = "one model on the 3 suites of the collection “paper”"
     address = world["collection"].get_absolute_url()
     assert f"corrected by Holm for {family}" in client.get(address).content.decode()
     for form in ("tex", "md", "json"):
@@ -215,7 +215,9 @@ def test_page_and_files_name_the_family(client, world):
     assert {row["family"] for row in rows_of(client, "collection-download", "paper", "long.csv")} == {family}
     answer = client.get(reverse("api-leaderboard"), {"collection": "paper"}).json()
     assert answer["family"] == family
-    assert client.get(reverse("api-leaderboard"), {"tag": "set"}).json()["family"].endswith("of the tag set")
+    assert (
+        client.get(reverse("api-leaderboard"), {"tag": "set"}).json()["family"].endswith("of the tag “set”")
+    )
     whole = client.get(reverse("leaderboard")).content.decode()
     assert "of each cell by itself, not corrected" in whole
     assert client.get(reverse("api-leaderboard")).json()["family"] == ""

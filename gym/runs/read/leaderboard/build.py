@@ -42,7 +42,7 @@ def leaderboard(
     chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
     run_set = (
-        f"the collection {collection}" if collection else f"the tag {options.tag}" if options.tag else ""
+        f"the collection “{collection}”" if collection else f"the tag “{options.tag}”" if options.tag else ""
     )
     together = [row for row in offered if collection or not options.tag or options.tag in tags[row.pk]]
     found, lacking = _scores(chosen, models, options, together if run_set else None)

@@ -225,7 +225,7 @@ class Board:
     has_groups: bool = False
     run_set: str = ""
     """The suites whose results of one model are tested against chance together, whatever the table shows of them:
-    "the collection NAME", "the tag NAME"; empty = each cell by itself."""
+    "the collection “NAME”", "the tag “NAME”"; empty = each cell by itself."""
     n_set: int = 0
     """Suites of the tag or collection, or of the whole site, whatever the table shows of them."""
     dropped: tuple[MissingRate, ...] = ()

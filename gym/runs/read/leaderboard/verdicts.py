@@ -51,8 +51,6 @@ def _corrected(
         for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
             if place in same:
                 found[place] = own
-            elif (
-                place in shown
-            ):  # a filter shows another run than the one that counts: it is tested in its place
+            elif place in shown:  # a filter shows another run than the one that counts; it takes that place
                 found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
     return found
