@@ -149,7 +149,7 @@ def rate_text(row: Prediction) -> str:
         said += f", chance {row.chance:.1%}"
     said += f", {row.n_ties} ties" if row.n_ties else ""
     said += f", {row.n_not_evaluable} not evaluable" if row.n_not_evaluable else ""
-    return f"{said})"
+    return f"{said})" + (f"; against chance: {row.against_chance}" if row.against_chance else "")
 
 
 def _below(run: Run, least: float | None) -> bool:

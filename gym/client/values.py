@@ -59,7 +59,8 @@ class Model:
 @dataclass(frozen=True)
 class Prediction:
     """A prediction over all items: `n_passed` of `n_items`, 95 % interval, chance level, mean margin in bits. Ties and
-    what is not evaluable did not pass."""
+    what is not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or empty; by the
+    one-sided p of either direction, corrected for the predictions of the run."""
 
     name: str
     formula: str
@@ -73,6 +74,9 @@ class Prediction:
     n_too_close: int
     n_not_evaluable: int
     mean_margin: float | None
+    p_holm: float | None
+    p_below_holm: float | None
+    against_chance: str
 
     @classmethod
     def of(cls, raw: Raw) -> Prediction:

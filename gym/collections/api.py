@@ -322,11 +322,11 @@ class RunMissing(ApiView):
             suites=tuple(dict.fromkeys(body.get("suites", ()))),
             models=tuple(dict.fromkeys(body.get("models", ()))),
         )
-        revisions = None
+        revisions, name = None, ""
         if "collection" in body:
             collection = referred(rows_of(request), "collection", slug=body["collection"])
-            revisions = services.revisions_of(collection, request.user)
-        board = leaderboard(request.user, options, revisions)
+            revisions, name = services.revisions_of(collection, request.user), collection.slug
+        board = leaderboard(request.user, options, revisions, name)
         if board.unknown:
             raise invalid(
                 *(

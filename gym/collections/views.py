@@ -50,7 +50,7 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
     collection = _visible(request, slug)
     revisions = services.revisions_of(collection, request.user)
     n_entries = collection.entries.count()
-    board = leaderboard(request.user, read_options(request.GET), revisions)
+    board = leaderboard(request.user, read_options(request.GET), revisions, collection.slug)
     context = {
         "collection": collection,
         "revisions": revisions,
@@ -220,7 +220,9 @@ def collection_run_missing(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def board_of(request: HttpRequest, collection: Collection, options: Options) -> Board:
-    return leaderboard(request.user, options, services.revisions_of(collection, request.user))
+    return leaderboard(
+        request.user, options, services.revisions_of(collection, request.user), collection.slug
+    )
 
 
 def citation_of(request: HttpRequest, collection: Collection) -> str:

@@ -199,7 +199,7 @@ def _bundle(zip_: CollectionZip, user: AnyUser, held: Contents, tell: Any) -> IO
         "n_suites_of_list": collection.entries.count(),
         "sha256_of_list": collection.sha256 or services.digest(revisions),
     }
-    boards = [leaderboard(user, Options(rule=rule), revisions) for rule in RULES.values()]
+    boards = [leaderboard(user, Options(rule=rule), revisions, collection.slug) for rule in RULES.values()]
     runs = SuiteRun.objects.filter(pk__in=held.run_ids).select_related("revision__suite", "model")
     return bundle(facts, revisions, _one_by_one(runs, held.run_ids), boards, Budget(BY_SUITE), tell)
 

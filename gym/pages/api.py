@@ -214,7 +214,7 @@ class Leaderboard(HeadedList):
             if collection is None:
                 raise not_there([("collection", slug)])
             revisions = revisions_of(collection, request.user)
-        board = leaderboard(request.user, options, revisions)
+        board = leaderboard(request.user, options, revisions, self.query.get("collection", ""))
         if board.unknown:
             named = dict.fromkeys(options.models, "model")
             named |= dict.fromkeys(options.weights, "weights") | dict.fromkeys(options.suites, "suite")

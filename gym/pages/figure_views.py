@@ -85,7 +85,7 @@ def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
             return build(leaderboard(request.user, read_options(request.GET)))
         collection = get_object_or_404(visible_collections(request.user), slug=slug)
         revisions = revisions_of(collection, request.user)
-        return build(leaderboard(request.user, read_options(request.GET), revisions), collection=slug)
+        return build(leaderboard(request.user, read_options(request.GET), revisions, slug), collection=slug)
 
     return kind
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.jobs.models import HasJob
+from gym.runs.core.against_chance import Verdict, alone, verdicts
 from gym.runs.core.compute import STORED as SENTENCE_COLUMNS
 from gym.runs.core.compute import SentenceResult
 from gym.runs.core.coverage import coverage_share, coverage_words
@@ -170,6 +171,13 @@ class SuiteRun(HasJob, models.Model):
         """The same for pages; empty where all words are known or they were not counted."""
         return coverage_words(self.n_words, self.n_unknown_words)
 
+    def tested_predictions(self) -> list[PredictionResult]:
+        """Its results, each with its `verdict`: the predictions of a run are tested together."""
+        results = list(self.prediction_results.all())
+        for result, verdict in zip(results, verdicts(results, coverage=self.coverage), strict=True):
+            result.verdict = verdict
+        return results
+
     @property
     def score_kind(self) -> str:
         """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
@@ -305,14 +313,10 @@ class PredictionResult(models.Model):
     def __str__(self) -> str:
         return f"{self.prediction}: {self.n_passed} of {self.n_items}"
 
-    @property
-    def n_judged(self) -> int:
-        return self.n_items
+    verdict: Verdict
+    """Among the predictions of its run; set by `SuiteRun.tested_predictions`."""
 
-    @property
-    def coverage(self) -> float | None:
-        return self.run.coverage
-
+    n_judged = PredictionOutcome.n_judged
     rate = PredictionOutcome.rate
     p_above_chance_uncorrected = PredictionOutcome.p_above_chance_uncorrected
 
@@ -372,8 +376,8 @@ class RunScore(models.Model):
         return f"{self.run_id} {self.rule}"
 
     @property
-    def coverage(self) -> float | None:
-        return self.run.coverage
+    def verdict(self) -> Verdict:
+        return alone(self, coverage=self.run.coverage)
 
 
 KEEP_SCORE_REQUESTS = timedelta(hours=24)

@@ -36,8 +36,7 @@ from gym.lib.number_format import (
     surprisal,
 )
 from gym.lib.problems import in_words
-from gym.runs.core.against_chance import CHANCE_WORDS
-from gym.runs.core.against_chance import against_chance as standing
+from gym.runs.core.against_chance import ALPHA
 from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
@@ -297,24 +296,10 @@ def _interval(score: Any) -> tuple[float | None, float | None]:
     return number_or_none(getattr(score, "ci_low", None)), number_or_none(getattr(score, "ci_high", None))
 
 
-@register.filter
-def against_chance(score: Any) -> str:
-    """How a rate stands to chance: see gym.runs.core.against_chance; empty when it cannot be said"""
-    low, high = _interval(score)
-    return standing(
-        ci_low=low,
-        ci_high=high,
-        chance=number_or_none(getattr(score, "chance", None)),
-        n_judged=getattr(score, "n_judged", 0),
-        n_ties=getattr(score, "n_ties", 0),
-        coverage=getattr(score, "coverage", None),
-    )
-
-
-@register.filter
-def chance_words(score: Any) -> str:
-    """The same in words; nothing for a rate above chance"""
-    return CHANCE_WORDS.get(against_chance(score), "")
+@register.simple_tag
+def alpha() -> float:
+    """Threshold of p in verdicts against chance"""
+    return ALPHA
 
 
 @register.inclusion_tag("includes/rate.html")
@@ -330,7 +315,6 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
         "low": low,
         "high": high,
         "chance": chance,
-        "against": against_chance(score),
         "bar": regions.rate_bar(value, low, high, chance) if bar else "",
     }
 

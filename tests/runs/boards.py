@@ -12,6 +12,7 @@ from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.policies import standing_of
 from gym.runs.read.scores import store_scores
 from models_registry.models import RegisteredModel
+from suites.formulas import parse
 from suites.models import SuiteRevision
 
 
@@ -35,12 +36,13 @@ def finished_run(
     for prediction, codes in zip(predictions, outcomes, strict=source == "computed"):
         passed = sum(code == 1 for code in codes)
         interval = wilson(passed, len(codes))
+        chance = parse(prediction.formula).chance_level().value
         margins = [{0: -1.0, 1: 1.0, 2: 0.0}.get(code) for code in codes]
         known = [margin for margin in margins if margin is not None]
         PredictionResult.objects.create(
             run=run, prediction=prediction, position=prediction.position, n_items=len(codes), n_passed=passed,
             n_ties=sum(code == 2 for code in codes), n_not_evaluable=sum(code == 3 for code in codes),
-            ci_low=interval.low, ci_high=interval.high, chance=0.5, items=items, outcomes=list(codes),
+            ci_low=interval.low, ci_high=interval.high, chance=chance, items=items, outcomes=list(codes),
             margins=margins, mean_margin=sum(known) / len(known) if known else None,
         )  # fmt: skip
     store_scores(run)

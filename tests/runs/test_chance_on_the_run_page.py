@@ -1,4 +1,4 @@
-"""The run page gives p against chance as it is and corrected, and says which is which."""
+"""The run page decides by p: corrected for its predictions where there are several."""
 
 from __future__ import annotations
 
@@ -16,20 +16,32 @@ def revision(people):
     return make_revision(people.alice, name="s", items=8, formulas=(AGREEMENT, AGREEMENT))
 
 
-def test_several_predictions_and_rules_are_corrected_by_holm(client, people, revision):
-    run = finished_run(revision, make_model(people.alice), [1] * 8, [1, 1, 1, 1, 1, 1, 0, 0])
+def test_several_predictions_are_corrected_by_holm(client, people, revision):
+    run = finished_run(revision, make_model(people.alice), [1] * 8, [1] * 7 + [0])
     page = client.get(run.get_absolute_url())
-    for rows, p in (
-        (page.context["results"], [row.result.p_above_chance_uncorrected for row in page.context["results"]]),
-        (page.context["by_rule"], [row.score.p_above_chance_uncorrected for row in page.context["by_rule"]]),
-    ):
-        assert len(rows) > 1
-        assert [row.p_holm for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
-        assert any(row.p_holm > raw for row, raw in zip(rows, p, strict=True))
+    rows = page.context["results"]
+    p = [row.result.p_above_chance_uncorrected for row in rows]
+    assert [row.verdict.p_holm for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
+    assert rows[0].verdict.p_holm > p[0]
+    assert len(re.findall("corrected by Holm for the 2 predictions", page.content.decode())) == 2
+
+
+def test_the_corrected_p_decides_the_word(client, people, revision):
+    """7 of 8: p = .035, above chance alone, and .070 as one of two."""
+    run = finished_run(revision, make_model(people.alice), [1] * 7 + [0], [1] * 7 + [0])
+    page = client.get(run.get_absolute_url())
     text = page.content.decode()
-    assert len(re.findall("uncorrected; corrected by Holm for the 2 predictions", text)) == 2
-    assert ">p, uncorrected</th>" in text
-    assert ">p (Holm)</th>" in text
+    assert [row.verdict.against_chance for row in page.context["results"]] == ["at", "at"]
+    assert text.count("not distinguishable from chance (50.0%)") == 2
+    assert "above chance (50.0%)" not in text
+
+
+def test_rules_sum_up_the_same_outcomes_and_are_no_family(client, people, revision):
+    run = finished_run(revision, make_model(people.alice), [1] * 8, [1] * 7 + [0])
+    page = client.get(run.get_absolute_url())
+    for row in page.context["by_rule"]:
+        assert (row.verdict.p, row.verdict.holm) == (row.score.p_above_chance_uncorrected, None)
+    assert "p (Holm)" not in page.content.decode()
 
 
 def test_a_single_prediction_needs_no_correction(client, people):

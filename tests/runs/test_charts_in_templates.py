@@ -95,24 +95,6 @@ def test_rates_have_nine_steps() -> None:
     assert (tags.rate_step(0.0), tags.rate_step(1.0), tags.rate_step(None)) == ("r0", "r8", "")
 
 
-def score(low: float | None, high: float | None, chance: float | None) -> SimpleNamespace:
-    return SimpleNamespace(ci_low=low, ci_high=high, chance=chance, rate=0.5)
-
-
-@pytest.mark.parametrize(
-    ("row", "word"),
-    [
-        (score(0.3, 0.7, 0.25), "above"),
-        (score(0.2, 0.7, 0.25), "at"),
-        (score(0.0, 0.2, 0.25), "below"),
-        (score(None, None, 0.25), ""),
-        (score(0.1, 0.2, None), ""),
-    ],
-)
-def test_against_chance(row: SimpleNamespace, word: str) -> None:
-    assert tags.against_chance(row) == word
-
-
 def test_blanks_of_a_token_become_visible() -> None:
     assert tags.visible_blanks(" the") == [("␣", True), ("the", False)]
     assert tags.visible_blanks("Ġ▁a b") == [("␣␣", True), ("a", False), ("␣", True), ("b", False)]

@@ -55,6 +55,26 @@ def test_a_suite_that_nobody_has_run_keeps_nobody_from_a_rank(world, people):
     assert ranks(board(people.nobody))[0] == ("Equal", 1)
 
 
+def test_a_tag_is_a_set_of_which_no_suite_may_be_missing(client, world, people):
+    set_tags(world["c"].suite, ["run"])
+    page = client.get(reverse("leaderboard"), {"tag": "run"}).content.decode()
+    assert {rank for _, rank in ranks(board(people.nobody, "tag=run"))} == {None}
+    assert "on the 3 suites of the tag “run”" in page
+    assert page.count(">2 of 3</small>") == 3
+    finished_run(world["c"], world["even"], HELD)
+    assert [name for name, rank in ranks(board(people.nobody, "tag=run")) if rank] == ["Even"]
+
+
+def test_the_page_of_a_tag_counts_the_suites_of_the_tag(client, world):
+    def said(**query):
+        page = client.get(reverse("leaderboard"), query).content.decode()
+        return re.search(r'Suites and weights <span class="note">([^<]+)<', page)[1]
+
+    assert said() == "all 3 suites, the same weight"
+    assert said(tag="run") == "all 2 suites, tag run, the same weight"
+    assert said(tag="run", suite="a") == "1 of 2 suites, tag run, the same weight"
+
+
 def test_on_the_suites_they_share_all_are_ranked(world, people):
     assert ranks(board(people.nobody, "common=1")) == [
         ("Partial", 1),
@@ -102,7 +122,7 @@ def test_the_page_says_who_is_not_ranked_and_offers_what_is_missing(client, worl
     assert "3 of 4 models are ranked" in page
     assert page.count("Run what is missing") == 1
     assert "?common=1" in page
-    assert "Not ranked, because suites are missing that ranked models have run: Partial." in page
+    assert "Not ranked, because suites are missing: Partial." in page
 
 
 def test_seeds_with_a_gap_are_not_ranked(world, people):

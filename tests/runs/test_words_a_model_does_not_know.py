@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.runs.core.against_chance import against_chance
+from gym.runs.core.against_chance import Tails, against_chance
 from gym.runs.core.coverage import LOW_COVERAGE, coverage_of, coverage_words
 
 BPE = 50_257
@@ -79,23 +79,14 @@ def test_in_words():
     assert coverage_words(1000, 1) == "coverage 99%: 1 word this model does not know"
 
 
-RATE = {"chance": 0.5, "n_judged": 20, "n_ties": 0}
-
-
 @pytest.mark.parametrize(
     ("coverage", "said"),
     [(None, "above"), (1.0, "above"), (LOW_COVERAGE, "above"), (LOW_COVERAGE - 0.01, "unknown-words")],
 )
 def test_low_coverage_takes_above_chance_away(coverage, said):
-    assert against_chance(ci_low=0.7, ci_high=0.95, coverage=coverage, **RATE) == said
+    assert against_chance(Tails(0.001, 1, 1), coverage=coverage) == said
 
 
 def test_low_coverage_leaves_below_and_at():
-    assert against_chance(ci_low=0.1, ci_high=0.4, coverage=0.1, **RATE) == "below"
-    assert against_chance(ci_low=0.4, ci_high=0.6, coverage=0.1, **RATE) == "at"
-
-
-@pytest.mark.parametrize(("ties", "said"), [(20, "tied"), (6, "tied"), (5, "below"), (0, "below")])
-def test_ties_are_no_preference_for_the_wrong_side(ties, said):
-    """An upper limit of 0.2: six ties of twenty would bring it to chance."""
-    assert against_chance(ci_low=0.0, ci_high=0.2, chance=0.5, n_judged=20, n_ties=ties) == said
+    assert against_chance(Tails(1, 0.001, 0.001), coverage=0.1) == "below"
+    assert against_chance(Tails(0.5, 0.6, 0.6), coverage=0.1) == "at"

@@ -1,6 +1,6 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
-from .intervals import effective_n, rate_difference, score_interval, tail_above, weighted_mean
+from .intervals import effective_n, n_of_interval, rate_difference, score_interval, tail_above, weighted_mean
 from .multiple_comparisons import (
     CORRECTIONS,
     HOLM,
@@ -40,6 +40,7 @@ __all__ = [
     "mcnemar",
     "mcnemar_p",
     "multinomial_sums",
+    "n_of_interval",
     "paired_difference",
     "percentile_interval",
     "rate_difference",

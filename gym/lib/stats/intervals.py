@@ -103,7 +103,18 @@ def score_interval(rate: float, n: float, z: float = Z95) -> Interval | None:
     square = z * z
     middle = (rate + square / (2 * n)) / (1 + square / n)
     half = z * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    low = 0.0 if rate <= 0 else max(0.0, middle - half)  # rounding leaves 1e-17 and 1 - 2e-16 at the ends
+    return Interval(low, 1.0 if rate >= 1 else min(1.0, middle + half))
+
+
+def n_of_interval(rate: float, low: float, high: float, z: float = Z95) -> float:
+    """The `n` of which `score_interval` made these limits.
+
+    With s = z²/n the limits are the roots of (x - rate)² = s x (1 - x), so low * high = rate² / (1 + s) and
+    (1 - low)(1 - high) = (1 - rate)² / (1 + s); the greater product is the more exact one.
+    """
+    spread = rate * rate / (low * high) if rate > 0.5 else (1 - rate) ** 2 / ((1 - low) * (1 - high))
+    return z * z / (spread - 1)
 
 
 def effective_n(shares: NDArray[np.float64], predictions: int = 1) -> float:

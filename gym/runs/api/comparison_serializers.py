@@ -8,6 +8,8 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.runs.api.query_parameters import PageSerializer
+from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
+from gym.runs.core.against_chance import CHANCE_TEST, CHANCE_WORDS
 from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import RULE_COUNTS
@@ -81,9 +83,15 @@ class MeanSerializer(SeedsSerializer):
 class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
     run = serializers.CharField(allow_null=True, help_text="null for several seeds")
     rate = serializers.FloatField()
+    p_below_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
     p_holm = serializers.FloatField(
         allow_null=True,
-        help_text="`p_above_chance_uncorrected`, corrected for all cells of this leaderboard",
+        help_text="`p_above_chance_uncorrected`, corrected for `family` of the head; null where that is empty",
+    )
+    p_below_holm = serializers.FloatField(allow_null=True)
+    against_chance = serializers.ChoiceField(
+        [*CHANCE_WORDS, ""],
+        help_text=f"by the corrected p if there is a family, else by the exact p, {VERDICT}",
     )
     source = serializers.ChoiceField(["computed", "uploaded"])
     policy = PolicyField()
@@ -106,7 +114,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
     class Meta:
         model = RunScore
         fields = read_only_fields = [
-            "run", *RULE_COUNTS, "p_holm", "source", "policy", "score_kind", "whitespace", *COVERAGE, "seeds",
+            "run", *RULE_COUNTS, *CHANCE_TEST, "source", "policy", "score_kind", "whitespace", *COVERAGE, "seeds",
             "deviation_between_seeds", "range_of_seeds",
         ]  # fmt: skip
 
@@ -132,7 +140,8 @@ class BoardRowSerializer(serializers.Serializer):
     name = serializers.CharField()
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="by SG score among the models that have run every suite that any of them has; null: not ranked",
+        help_text="by SG score among the models that have run every suite of the tag or collection, or else every "
+        "suite that any of them has; null: not ranked",
     )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
@@ -147,6 +156,10 @@ class BoardSerializer(PageSerializer):
 
     rule = RuleSerializer()
     note = serializers.CharField(help_text="how the numbers were made, in words")
+    family = serializers.CharField(
+        help_text="what p values are corrected for: one model's results on the suites of the collection or tag, "
+        "whatever is filtered; empty: they are not"
+    )
     suites = ColumnSerializer(many=True)
     results = BoardRowSerializer(many=True)
 
@@ -256,6 +269,14 @@ class SideSerializer(RateSerializer):
     score_kind = serializers.CharField(
         source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"
     )
+    chance = serializers.FloatField(source="scored.score.chance", allow_null=True)
+    p_above_chance_uncorrected = serializers.FloatField(
+        source="scored.score.p_above_chance_uncorrected", allow_null=True
+    )
+    p_below_chance_uncorrected = BelowField(source="scored.verdict.p_below_chance_uncorrected")
+    against_chance = VerdictField(
+        source="scored.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
+    )
     policy = serializers.DictField(source="run.policy", help_text="how its sentences were scored")
 
 
@@ -341,6 +362,13 @@ class AgainstFieldSerializer(serializers.Serializer):
     ci_high = LimitField(source="cell.ci_high")
     n_items = serializers.IntegerField(source="cell.n_items")
     chance = serializers.FloatField(source="cell.chance", allow_null=True)
+    p_above_chance_uncorrected = serializers.FloatField(
+        source="cell.p_above_chance_uncorrected", allow_null=True
+    )
+    p_below_chance_uncorrected = BelowField(source="cell.verdict.p_below_chance_uncorrected")
+    against_chance = VerdictField(
+        source="cell.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
+    )
     policy = PolicyField(source="cell.said_policy")
     others_mean = serializers.FloatField(source="field")
     others = serializers.IntegerField(source="n")

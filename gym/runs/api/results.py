@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Prefetch, prefetch_related_objects
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -63,8 +64,10 @@ class Predictions(ListView):
     @operation("Read pass rates", answers=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
         """One row per prediction, with its interval and chance level."""
-        rows = done(request, key).prediction_results.defer(*PredictionResult.PER_ITEM)
-        return self.page(rows.select_related("prediction").order_by("position"), PredictionResultSerializer)
+        run = done(request, key)
+        rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
+        prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))
+        return self.page(run.tested_predictions(), PredictionResultSerializer)
 
 
 class ItemsQuery(FormatQuery):

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.jobs.models import Job
+from gym.runs.core.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from gym.runs.core.compute import region_bits, token_bits
 from gym.runs.core.outcomes import COUNTS
 from gym.runs.core.rules import MARGINS, RULE_COUNTS
@@ -20,8 +21,26 @@ from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
 STATES = Job.State.values
 
 
-class PredictionResultSerializer(serializers.ModelSerializer):
-    """How one prediction fared over all items; `n_ties` and `n_not_evaluable` count as failures."""
+VERDICT = f"at {ALPHA} one-sided; empty where there is nothing to compare"
+
+
+class VerdictField(serializers.ChoiceField):
+    def __init__(self, source: str = "verdict.against_chance", **more: Any) -> None:
+        super().__init__([*CHANCE_WORDS, ""], source=source, **more)
+
+
+class BelowField(serializers.FloatField):
+    def __init__(self, source: str = "verdict.p_below_chance_uncorrected", **more: Any) -> None:
+        super().__init__(
+            source=source,
+            allow_null=True,
+            help_text="one-sided, exact; 1 where the rate is not below chance",
+            **more,
+        )
+
+
+class PredictionCountsSerializer(serializers.ModelSerializer):
+    """How one prediction fares over all items; `n_ties` and `n_not_evaluable` count as failures."""
 
     formula = serializers.CharField()
     name = serializers.CharField()
@@ -32,12 +51,35 @@ class PredictionResultSerializer(serializers.ModelSerializer):
         fields = read_only_fields = ["name", "formula", *COUNTS]
 
 
+class PredictionResultSerializer(PredictionCountsSerializer):
+    """How one prediction fared over all items; `n_ties` and `n_not_evaluable` count as failures. The predictions of a
+    run are one family of tests against chance."""
+
+    p_above_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
+    p_below_chance_uncorrected = BelowField()
+    p_holm = serializers.FloatField(
+        source="verdict.p_holm",
+        allow_null=True,
+        help_text="`p_above_chance_uncorrected`, corrected for the predictions of the run",
+    )
+    p_below_holm = serializers.FloatField(source="verdict.p_below_holm", allow_null=True)
+    against_chance = VerdictField(help_text=f"by the corrected p, {VERDICT}")
+
+    class Meta(PredictionCountsSerializer.Meta):
+        fields = read_only_fields = [
+            *PredictionCountsSerializer.Meta.fields, "p_above_chance_uncorrected", *CHANCE_TEST,
+        ]  # fmt: skip
+
+
 class RunScoreSerializer(serializers.ModelSerializer):
     """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
 
+    p_below_chance_uncorrected = BelowField()
+    against_chance = VerdictField(help_text=f"by the exact p, {VERDICT}")
+
     class Meta:
         model = RunScore
-        fields = read_only_fields = ["rule", *RULE_COUNTS, *MARGINS]
+        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *MARGINS]
 
 
 class ProgressSerializer(serializers.Serializer):
@@ -60,7 +102,7 @@ class RunSerializer(serializers.ModelSerializer):
     policy = serializers.DictField()
     provenance = serializers.DictField()
     progress = ProgressSerializer(source="job", allow_null=True)
-    predictions = PredictionResultSerializer(source="prediction_results", many=True)
+    predictions = PredictionResultSerializer(source="tested_predictions", many=True)
     scores = RunScoreSerializer(many=True)
     unknown_words = serializers.ListField(
         child=serializers.CharField(), help_text="words the model does not know, the first 200 by name"
@@ -208,7 +250,7 @@ class PlannedSerializer(serializers.Serializer):
     model = serializers.CharField(
         source="part.model", help_text="as the file calls it; empty when it does not say"
     )
-    predictions = PredictionResultSerializer(source="applied.result.predictions", many=True)
+    predictions = PredictionCountsSerializer(source="applied.result.predictions", many=True)
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")
     notices = serializers.SerializerMethodField()

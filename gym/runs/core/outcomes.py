@@ -72,6 +72,10 @@ class PredictionOutcome:
     close: Sequence[bool]
 
     @property
+    def n_judged(self) -> int:
+        return self.n_items
+
+    @property
     def rate(self) -> float | None:
         return self.n_passed / self.n_items if self.n_items else None
 

@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
-from gym.lib.number_format import percent
-from gym.runs.core.against_chance import CHANCE_WORDS
+from gym.lib.number_format import p_told, percent
 from gym.runs.core.missing_rates import MissingRate, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 
@@ -71,7 +70,7 @@ def _cells(row: Row, columns: Page[Column], link: str, board: Board, *, dense: b
 
 def _rank_cell(row: Row, board: Board) -> Markup:
     if row.rank is None:
-        words = "not ranked: lacks suites that other models have run"
+        words = f"not ranked: {_suites(row.score)}" if row.score else "not ranked: no suite run"
         return element("td", {"class": "num hm-rank", "data-copy": "", "data-words": words}, "–")
     words = f"rank {row.rank} of {len(board.ranked)}"
     return element(
@@ -125,7 +124,8 @@ def _suites(mean: Mean) -> str:
 
 
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
-    look = f" cell-{cell.against}" if cell.against not in ("", "above") else ""
+    against = cell.verdict.against_chance
+    look = f" cell-{against}" if against not in ("", "above") else ""
     up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
     own = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
     parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
@@ -163,8 +163,8 @@ def words_of(cell: Cell) -> str:
     ]
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
-    if said := CHANCE_WORDS.get(cell.against):
-        words.append(said)
+    if cell.verdict.words:
+        words.append(f"{cell.verdict.words} ({p_told('p', cell.verdict.p)})")
     counts = (
         (cell.n_ties, "ties"),
         (cell.n_too_close, "too close to call"),

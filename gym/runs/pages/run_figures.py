@@ -9,6 +9,7 @@ from typing import Any
 from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.regions import Markup, Series, margin_strip, region_chart
 from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
+from gym.runs.core.against_chance import ALONE
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.pages.figures import Figure
@@ -159,12 +160,13 @@ def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule)
     def draw(*, standalone: bool) -> Markup:
         return interval_rows(marks, title, note=f"Scoring rule: {rule.label}", standalone=standalone)
 
-    header = ("model", "rule", *COUNTS, "policy")
+    header = ("model", "rule", *COUNTS, "p_above_chance_uncorrected", *ALONE, "policy")
     rows: list[tuple[Any, ...]] = [
         (
             row.run.model.slug,
             rule.key,
-            *(getattr(row.score, name) for name in COUNTS),
+            *(getattr(row.score, name) for name in (*COUNTS, "p_above_chance_uncorrected")),
+            *(getattr(row.verdict, name) for name in ALONE),
             row.policy or ("" if row.run.is_uploaded else "default"),
         )
         for row in known
@@ -175,4 +177,5 @@ def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule)
 
 def _held(score: Scored) -> str:
     held = f"{score.score.n_passed} of {score.score.n_judged} held"
+    held += f"; {score.verdict.words}" if score.verdict.words else ""
     return f"{held}; {score.policy}, not the default policy" if score.policy else held

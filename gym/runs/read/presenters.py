@@ -13,8 +13,9 @@ from django.db.models import prefetch_related_objects
 
 from gym.accounts.models import AnyUser
 from gym.lib.number_format import adding_up
-from gym.lib.stats import MarginSummary, holm_of_known
+from gym.lib.stats import MarginSummary
 from gym.lib.stats.intervals import within_item_intervals
+from gym.runs.core.against_chance import Verdict, verdicts
 from gym.runs.core.compute import region_bits, token_bits
 from gym.runs.core.coverage import is_low
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
@@ -44,13 +45,13 @@ FILTERS = {
 
 @dataclass(frozen=True)
 class ShownResult:
-    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `p_holm`
-    is its `p_above_chance_uncorrected` corrected for all predictions of the run."""
+    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `verdict`
+    is corrected for all predictions of the run."""
 
     shown: ShownPrediction
     result: PredictionResult
     margin: MarginSummary
-    p_holm: float | None = None
+    verdict: Verdict
 
     @property
     def key(self) -> str:
@@ -104,15 +105,14 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
     items = results[0].items if results else revision.item_numbers
     rows = item_rows(results, items)
     chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
-    corrected = holm_of_known([result.p_above_chance_uncorrected for result in results])
     shown = [
         ShownResult(
             shown_prediction(result.prediction, revision.regions),
             result,
             margin_of(result, run.scores.all()),
-            p,
+            verdict,
         )
-        for result, p in zip(results, corrected, strict=True)
+        for result, verdict in zip(results, verdicts(results, coverage=run.coverage), strict=True)
     ]
     return {
         "results": shown,

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gym.lib.number_format import p_told
 from gym.lib.text import listing
+from gym.runs.core.against_chance import CHANCE_TEST, Verdict, verdicts
 from gym.runs.core.compute import (
     RegionBits,
     RunResult,
@@ -74,19 +76,29 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         "unit": "bits",
         "complete": result.complete,
         **({} if result.complete else {"note": INCOMPLETE}),
-        "predictions": [_prediction(document, row, result.items) for row in result.predictions],
+        "predictions": [
+            _prediction(document, row, result.items, verdict)
+            for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
+        ],
         "items": [{"item_number": item, "conditions": rows} for item, rows in conditions.items()],
     }
 
 
-def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int]) -> dict[str, Any]:
+def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
+    return verdicts(result.predictions, coverage=head.get("coverage", {}).get("coverage"))
+
+
+def _prediction(
+    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict
+) -> dict[str, Any]:
     regions = dict(enumerate(document.region_names, start=1))
     close = row.close or [False] * len(items)
     return {
         "name": row.name,
         "formula": row.formula,
         "description": parse(row.formula).describe(regions),
-        **{name: getattr(row, name) for name in COUNTS},
+        **{name: getattr(row, name) for name in (*COUNTS, "p_above_chance_uncorrected")},
+        **{name: getattr(verdict, name) for name in CHANCE_TEST},
         "outcomes": [code == 1 for code in row.outcomes],
         "details": [
             {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
@@ -152,11 +164,12 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         "",
     ]
     regions = dict(enumerate(document.region_names, start=1))
-    for row in result.predictions:
+    for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
             f"{row.name or f'Prediction {row.position + 1}'}: {row.formula.strip()}",
             f"  {parse(row.formula).describe(regions)}",
             f"  {_rate_text(row)}",
+            *([f"  {_verdict_text(verdict, len(result.predictions))}"] if verdict.words else []),
             "",
         ]
     lines += [_summary_table(document, result), ""]
@@ -183,6 +196,11 @@ def _rate_text(row: PredictionOutcome) -> str:
         if count
     )
     return f"{row.rate:.1%} ({row.n_passed} of {row.n_items}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
+
+
+def _verdict_text(verdict: Verdict, n: int) -> str:
+    corrected = f", corrected by Holm for the {n} predictions" if n > 1 else ""
+    return f"{verdict.words} (one-sided {p_told('p', verdict.p)}{corrected})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

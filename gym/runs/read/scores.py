@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import prefetch_related_objects
 from django.dispatch import receiver
 
-from gym.lib.stats import MarginSummary, holm_of_known, margin_summary
+from gym.lib.stats import MarginSummary, margin_summary
+from gym.runs.core.against_chance import Verdict, alone
 from gym.runs.core.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
@@ -52,7 +53,11 @@ class Scored:
     rule: Rule
     results: list[PredictionResult]
     score: RunScore | Score
-    p_holm: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """By the exact p: one rate of one run is no family."""
+        return alone(self.score, coverage=self.run.coverage)
 
     @property
     def policy(self) -> str:
@@ -79,12 +84,9 @@ def scored(run: SuiteRun, rule: Rule) -> Scored:
 
 
 def under_every_rule(run: SuiteRun) -> list[Scored]:
-    """One run under each of the rules; `p_holm` is corrected for these rules."""
+    """One run under each of the rules. They sum up the same outcomes, and a paper uses one of them: no family."""
     results = list(run.prediction_results.select_related("prediction"))
-    scores = [_score(run, rule) for rule in RULES.values()]
-    corrected = holm_of_known([score.p_above_chance_uncorrected for score in scores])
-    rows = zip(RULES.values(), scores, corrected, strict=True)
-    return [Scored(run, rule, results, score, p) for rule, score, p in rows]
+    return [Scored(run, rule, results, _score(run, rule)) for rule in RULES.values()]
 
 
 def _score(run: SuiteRun, rule: Rule) -> RunScore | Score:

@@ -17,6 +17,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.db.models import QuerySet, Sum
 
+from gym.runs.core.against_chance import ALONE, CHANCE_TEST, verdicts
 from gym.runs.core.compute import region_bits, token_bits
 from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.outcomes import COUNTS
@@ -98,17 +99,23 @@ def _outcomes(run: SuiteRun) -> Iterator[Row]:
 
 def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
-    for row in run.prediction_results.select_related("prediction"):
+    rows = list(run.prediction_results.select_related("prediction"))
+    for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
         prediction = row.prediction
         said = prediction.position + 1, prediction.label, prediction.formula
         margin = margin_of(row, stored)
         counts = _values(row, (*COUNTS, "p_above_chance_uncorrected"))
-        yield (*said, *counts, *_values(margin, MARGINS[1:]), *_policy(run))
+        yield (
+            *said, *counts, *_values(verdict, CHANCE_TEST), *_values(margin, MARGINS[1:]), *_policy(run),
+        )  # fmt: skip
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
-        yield (row.rule, *_values(row, (*RULE_COUNTS, *MARGINS)), *_values(run, COVERAGE), *_policy(run))
+        yield (
+            row.rule, *_values(row, RULE_COUNTS), *_values(row.verdict, ALONE), *_values(row, MARGINS),
+            *_values(run, COVERAGE), *_policy(run),
+        )  # fmt: skip
 
 
 def _values(row: Any, names: Iterable[str]) -> Row:
@@ -118,6 +125,11 @@ def _values(row: Any, names: Iterable[str]) -> Row:
 def _counted(*names: str) -> tuple[tuple[str, str], ...]:
     """Columns of counts, rates and intervals: `n_…` are whole numbers."""
     return tuple((name, WHOLE if name.startswith("n_") else REAL) for name in names)
+
+
+def _tested(*names: str) -> tuple[tuple[str, str], ...]:
+    """Columns of a verdict against chance."""
+    return tuple((name, TEXT if name == "against_chance" else REAL) for name in names)
 
 
 FRAMES: dict[str, Frame] = {
@@ -146,13 +158,13 @@ FRAMES: dict[str, Frame] = {
     "predictions": Frame(
         (
             ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT),
-            *_counted(*COUNTS, "p_above_chance_uncorrected", *MARGINS[1:]),
+            *_counted(*COUNTS, "p_above_chance_uncorrected"), *_tested(*CHANCE_TEST), *_counted(*MARGINS[1:]),
             *POLICY,
         ),
         _predictions,
     ),
     "scores": Frame(
-        (("rule", TEXT), *_counted(*RULE_COUNTS, *MARGINS, *COVERAGE), *POLICY),
+        (("rule", TEXT), *_counted(*RULE_COUNTS), *_tested(*ALONE), *_counted(*MARGINS, *COVERAGE), *POLICY),
         _scores,
     ),
 }  # fmt: skip

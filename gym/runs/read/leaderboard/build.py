@@ -13,11 +13,13 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 from gym.accounts.models import AnyUser
 from gym.lib.stats import spread, weighted_mean
 from gym.lib.stats.intervals import Interval
+from gym.runs.core.against_chance import NO_VERDICT
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import RULE_COUNTS, Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
+from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models
@@ -31,14 +33,19 @@ def leaderboard(
     user: AnyUser,
     options: Options,
     revisions: Sequence[SuiteRevision] | None = None,
+    collection: str = "",
 ) -> Board:
-    """`revisions`: these (a collection's) instead of the newest frozen ones of all suites listed for the user.
-    They have to be visible to the user already."""
+    """`revisions`: these instead of the newest frozen ones of all suites listed for the user; of the `collection` of
+    this name, if there is one. They have to be visible to the user already."""
     offered = newest_revisions(listed_for(user)) if revisions is None else list(revisions)
     tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
     chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
-    found, lacking = _scores(chosen, models, options)
+    run_set = (
+        f"the collection “{collection}”" if collection else f"the tag “{options.tag}”" if options.tag else ""
+    )
+    together = [row for row in offered if collection or not options.tag or options.tag in tags[row.pk]]
+    found, lacking = _scores(chosen, models, options, together if run_set else None)
     shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
     tell_apart(shown)
     dropped: tuple[MissingRate, ...] = ()
@@ -55,7 +62,7 @@ def leaderboard(
     rows = [_row(model, columns, column_tags, found, lacking, options.rule) for model in shown]
     if options.group:
         rows = grouped(rows)
-    rows = ranked(rows, columns)
+    rows = ranked(rows, columns, whole=bool(run_set))
     return Board(
         options=options,
         columns=columns,
@@ -66,6 +73,8 @@ def leaderboard(
         all_models=tuple(sorted(models.values(), key=lambda model: model.name.lower())),
         unknown=_unknown(options, offered, models.values()),
         has_groups=any(group_of(model) for model in shown),
+        run_set=run_set,
+        n_set=len(together),
         dropped=dropped,
     )
 
@@ -98,7 +107,7 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
 _FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
 _CELL = (*RULE_COUNTS, "run", "n_words", "n_unknown_words")
 """What a cell calls all but the last of them."""
-_RATE, _KEY = _FIELDS.index("rate"), _FIELDS.index("run__key")
+_RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "run__source"))
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
 )
@@ -106,26 +115,33 @@ _OTHER_POLICY = Case(
 
 
 def _scores(
-    revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
-) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], MissingRate]]:
+    revisions: Sequence[SuiteRevision],
+    models: dict[int, RegisteredModel],
+    options: Options,
+    family: Sequence[SuiteRevision] | None,
+) -> tuple[dict[Place, Cell], dict[Place, MissingRate]]:
     """(revision, model) -> the run that counts (gym.runs.policies), if it has a rate under the rule; and the gaps
-    where it has none."""
+    where it has none. `family`: see `verdicts_of`."""
     by_pk = {row.pk: row for row in revisions}
+    together = None if family is None else [row.pk for row in family]
     rows = RunScore.objects.filter(
-        rule=options.rule.key, run__revision__in=by_pk, run__completed_at__isnull=False
+        rule=options.rule.key, run__revision__in={*by_pk, *(together or ())}, run__completed_at__isnull=False
     )
-    if options.source:
-        rows = rows.filter(run__source=options.source)
     ordered = rows.order_by("run__standing", "run__completed_at", "run_id")
-    last: dict[tuple[int, int], tuple[Any, ...]] = {}
+    counting: dict[Place, tuple[Any, ...]] = {}
+    last: dict[Place, tuple[Any, ...]] = {}
     for revision, model, *values in ordered.values_list(
         "run__revision_id", "run__model_id", *_FIELDS, _OTHER_POLICY
     ):
         if model in models:
-            last[revision, model] = tuple(values)
+            counting[revision, model] = row = tuple(values)
+            if revision in by_pk and options.source in ("", row[_SOURCE]):
+                last[revision, model] = row
+    verdicts = verdicts_of(last, counting, together)
     cells = {
         (revision, model): Cell(
             **dict(zip(_CELL, row[:-2], strict=True)),
+            verdict=verdicts[revision, model],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
             policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
             whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
@@ -325,6 +341,7 @@ def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
         p_above_chance_uncorrected=None,
         uploaded=any(cell.uploaded for cell in known),
         spread=over,
+        verdict=NO_VERDICT,
         n_words=None,
         n_unknown_words=None,
         policy="; ".join(policies),
@@ -341,13 +358,14 @@ def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
 
 
 # --- ranks -----------------------------------------------------------------------------------------------------------
-def ranked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+def ranked(rows: Sequence[Row], columns: Sequence[Column], *, whole: bool) -> list[Row]:
     """Ranks by SG score for the rows that have all suites which count and which any row has run: their scores are means
-    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4)."""
+    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites are a set,
+    of which none may be missing."""
     counted = [
         place
         for place, column in enumerate(columns)
-        if column.weight > 0 and any(row.cells[place] is not None for row in rows)
+        if column.weight > 0 and (whole or any(row.cells[place] is not None for row in rows))
     ]
     scores = {
         id(row): row.score.rate

@@ -8,6 +8,7 @@ from typing import Any
 
 from gym.lib.paper_tables import Table
 from gym.lib.stats import Spread
+from gym.runs.core.against_chance import CHANCE_TEST
 from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.missing_rates import MissingRate, by_model, in_words, some
 from gym.runs.core.rules import RULE_COUNTS, rule_json
@@ -16,7 +17,7 @@ from gym.runs.read.presenters import MASKED_WORDS
 
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", *RULE_COUNTS,
-    "p_holm", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE, "missing",
+    *CHANCE_TEST, "family", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE, "missing",
 )  # fmt: skip
 
 
@@ -28,7 +29,8 @@ def note(board: Board) -> str:
     parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
         f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, MOVER. "
-        "Ties count as failed."
+        "Ties count as failed.",
+        board.tested,
     ]
     if any(len(row.models) > 1 for row in board.rows):
         parts.append("Rows with several seeds: mean over seeds, no interval.")
@@ -37,12 +39,12 @@ def note(board: Board) -> str:
         parts.append(f"Not under the default policy: {some(cells)}.")
     if board.unranked:
         names = [row.label for row in board.unranked]
-        parts.append(f"Not ranked, because suites are missing that ranked models have run: {some(names)}.")
+        parts.append(f"Not ranked, because suites are missing: {some(names)}.")
     low = [
         f"{row.label} on {column.key} ({cell.coverage_words})"
         for row in board.rows
         for column, cell in zip(board.columns, row.cells, strict=True)
-        if cell is not None and cell.against == "unknown-words"
+        if cell is not None and cell.verdict.against_chance == "unknown-words"
     ]
     if low:
         parts.append(f"Not compared with chance: {some(low)}.")
@@ -151,7 +153,8 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             cell.run,
             _source(cell),
             *_rule_counts(cell),
-            board.p_holm.get(cell.run),
+            *_chance_test(cell.verdict),
+            board.family,
             *seeds(cell.spread),
             cell.said_policy,
             score_kind(row, cell),
@@ -196,6 +199,7 @@ def _place(board: Board, row: Row, column: Column) -> tuple[Any, ...]:
 
 _rule_counts = attrgetter(*RULE_COUNTS)
 _coverage = attrgetter(*COVERAGE)
+_chance_test = attrgetter(*CHANCE_TEST)
 
 
 def _told(cell: Cell) -> Any:
@@ -226,6 +230,7 @@ def head_json(board: Board) -> dict[str, Any]:
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),
+        "family": board.family,
         "suites": [_column_json(column) for column in board.columns],
     }
 
@@ -282,7 +287,7 @@ def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | Non
     return {
         "run": cell.run,
         **dict(zip(RULE_COUNTS, _rule_counts(cell), strict=True)),
-        "p_holm": board.p_holm.get(cell.run),
+        **dict(zip(CHANCE_TEST, _chance_test(cell.verdict), strict=True)),
         "source": _source(cell),
         "policy": cell.said_policy,
         "score_kind": score_kind(row, cell),

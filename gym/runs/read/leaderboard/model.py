@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from gym.lib.stats import Spread, holm_of_known
-from gym.runs.core.against_chance import against_chance
+from gym.lib.stats import Spread
+from gym.runs.core.against_chance import ALPHA, NO_VERDICT, Verdict
 from gym.runs.core.coverage import coverage_share, coverage_words
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import EACH, Rule, RuleCounts, rule_of
@@ -118,7 +118,8 @@ def _query(options: Options) -> str:
 class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
     the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
-    bits have. `n_words`, `n_unknown_words`: None = not counted (gym.runs.core.coverage)."""
+    bits have. `n_words`, `n_unknown_words`: None = not counted (gym.runs.core.coverage). `verdict`: seeds have a range
+    and no interval, and so none."""
 
     rate: float
     ci_low: float
@@ -130,20 +131,7 @@ class Cell(RuleCounts):
     whitespace: str = ""
     n_words: int | None = None
     n_unknown_words: int | None = None
-
-    @property
-    def against(self) -> str:
-        """See `against_chance`. Seeds have a range and no interval."""
-        if self.spread is not None:
-            return ""
-        return against_chance(
-            ci_low=self.ci_low,
-            ci_high=self.ci_high,
-            chance=self.chance,
-            n_judged=self.n_judged,
-            n_ties=self.n_ties,
-            coverage=self.coverage,
-        )
+    verdict: Verdict = NO_VERDICT
 
     @property
     def coverage(self) -> float | None:
@@ -208,7 +196,8 @@ class Row:
     gaps: tuple[MissingRate, ...] = ()
     label: str = ""
     rank: int | None = None
-    """By SG score among the models that have run every suite that any of them has; None = not among those."""
+    """By SG score among the models that have run every suite of the tag or collection, or else every suite that any of
+    them has; None = not among those."""
 
     @property
     def model(self) -> RegisteredModel:
@@ -234,6 +223,11 @@ class Board:
     all_models: tuple[RegisteredModel, ...] = ()
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
+    run_set: str = ""
+    """The suites whose results of one model are tested against chance together, whatever the table shows of them:
+    "the collection “NAME”", "the tag “NAME”"; empty = each cell by itself."""
+    n_set: int = 0
+    """Suites of the tag or collection, or of the whole site, whatever the table shows of them."""
     dropped: tuple[MissingRate, ...] = ()
     """Why `common` leaves out suites that its models have run."""
 
@@ -297,9 +291,17 @@ class Board:
         """Rows whose bits are not surprisals."""
         return [row for row in self.rows if row.is_masked]
 
-    @cached_property
-    def p_holm(self) -> dict[str, float]:
-        """By run: its one-sided p against chance, corrected by Holm's method for all cells of this table."""
-        cells = [cell for row in self.rows for cell in row.cells if cell is not None]
-        adjusted = zip(cells, holm_of_known([cell.p_above_chance_uncorrected for cell in cells]), strict=True)
-        return {cell.run: p for cell, p in adjusted if p is not None}
+    @property
+    def family(self) -> str:
+        """What p is corrected for, for files; empty = it is not."""
+        return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
+
+    @property
+    def tested(self) -> str:
+        """How cells are compared with chance, as page and files say it."""
+        corrected = (
+            f"corrected by Holm for {self.family}, whatever the table shows"
+            if self.run_set
+            else ("of each cell by itself, not corrected: no tag or collection names a set of suites")
+        )
+        return f"Against chance: exact one-sided p < {ALPHA}, {corrected}."

@@ -1,0 +1,56 @@
+"""Verdicts of a leaderboard's cells. A family of tests is one model's results on the suites of a collection or tag:
+neither filters nor other models change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from gym.runs.core.against_chance import Tails, Verdict, exact_tails, holm_tails
+from gym.runs.core.coverage import coverage_share
+from gym.runs.core.rules import RULE_COUNTS, RuleCounts
+
+Place: TypeAlias = tuple[int, int]
+"""(revision, model)"""
+Values: TypeAlias = tuple[object, ...]
+"""Of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
+_KEY = len(RULE_COUNTS)
+
+
+def verdicts_of(
+    shown: Mapping[Place, Values], counting: Mapping[Place, Values], family: Sequence[int] | None
+) -> dict[Place, Verdict]:
+    """Verdict of each run of `shown`.
+
+    counting  the runs that count without filters: the members of the families
+    family    revisions that are tested together; None = each run by itself
+    """
+    exact = {place: _tails(values) for place, values in shown.items()}
+    holm = {} if family is None else _corrected(shown, exact, counting, family)
+    return {
+        place: Verdict(exact[place], holm.get(place), coverage_share(*values[_KEY + 1 : _KEY + 3]))  # type: ignore[arg-type]
+        for place, values in shown.items()
+    }
+
+
+def _tails(values: Values) -> Tails | None:
+    return exact_tails(RuleCounts(*values[:_KEY]))  # type: ignore[arg-type]
+
+
+def _corrected(
+    shown: Mapping[Place, Values],
+    exact: Mapping[Place, Tails | None],
+    counting: Mapping[Place, Values],
+    family: Sequence[int],
+) -> dict[Place, Tails | None]:
+    found: dict[Place, Tails | None] = {}
+    same = {place for place, values in shown.items() if counting[place][_KEY] == values[_KEY]}
+    for model in {model for _, model in shown}:
+        places = [(revision, model) for revision in family if (revision, model) in counting]
+        tails = [exact[place] if place in same else _tails(counting[place]) for place in places]
+        for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
+            if place in same:
+                found[place] = own
+            elif place in shown:  # a filter shows another run than the one that counts; it takes that place
+                found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
+    return found

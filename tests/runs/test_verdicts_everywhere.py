@@ -1,0 +1,242 @@
+"""One run has one verdict: pages, files and API give the same word, mark and p; a family is that of a named set."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from django.http import QueryDict
+from django.urls import reverse
+from scipy.stats import binom
+from statsmodels.stats.multitest import multipletests
+
+from gym.client.commands import rate_text
+from gym.client.values import Run
+from gym.collections.services import make_collection, publish_collection
+from gym.runs.core.against_chance import CHANCE_WORDS
+from gym.runs.read import report
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import read_options
+from suites.selectors import document_of
+from suites.services import set_tags
+from tests.factories import make_model, make_revision
+from tests.runs.boards import finished_run
+
+
+def codes(held: int, n: int, ties: int = 0) -> list[int]:
+    return [1] * held + [2] * ties + [0] * (n - held - ties)
+
+
+def rows_of(client, name, *args, query=""):
+    response = client.get(f"{reverse(name, args=args)}?{query}")
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    return list(csv.DictReader(io.StringIO(body.decode())))
+
+
+# --- one run, no family ---
+@pytest.fixture(
+    params=[
+        (codes(16, 20), "above"),
+        (codes(4, 4), "at"),  # Wilson's interval is above chance, p = .062
+        (codes(10, 20), "at"),
+        (codes(3, 20), "below"),
+        (codes(0, 28, ties=10), "tied"),
+    ],
+    ids=lambda case: f"{case[1]}-of-{len(case[0])}",
+)
+def one_run(request, people):
+    outcomes, standing = request.param
+    revision = make_revision(people.alice, name="s", items=len(outcomes))
+    return finished_run(revision, make_model(people.alice), outcomes), standing
+
+
+def p_of(run, standing):
+    """The one that decides, made from the outcomes alone."""
+    outcomes = run.prediction_results.get().outcomes
+    held, n = outcomes.count(1), len(outcomes)
+    held += outcomes.count(2) if standing == "tied" else 0
+    return binom.cdf(held, n, 0.5) if standing in ("below", "tied") else binom.sf(held - 1, n, 0.5)
+
+
+def shown_p(p):
+    return "&lt; 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def test_every_page_gives_the_same_word_and_p(client, one_run):
+    run, standing = one_run
+    word, p = CHANCE_WORDS[standing], shown_p(p_of(run, standing))
+    text = client.get(run.get_absolute_url()).content.decode()
+    assert f"{word} (50.0%)" in text
+    assert re.search(rf"one-sided p [a-z. ]+: {re.escape(p)}<", text)
+    for address in (run.revision.get_absolute_url(), run.model.get_absolute_url()):
+        text = client.get(address).content.decode()
+        assert f'>{p}<span class="sub said">{word}</span></td>' in text
+    for other in set(CHANCE_WORDS.values()) - {word}:
+        assert f'said">{other}<' not in text
+
+
+def test_every_table_gives_the_same_mark_and_p(client, one_run):
+    run, standing = one_run
+    word, p = CHANCE_WORDS[standing], shown_p(p_of(run, standing))
+    board = client.get(reverse("leaderboard")).content.decode()
+    [words] = re.findall(r'data-words="([^"]+held[^"]+)"', board)
+    assert f"{word} (p {'' if p.startswith('&') else '= '}{p})" in words
+    home = client.get(reverse("home")).content.decode()
+    assert f"; {word}, p {p}" in home
+    for text in (board, home):
+        marks = re.findall(r'<a class="cell( cell-[\w-]+)?"', text)
+        assert marks == ["" if standing == "above" else f" cell-{standing}"]
+
+
+def test_every_file_and_answer_gives_the_same_verdict(client, one_run, people):
+    run, standing = one_run
+    found = [
+        *rows_of(client, "export-table", "scores", "csv", query=f"run={run.key}"),
+        *rows_of(client, "export-table", "predictions", "csv", query=f"run={run.key}"),
+        *rows_of(client, "leaderboard-download", "long.csv"),
+        *rows_of(client, "figure", "leaderboard-heat", "csv"),
+        *rows_of(client, "figure", "suite-models", "csv", query="suite=s&r=1"),
+        *client.get(reverse("api-run", args=[run.key])).json()["predictions"],
+        *client.get(reverse("api-run", args=[run.key])).json()["scores"],
+        *report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))["predictions"],
+        client.get(reverse("api-leaderboard")).json()["results"][0]["suites"]["s"],
+        json.loads(client.get(reverse("leaderboard-download", args=["json"])).content)["models"][0]["suites"]["s"],
+        *parquet(client, "scores", run),
+    ]  # fmt: skip
+    assert len(found) == 3 + 1 + 1 + 1 + 1 + 1 + 3 + 1 + 1 + 1 + 3
+    assert {row["against_chance"] for row in found} == {standing}
+    name = "p_below_chance_uncorrected" if standing in ("below", "tied") else "p_above_chance_uncorrected"
+    exact = p_of(run, "below" if standing == "tied" else standing)
+    assert [float(row[name]) for row in found] == pytest.approx([exact] * len(found), abs=1e-12)
+
+
+def parquet(client, what, run):
+    response = client.get(f"{reverse('export-table', args=[what, 'parquet'])}?run={run.key}")
+    return pq.read_table(io.BytesIO(b"".join(response.streaming_content))).to_pylist()
+
+
+def test_terminals_give_the_same_verdict(client, one_run):
+    run, standing = one_run
+    table = report.as_text(document_of(run.revision), report.result_of(run), report.run_head(run))
+    assert f"  {CHANCE_WORDS[standing]} (one-sided p " in table
+    answer = Run.of(client.get(reverse("api-run", args=[run.key])).json())
+    assert rate_text(answer.predictions[0]).endswith(f"; against chance: {standing}")
+
+
+# --- a family ---
+HELD = {"a": (20, 20), "b": (14, 20), "c": (7, 8), "d": (5, 20)}
+"""Of so many items. c: p = .035 alone and .070 in the set; d has neither tag nor place in the collection."""
+
+
+@pytest.fixture
+def world(people):
+    revisions = {name: make_revision(people.alice, name=name, items=n) for name, (_, n) in HELD.items()}
+    for name in "abc":
+        set_tags(revisions[name].suite, ["set"])
+    model = make_model(people.alice, slug="own")
+    runs = {name: finished_run(revisions[name], model, codes(*HELD[name])) for name in HELD}
+    collection = make_collection(
+        actor=people.alice, slug="paper", title="Paper", description="", reference="",
+        revisions=[revisions[name] for name in "abc"],
+    )  # fmt: skip
+    publish_collection(collection, actor=people.alice)
+    return {"revisions": revisions, "model": model, "runs": runs, "collection": collection}
+
+
+def own_p(client, *, collection=False, query=""):
+    name, args = (
+        ("collection-download", ["paper", "long.csv"])
+        if collection
+        else ("leaderboard-download", ["long.csv"])
+    )
+    rows = rows_of(client, name, *args, query=query)
+    return {row["suite"]: (row["p_holm"], row["against_chance"]) for row in rows if row["model"] == "own"}
+
+
+def holm_of_set():
+    p = [binom.sf(held - 1, n, 0.5) for held, n in (HELD[name] for name in "abc")]
+    return dict(zip("abc", multipletests(p, method="holm")[1], strict=True))
+
+
+@pytest.mark.parametrize("collection", [True, False])
+def test_the_family_is_one_models_results_on_the_named_set(client, world, collection):
+    found = own_p(client, collection=collection, query="" if collection else "tag=set")
+    assert {name: float(p) for name, (p, _) in found.items()} == pytest.approx(holm_of_set())
+    assert {name: word for name, (_, word) in found.items()} == {"a": "above", "b": "at", "c": "at"}
+
+
+@pytest.mark.parametrize(
+    "query", ["suite=c", "tag=set", "model=own", "q=own", "common=1", "source=computed", "weights=a:0"]
+)
+@pytest.mark.parametrize("collection", [True, False])
+def test_a_filter_changes_what_is_shown_and_not_p(client, world, collection, query):
+    tag = "" if collection else "tag=set&"
+    whole = own_p(client, collection=collection, query=tag)
+    shown = own_p(client, collection=collection, query=tag + query)
+    assert shown
+    assert shown.items() <= whole.items()
+
+
+@pytest.mark.parametrize("query", ["", "tag=set"])
+def test_other_peoples_results_do_not_change_p(client, world, people, query):
+    before = own_p(client, query=query)
+    other = make_model(people.bob, slug="other")
+    for name, revision in world["revisions"].items():
+        finished_run(revision, other, codes(*HELD[name]), source="uploaded")
+    finished_run(make_revision(people.bob, name="e", items=20), other, codes(14, 20))
+    assert own_p(client, query=query) == before
+
+
+def test_without_a_named_set_the_exact_p_decides(client, world):
+    assert own_p(client) == {
+        "a": ("", "above"), "b": ("", "at"), "c": ("", "above"), "d": ("", "below"),
+    }  # fmt: skip
+
+
+def test_a_filter_that_shows_another_run_tests_that_run_in_the_same_family(client, world, people):
+    revision = world["revisions"]["c"]
+    finished_run(revision, world["model"], codes(4, 8), source="uploaded")  # counts: it is the newest
+    shown = own_p(client, query="tag=set&source=computed")
+    assert float(shown["c"][0]) == pytest.approx(holm_of_set()["c"])
+    assert shown["a"] == own_p(client, query="tag=set")["a"]
+
+
+def test_page_and_files_name_the_family(client, world):
+    family = "one model on the 3 suites of the collection “paper”"
+    address = world["collection"].get_absolute_url()
+    assert f"corrected by Holm for {family}" in client.get(address).content.decode()
+    for form in ("tex", "md", "json"):
+        file = client.get(reverse("collection-download", args=["paper", form])).content.decode()
+        assert f"corrected by Holm for {family}" in file
+    assert {row["family"] for row in rows_of(client, "collection-download", "paper", "long.csv")} == {family}
+    answer = client.get(reverse("api-leaderboard"), {"collection": "paper"}).json()
+    assert answer["family"] == family
+    assert (
+        client.get(reverse("api-leaderboard"), {"tag": "set"}).json()["family"].endswith("of the tag “set”")
+    )
+    whole = client.get(reverse("leaderboard")).content.decode()
+    assert "of each cell by itself, not corrected" in whole
+    assert client.get(reverse("api-leaderboard")).json()["family"] == ""
+
+
+def test_the_mark_of_a_cell_follows_the_corrected_p(client, world, people):
+    def mark(address, **query):
+        text = client.get(address, query).content.decode()
+        return re.search(rf'<a class="cell([^"]*)" href="{world["runs"]["c"].get_absolute_url()}"', text)[1]
+
+    assert mark(reverse("leaderboard")) == ""
+    assert mark(reverse("leaderboard"), tag="set") == " cell-at"
+    assert mark(world["collection"].get_absolute_url()) == " cell-at"
+
+
+def test_seeds_joined_in_a_row_have_no_verdict(client, world, people):
+    other = make_model(people.alice, slug="seed", tags=["group:x"])
+    finished_run(world["revisions"]["a"], other, codes(20, 20))
+    world["model"].tags = ["group:x"]
+    world["model"].save()
+    [row] = leaderboard(people.nobody, read_options(QueryDict("group=1"))).rows
+    assert [cell.verdict.words for cell in row.cells] == [""] * 4
