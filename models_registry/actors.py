@@ -42,6 +42,7 @@ from models_registry.backends import (
 from models_registry.backends.base import describe_exception
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
+from models_registry.signals import start_token_settled
 from models_registry.warm import (
     MEGABYTE,
     effective_config,
@@ -82,9 +83,10 @@ def check_model(context: JobContext) -> None:
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():
-        wanted.update(
-            **findings
-        )  # not if it was corrected meanwhile: another check then looks at what it is now
+        # not if it was corrected meanwhile: another check then looks at what it is now
+        if wanted.update(**findings) and findings["facts"]:
+            model.facts = findings["facts"]
+            start_token_settled.send(sender=RegisteredModel, model=model)
 
 
 def inspect(
@@ -165,7 +167,8 @@ def _try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFac
     started = perf_counter()
     backend = load_registered(model)
     loading = perf_counter() - started
-    return backend.facts, probe(backend), loading
+    found = probe(backend)
+    return backend.facts, found, loading
 
 
 def _try_out_in_child(

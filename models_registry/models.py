@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
 from django.contrib.contenttypes.fields import GenericRelation
@@ -98,6 +99,12 @@ class RegisteredModel(models.Model):
     def weight_bytes(self) -> int:
         """What the weights take in memory, as far as the check said."""
         return (self.parameters or 0) * BYTES_PER_NUMBER.get(str(self.facts.get("dtype")), 4)
+
+    @property
+    def start_tokens(self) -> dict[str, Any]:
+        """What the check found about start tokens (backends.start_tokens.measured); empty where it tried none."""
+        found: dict[str, Any] = self.facts.get("probe", {}).get("start_tokens") or {}
+        return found
 
     @property
     def is_masked(self) -> bool:

@@ -16,7 +16,7 @@ from gym.jobs.worker import worker_signed_in
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of
 
-CHECK_VERSION = 2
+CHECK_VERSION = 3
 """Raised whenever a check may find something else than before, or records more. A check writes it into the facts."""
 
 

@@ -28,6 +28,7 @@ from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of
 from models_registry.quotas import MODELS
 from models_registry.selectors import refused_of, used_in
+from models_registry.signals import start_token_settled
 
 Status = RegisteredModel.Status
 MAX_REASON = 2_000
@@ -255,6 +256,34 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
+
+
+def change_start_token(model: RegisteredModel, token: str | None, *, actor: User) -> None:
+    """Make one of the start tokens that the check tried the model's own; None: it has none. The check's own choice is
+    not written down: a later check may find another. Runs that are there keep the token they had, by name."""
+    _require_manage(actor, model)
+    with transaction.atomic():
+        hold(model)
+        tried = [one["token"] for one in model.start_tokens.get("candidates", ())]
+        if token not in tried:
+            named = ", ".join("no start token" if one is None else one for one in tried)
+            raise ValidationError(
+                {
+                    "start_token": f"Choose one that the check tried: {named}. A run may name any other."
+                    if tried
+                    else "The check tried no start tokens of this model, so there is none to choose."
+                }
+            )
+        if model.check_job is not None and model.check_job.is_active:
+            raise ValidationError(
+                {"start_token": "The model is being checked. Choose when the check has ended."}
+            )
+        model.config.pop("bos_token", None)
+        if token != model.start_tokens["token"]:
+            model.config["bos_token"] = token or ""
+        model.facts["bos"] = token
+        model.save(update_fields=["config", "facts"])
+        start_token_settled.send(sender=RegisteredModel, model=model)
 
 
 CARD = (

@@ -127,6 +127,15 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
+def model_start_token(request: HttpRequest, slug: str) -> HttpResponse:
+    """POST token; empty: no start token."""
+    change = partial(services.change_start_token, token=request.POST.get("token", "") or None)
+    said = "Changed. New runs use it; runs that are there keep the start token they had."
+    return act(request, _managed(request, slug), change, said)
+
+
+@login_required
+@require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
     """A model that lies in files is reviewed first (POST reviewed)."""
     model = _visible(request, slug)

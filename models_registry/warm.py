@@ -210,7 +210,7 @@ def _acquire(model: RegisteredModel) -> _Held:
     while True:
         with _lock:
             held = _held.get(key)
-            if held is None or _has_other_kernels(held, config):
+            if held is None or _was_made_otherwise(held, model, config):
                 _make_room(model.weight_bytes)
                 held = _held[key] = _Held(model.slug, model.weight_bytes, users=1)
                 break
@@ -223,12 +223,17 @@ def _acquire(model: RegisteredModel) -> _Held:
 
 
 def _key(model: RegisteredModel) -> str:
-    """What is loaded, whichever kernels the check found to be faster."""
+    """What is loaded, whichever kernels the check found to be faster, and whichever start token to be better."""
     return json.dumps([model.backend, _own_config(model), model.secrets], sort_keys=True)
 
 
-def _has_other_kernels(held: _Held, config: dict[str, object]) -> bool:
-    return held.backend is not None and config.get("kernels") not in (None, held.backend.facts.kernels)
+def _was_made_otherwise(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
+    """With other kernels or another start token than the last check found."""
+    if held.backend is None:
+        return False
+    facts = held.backend.facts
+    has_other_start = bool(model.start_tokens) and facts.bos != model.facts["bos"]
+    return has_other_start or config.get("kernels") not in (None, facts.kernels)
 
 
 def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, object]) -> _Held:
@@ -373,7 +378,7 @@ def _report(device: Iterable[str] = ()) -> None:
 
 
 def effective_config(model: RegisteredModel) -> dict[str, object]:
-    """The configuration with the hub commit, the number format and the kernels that the check pinned."""
+    """The configuration with what the check pinned: hub commit, number format, kernels and start token."""
     config = _own_config(model)
     if BACKENDS[model.backend].needs_torch and model.facts.get("dtype"):
         config["dtype"] = model.facts["dtype"]  # a half type that was checked on a CPU is float32 everywhere
@@ -381,6 +386,8 @@ def effective_config(model: RegisteredModel) -> dict[str, object]:
         config.setdefault(
             "kernels", model.facts["kernels"]
         )  # timed by the check; another worker must not differ
+    if model.start_tokens:
+        config.setdefault("bos_token", model.facts["bos"] or "")
     return config
 
 

@@ -35,6 +35,7 @@ CODES = {
     "duplicate-items": "two items are the same in every condition",
     "straddle-risk": "a region border where a blank is not natural",
     "invisible-character": "a character that cannot be seen",
+    "special-token": "text that tokenizers read as a special token, such as <s> or <|endoftext|>",
     "not-nfc": "text that is not in Unicode's composed form",
     "leading-space": "regions with a leading blank, which scoring ignores",
     "trailing-space": "regions with a trailing blank, which scoring ignores",
@@ -74,6 +75,7 @@ def lint(doc: SuiteDocument, join: str = "space") -> list[Finding]:
         *texts.check_repeats(design),
         *texts.check_joins(design, join),
         *texts.check_characters(design),
+        *texts.check_special_tokens(design),
         *texts.check_blanks(design),
         *texts.check_sizes(design),
     ]

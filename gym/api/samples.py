@@ -20,6 +20,8 @@ NAMED = {
     "tags": "agreement",
     "model": "demo-gpt2",
     "models": "demo-gpt2",
+    "bos": "auto",
+    "start_token": "<|endoftext|>",
     "agent": "demo-agents",
     "owner": "alice",
     "username": "alice",

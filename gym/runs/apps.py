@@ -14,5 +14,6 @@ class RunsConfig(AppConfig):
             notices,
             preview,
             score_requests,
+            start_tokens,
             uploads,
         )

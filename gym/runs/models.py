@@ -18,6 +18,7 @@ from gym.runs.core.coverage import coverage_share, coverage_words
 from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
 from gym.runs.core.outcomes import PredictionOutcome
 from gym.sharing.addresses import NOTE, FormerKey
+from models_registry.engine.policy import BOS_POLICIES
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
 
@@ -155,6 +156,11 @@ class SuiteRun(HasJob, models.Model):
     def has_all_tokens(self) -> bool:
         """False where only the regions that predictions look at were computed."""
         return self.policy.get("tokens") != "needed"
+
+    @property
+    def names_start_token(self) -> bool:
+        """Whether its policy has a start token by name, not the model's own or none."""
+        return self.policy.get("bos", BOS_POLICIES[0]) not in BOS_POLICIES
 
     @property
     def whitespace(self) -> str:

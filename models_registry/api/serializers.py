@@ -10,6 +10,7 @@ from gym.api.requests import Body
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry import permissions
 from models_registry.backends import BACKENDS
+from models_registry.engine.policy import MAX_BOS
 from models_registry.models import RegisteredModel
 from models_registry.services import MAX_REASON
 
@@ -115,6 +116,15 @@ class ModelChanges(ModelCard):
     config = serializers.DictField(
         required=False,
         help_text="all of it, as the backend's schema says; not while results rest on the model",
+    )
+
+    start_token = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        max_length=MAX_BOS,
+        help_text="its own start token: one of `facts.probe.start_tokens.candidates`; empty: none. Runs that are there "
+        "keep theirs, by name",
     )
 
 

@@ -86,12 +86,15 @@ class ModelDetail(ModelView):
         backend, config = body.pop("backend", model.backend), body.pop("config", None)
         if config is None and backend != model.backend:
             raise invalid(FieldError("$.config", "This is needed for another backend."))
+        start_token = body.pop("start_token", None)
         with locked(model):
             if config is not None:
                 if not permissions.can_manage(request.user, model):
                     raise PermissionDenied("only its owner corrects a model")
                 require_fitting(backend, config)
                 services.correct_model(model, actor=request.user, backend=backend, config=config)
+            if start_token is not None:
+                services.change_start_token(model, start_token or None, actor=request.user)
             services.edit_card(model, actor=request.user, **body)
         return self.again(model)
 

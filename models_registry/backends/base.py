@@ -53,6 +53,14 @@ class NotOnThisMachine(BackendError):
         raise NotImplementedError
 
 
+def no_such_token(token: str) -> BackendError:
+    """The error of a model whose vocabulary lacks a start token that is given by name."""
+    return BackendError(
+        f"The vocabulary of this model has no token {token!r} to put first.",
+        "Spell it as the vocabulary does, or use the start policy auto.",
+    )
+
+
 class FilesMissing(NotOnThisMachine):
     def lacks(self, model: str) -> str:
         return f"the files of the model {model}"
@@ -88,7 +96,8 @@ class ModelFacts:
     fingerprint     64 hexadecimal digits: same digits, same numbers up to fp32 noise; key of score caches
     revision        40-hex commit for a Hub model, else whatever names the state (may be empty)
     context_length  most tokens that one text may have, start and end tokens included; None = no limit
-    bos, eos        spelling of the start and end token; None = the model has none
+    bos, eos        spelling of the start and end token; None = the model has none. `bos` is the one that is in use,
+                    `declared_bos` what the tokenizer says (see backends.start_tokens)
     dtype, device   as used now, not as stored
     versions        library versions that can change numbers
     notes           remarks for the model's page: what was measured at load and decided
@@ -117,11 +126,16 @@ class ModelFacts:
     kernels: str = ""
     error_bits: float | None = None
     open_vocabulary: bool = False
+    declared_bos: str | None = None
 
     @property
     def left_to_right(self) -> bool:
         """Whether a token's value depends on nothing that follows, so that equal prefixes have equal values."""
         return self.score_kind == SURPRISAL
+
+    def start_token(self, policy: ScoringPolicy) -> str | None:
+        """What stands before every text under this policy; None = nothing."""
+        return None if policy.bos == "never" else policy.named_bos or self.bos
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -211,9 +225,12 @@ def probe(backend: Backend) -> dict[str, Any]:
     Checks that values are finite and not negative, that tokens cover every non-blank character and stay
     inside the text, that a batch gives what single texts give, and that no value depends on later words.
     The extra keys are `seconds` (this trial), `tokens_per_second`, `batch_difference` (bits),
-    `first_token_scored` and `sample` (tokens and bits of the first probe text). Raises BackendError.
+    `first_token_scored`, `sample` (tokens and bits of the first probe text) and, of models that may have several,
+    `start_tokens` (see backends.start_tokens), of which the backend has taken one. Raises BackendError.
     """
     policy = ScoringPolicy()
+    choose = getattr(backend, "choose_start_token", None)
+    start_tokens = {"start_tokens": choose()} if choose else {}
     start = time.perf_counter()
     together = [_scored(result) for result in backend.score(PROBE_TEXTS, policy)]
     alone = [_scored(backend.score([text], policy)[0]) for text in PROBE_TEXTS]
@@ -234,6 +251,7 @@ def probe(backend: Backend) -> dict[str, Any]:
         "seconds": round(seconds, 4),
         "tokens_per_second": round(2 * sum(map(len, together)) / max(seconds, 1e-9), 1),
         "batch_difference": difference,
+        **start_tokens,
         "first_token_scored": bool(scored) and scored[0] is not None,
         "sample": {"text": PROBE_TEXTS[0], **alone[0].to_dict()},
     }
@@ -296,6 +314,10 @@ def refusal(kind: str, policy: ScoringPolicy) -> str:
         return _NO_WHITESPACE[kind]
     if kind == "masked" and policy.bos == "never":
         return f"{_FRAME}, so bos=never cannot be followed."
+    if kind == "masked" and policy.named_bos:
+        return f"{_FRAME}, so no other start token can be put first."
+    if kind == "uniform" and policy.named_bos:
+        return "The uniform model has no tokens, so none can be put first."
     if kind == "masked" and policy.eos:
         return f"{_FRAME}, so the end token cannot be scored."
     return ""

@@ -7,14 +7,17 @@ that comes with a model is never run, and nothing but safetensors is read (see `
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models_registry.backends.base import BackendError, ModelFacts
+from models_registry.backends import start_tokens
+from models_registry.backends.base import BackendError, ModelFacts, no_such_token
 from models_registry.backends.loading import (
     EVERY_GPU,
     Folder,
@@ -34,6 +37,7 @@ from models_registry.backends.tuning import (
     compare_half_causal,
     prepare,
     prepare_bfloat16,
+    special_ids,
     spellings,
 )
 from models_registry.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
@@ -68,16 +72,64 @@ class CausalBackend:
         tokenizer: Any,
         *,
         facts: ModelFacts,
+        start_is_given: bool = False,
     ) -> None:
+        """`start_is_given`: facts.bos was chosen, by somebody or by a check."""
         from models_registry.engine.memory import default_budget
 
         self.facts = facts
+        self._start_is_given = start_is_given
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
         self._budget = default_budget(runner.device, runner.vocabulary)
         self._spelling: list[str | None] = spellings(tokenizer, runner.vocabulary)
         self._blanks: Blanks | None = None
+
+    @property
+    def start_id(self) -> int | None:
+        """Id of the model's own start token; None = it has none."""
+        return None if self.facts.bos is None else self._id_of(self.facts.bos)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return special_ids(self._tokenizer)
+
+    def _id_of(self, token: str) -> int:
+        found = self._tokenizer.backend_tokenizer.token_to_id(token)
+        if found is None:
+            raise no_such_token(token)
+        return int(found)
+
+    def choose_start_token(self) -> dict[str, Any]:
+        """Try all candidates on plain sentences, and take the one that is found as the model's own start token, unless
+        the configuration names one. What was found, as `start_tokens.measured` says it."""
+        with self._one_at_a_time:
+            found = [
+                one
+                for one in start_tokens.candidates(self._tokenizer)
+                if one.token is None or self._id_of(one.token) < self._runner.vocabulary
+            ]
+            record = start_tokens.measured(self._tokenizer, found, self._bits_from, self._runner.vocabulary)
+            if not self._start_is_given:
+                self.facts = replace(self.facts, bos=record["token"])
+        return record
+
+    def _bits_from(self, rows: list[list[int]], places: list[int]) -> list[list[float] | None]:
+        from models_registry.engine.execute import compute
+
+        limit = self.facts.context_length or math.inf
+        short = [at for at, ids in enumerate(rows) if len(ids) <= limit]
+        values = compute(
+            self._runner,
+            [rows[at] for at in short],
+            budget=self._budget,
+            needed=[[place >= places[at] for place in range(len(rows[at]))] for at in short],
+        )
+        found: list[list[float] | None] = [None] * len(rows)
+        for at, one in zip(short, values, strict=True):
+            found[at] = None if isinstance(one, ScoringFailure) else one.bits[places[at] :].tolist()
+        return found
 
     def score(
         self,
@@ -109,16 +161,18 @@ class CausalBackend:
     ) -> list[TokenScores | ScoringFailure]:
         from models_registry.engine.execute import compute
 
-        if policy.bos == "always" and self._tokenizer.bos_token_id is None:
+        if policy.bos == "always" and self.facts.bos is None:
             raise BackendError(
                 "The policy asks for a start token, and this model has none.",
                 'Use the start policy "auto" or "never".',
             )
         if policy.whitespace == "trailing" and self._blanks is None:
             self._blanks = Blanks.of(self._tokenizer, self._spelling, self._runner.device)
+        start = self.facts.start_token(policy)
+        start_id = None if start is None else self._id_of(start)
         unique = unique_texts(texts)
         spans = _merged(unique, needed)
-        encoded = self._encode(unique.values, policy)
+        encoded = self._encode(unique.values, policy, start_id)
         ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
         wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
         values = compute(
@@ -147,8 +201,8 @@ class CausalBackend:
         written: list[int] = []
         with self._one_at_a_time, torch.inference_mode():
             ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-            if tokenizer.bos_token_id is not None:
-                ids = [tokenizer.bos_token_id, *ids]
+            if self.start_id is not None:
+                ids = [self.start_id, *ids]
             if limit is not None:
                 max_tokens = min(max_tokens, limit // 2)
                 ids = ids[-(limit - max_tokens) :]
@@ -165,13 +219,15 @@ class CausalBackend:
         lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
         return lines[0].strip(), read, len(written)
 
-    def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
+    def _encode(
+        self, texts: Sequence[str], policy: ScoringPolicy, start: int | None
+    ) -> list[_Encoded | ScoringFailure]:
         """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
         doubled."""
         usable = [text for text in texts if _is_unicode(text)]
         rows = iter(self._tokenize(usable) if usable else ())
         return [
-            self._frame(text, *next(rows), policy)
+            self._frame(text, *next(rows), policy, start)
             if _is_unicode(text)
             else ScoringFailure("The text holds half a surrogate pair, which is no character.")
             for text in texts
@@ -192,14 +248,19 @@ class CausalBackend:
         return list(zip(batch["input_ids"], batch["offset_mapping"], strict=True))
 
     def _frame(
-        self, text: str, ids: list[int], offsets: list[tuple[int, int]], policy: ScoringPolicy
+        self,
+        text: str,
+        ids: list[int],
+        offsets: list[tuple[int, int]],
+        policy: ScoringPolicy,
+        start: int | None,
     ) -> _Encoded | ScoringFailure:
         """Add start and end tokens as the policy says, and refuse what the model cannot read."""
         special = [False] * len(ids)
         spans = list(offsets)
-        bos, eos = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
-        if policy.bos != "never" and bos is not None:
-            ids, spans, special = [bos, *ids], [(0, 0), *spans], [True, *special]
+        eos = self._tokenizer.eos_token_id
+        if start is not None:
+            ids, spans, special = [start, *ids], [(0, 0), *spans], [True, *special]
         if policy.eos and eos is not None:
             ids, spans, special = [*ids, eos], [*spans, (len(text), len(text))], [*special, True]
         refused = unreadable(text, ids, self.facts.context_length, self._runner.vocabulary)
@@ -253,8 +314,9 @@ def _boundary_rows(
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
     """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
-    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too) and "device"
-    (auto, cpu, cuda:0, cuda:all). Raises BackendError."""
+    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too), "device"
+    (auto, cpu, cuda:0, cuda:all) and "bos_token" (the start token; "" = none; without it the declared one). Raises
+    BackendError."""
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
@@ -290,7 +352,8 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
         context_length=readable_length(settings, runner.model),
-        bos=tokenizer.bos_token,
+        bos=config.get("bos_token", tokenizer.bos_token) or None,
+        declared_bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
         device=device_name(device, runner.model),
@@ -303,7 +366,10 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         error_bits=error_bound(name, half=seen, ways=runner.gap),
         kernels="packed" if runner.packed else "stock",
     )
-    return CausalBackend(runner, tokenizer, facts=facts)
+    backend = CausalBackend(runner, tokenizer, facts=facts, start_is_given="bos_token" in config)
+    if backend.start_id is not None and backend.start_id >= runner.vocabulary:
+        raise no_such_token(str(facts.bos))
+    return backend
 
 
 def _tuned(

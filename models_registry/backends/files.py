@@ -19,6 +19,8 @@ from models_registry.backends.base import BackendError, FilesMissing
 
 KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
 """The files of a model that are fetched, loaded and hashed."""
+FETCHED = (*KEPT, "chat_template.jinja")
+"""What is fetched of a model. Its chat template changes no score; the check looks at which tokens open its turns."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")

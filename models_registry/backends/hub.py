@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from models_registry.backends.base import BackendError, FilesMissing
-from models_registry.backends.files import KEPT
+from models_registry.backends.files import FETCHED, KEPT
 
 MAX_BYTES = 40 * 10**9
 TIMEOUT_SECONDS = 30.0
@@ -142,7 +142,7 @@ def _snapshot(repo: str, commit: str, *, local: bool) -> Path:
         snapshot_download(
             repo,
             revision=commit,
-            allow_patterns=list(KEPT),
+            allow_patterns=list(KEPT if local else FETCHED),
             ignore_patterns=list(_SKIPPED),
             local_files_only=local,
             token=False,
@@ -171,7 +171,7 @@ def _is_wanted(name: str) -> bool:
     def matches(patterns: tuple[str, ...]) -> bool:
         return any(fnmatch(name, pattern) for pattern in patterns)
 
-    return matches(KEPT) and not matches(_SKIPPED)
+    return matches(FETCHED) and not matches(_SKIPPED)
 
 
 def _licence(info: Any) -> str:

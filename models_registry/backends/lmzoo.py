@@ -218,6 +218,11 @@ class LMZooBackend:
         require_possible("lmzoo", policy)
         if policy.bos == "always" and not self.starts:
             raise BackendError("This container puts no start token before a sentence.")
+        if policy.named_bos and policy.named_bos != self.facts.bos:
+            raise BackendError(
+                f"What stands before a sentence is decided inside the container: {policy.named_bos!r} cannot be put "
+                "first."
+            )
         if policy.bos == "never" and self.starts:
             raise BackendError("This container always puts a start token before a sentence.")
         if policy.eos and not self.ends:

@@ -25,7 +25,13 @@ from models_registry.backends.loading import (
     unreadable,
     versions,
 )
-from models_registry.backends.tuning import PACKING, compare_half_masked, prepare_masked, spellings
+from models_registry.backends.tuning import (
+    PACKING,
+    compare_half_masked,
+    prepare_masked,
+    special_ids,
+    spellings,
+)
 from models_registry.engine.plan import needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -72,6 +78,10 @@ class MaskedBackend:
         self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
         self._budget = default_budget(runner.device, 1)
         self._spelling = spellings(tokenizer, runner.vocabulary)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return special_ids(self._tokenizer)
 
     def score(
         self,

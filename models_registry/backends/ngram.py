@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from models_registry.backends import files
-from models_registry.backends.base import ModelFacts
+from models_registry.backends.base import ModelFacts, no_such_token
 from models_registry.backends.ngram_file import FILE_NAME, load_model
 from models_registry.backends.ngram_model import BOS, EOS, SPECIALS, UNK, NgramModel, tokenize
 from models_registry.engine.policy import ScoringPolicy
@@ -55,16 +55,26 @@ class NgramBackend:
     ) -> list[TokenScores | ScoringFailure]:
         """One TokenScores per text, with every token scored, needed or not; never fails.
         Without a start token the first word has no value: what
-        begins a sentence is part of this model's context."""
-        return [self._score(text, policy) for text in texts]
+        begins a sentence is part of this model's context. Raises BackendError for a start token that is no word of
+        its vocabulary."""
+        start = self._start(policy)
+        return [self._score(text, policy, start) for text in texts]
 
-    def _score(self, text: str, policy: ScoringPolicy) -> TokenScores:
+    def _start(self, policy: ScoringPolicy) -> int:
+        if policy.named_bos is None:
+            return BOS
+        try:
+            return self.model.words.index(policy.named_bos)
+        except ValueError:
+            raise no_such_token(policy.named_bos) from None
+
+    def _score(self, text: str, policy: ScoringPolicy, start: int) -> TokenScores:
         words = tokenize(text)
         ids = self.model.ids(word.text for word in words)
         offsets = [(word.start, word.end) for word in words]
         special = [False] * len(ids)
         if policy.bos != "never":
-            ids, offsets, special = [BOS, *ids], [(0, 0), *offsets], [True, *special]
+            ids, offsets, special = [start, *ids], [(0, 0), *offsets], [True, *special]
         if policy.eos:
             ids, offsets, special = [*ids, EOS], [*offsets, (len(text), len(text))], [*special, True]
         reach = self.model.order - 1

@@ -162,7 +162,12 @@ class OpenAIBackend:
             raise BackendError(
                 "The start token of this model is not known.", "Register it with a start token."
             )
-        before = self._bos if policy.bos != "never" and not self._manner.started else ""
+        named = policy.named_bos
+        if named and self._manner.started and named != self.facts.bos:
+            raise BackendError(
+                f"The server puts a start token before every text, so {named!r} cannot be put first."
+            )
+        before = "" if policy.bos == "never" or self._manner.started else named or self._bos
         return before, self._eos if policy.eos else ""
 
     def _score_batch(

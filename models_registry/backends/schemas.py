@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from models_registry.engine.policy import MAX_BOS
+
 _DEVICE = {
     "title": "Device",
     "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
@@ -27,6 +29,13 @@ _KERNELS = {
     "title": "Linear kernels",
     "enum": ["stock", "packed"],
     "description": "Linear kernels on a CPU; without it the faster ones are found by timing.",
+}
+_BOS_TOKEN = {
+    "title": "Start token",
+    "description": "Put before every sentence, as the vocabulary spells it, e.g. <|endoftext|>. Without it the check "
+    "takes the declared one, unless that opens a chat turn or plain sentences take over 2% fewer bits after another.",
+    "type": "string",
+    "maxLength": MAX_BOS,
 }
 _PATH = {
     "title": "Folder or file",
@@ -77,6 +86,7 @@ CAUSAL_SCHEMA: dict[str, Any] = {
             device=_DEVICE,
             cpu_bfloat16=_CPU_BFLOAT16,
             kernels=_KERNELS,
+            bos_token=_BOS_TOKEN,
         ),
         _closed(
             ["source", "path"],
@@ -87,6 +97,7 @@ CAUSAL_SCHEMA: dict[str, Any] = {
             device=_DEVICE,
             cpu_bfloat16=_CPU_BFLOAT16,
             kernels=_KERNELS,
+            bos_token=_BOS_TOKEN,
         ),
     ],
 }
@@ -109,7 +120,11 @@ MASKED_SCHEMA: dict[str, Any] = {
         _closed(
             branch["required"],
             branch["title"].replace("Causal", "Masked"),
-            **{name: kind for name, kind in branch["properties"].items() if name != "cpu_bfloat16"},
+            **{
+                name: kind
+                for name, kind in branch["properties"].items()
+                if name not in ("cpu_bfloat16", "bos_token")
+            },
             method=_METHOD,
         )
         for branch in CAUSAL_SCHEMA["oneOf"]

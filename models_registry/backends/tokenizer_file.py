@@ -98,6 +98,7 @@ def _wrapped(raw: Any, tokenizer: Any) -> Any:
         added_tokens_decoder=added,
         extra_special_tokens=list(tokenizer.extra_special_tokens),
         split_special_tokens=tokenizer.split_special_tokens,
+        chat_template=tokenizer.chat_template,
         **{name: getattr(tokenizer, name) for name in _SPECIALS},
     )
 

@@ -141,6 +141,13 @@ def free_bytes(device: torch.device) -> float:
     return float(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else math.inf
 
 
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """Ids of tokens that mean something else than a piece of a sentence. The tokenizer makes them of their spelling,
+    too, wherever a sentence has it."""
+    added = tokenizer.added_tokens_decoder.items()
+    return frozenset([*tokenizer.all_special_ids, *(number for number, token in added if token.special)])
+
+
 def spellings(tokenizer: Any, rows: int) -> list[str | None]:
     """The vocabulary's spelling of each id; None for rows without a token."""
     table: list[str | None] = [None] * rows

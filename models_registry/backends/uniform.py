@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gym.lib.text import SIGNS
-from models_registry.backends.base import ModelFacts
+from models_registry.backends.base import ModelFacts, require_possible
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
@@ -55,7 +55,8 @@ class UniformBackend:
     ) -> list[TokenScores | ScoringFailure]:
         """One TokenScores per text, with every token scored, needed or not; never fails.
         Ids are checksums of the spelling: equal words, equal
-        ids."""
+        ids. Raises BackendError for a start token that is given by name."""
+        require_possible("uniform", policy)
         return [self._score(text) for text in texts]
 
     def _score(self, text: str) -> TokenScores:

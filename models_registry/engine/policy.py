@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 BOS_POLICIES = ("auto", "always", "never")
+MAX_BOS = 100
+"""Characters of a start token that is given by name."""
+_SLIPS = frozenset({*BOS_POLICIES, "none", "no", "yes", "true", "false"})
 # The same words as suites.regions uses; a test holds the two together, so that this room needs no other room.
 JOIN_POLICIES = ("space", "natural", "none")
 WHITESPACE_POLICIES = ("none", "trailing")
@@ -18,8 +21,9 @@ METRICS = ("sum", "mean", "median", "range", "max", "min")
 class ScoringPolicy:
     """The choices behind a run. JSON-able, hashable, validated on construction (ValueError).
 
-    bos     "auto" puts the tokenizer's start token first when it has one; "always" refuses others;
-            "never" leaves the first token of a conditional model unscored.
+    bos     "auto" puts the model's own start token first when it has one (ModelFacts.bos); "always" refuses models
+            without one; "never" leaves the first token of a conditional model unscored. Anything else is the token
+            that is put first, spelled as the vocabulary does: "<|endoftext|>".
     eos     whether the end token is predicted too (as a special token outside all regions).
     join    how region texts become a sentence: "space", "natural" or "none" (see suites.regions.join).
     metric  how token bits become a region value: sum, mean, median, range, max or min.
@@ -37,8 +41,9 @@ class ScoringPolicy:
     tokens: str = "all"
 
     def __post_init__(self) -> None:
+        if problem := bos_problem(self.bos):
+            raise ValueError(problem)
         for name, value, allowed in (
-            ("bos", self.bos, BOS_POLICIES),
             ("join", self.join, JOIN_POLICIES),
             ("metric", self.metric, METRICS),
             ("whitespace", self.whitespace, WHITESPACE_POLICIES),
@@ -54,6 +59,11 @@ class ScoringPolicy:
                 "choose metric=sum or whitespace=none"
             )
 
+    @property
+    def named_bos(self) -> str | None:
+        """The start token that is given by name; None where the model's own is meant, or none."""
+        return None if self.bos in BOS_POLICIES else self.bos
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, in a fixed order."""
         return asdict(self)
@@ -66,3 +76,18 @@ class ScoringPolicy:
         if unknown:
             raise ValueError(f"a scoring policy has no field {', '.join(map(repr, unknown))}")
         return cls(**data)
+
+
+def bos_problem(value: object) -> str:
+    """Why this is no choice of a start token; empty where it is one. Whether a model has the token is known when it is
+    loaded."""
+    choices = f"choose one of {', '.join(BOS_POLICIES)}, or a token as the vocabulary spells it, such as <|endoftext|>"
+    if not isinstance(value, str):
+        return f"bos is {value!r}: {choices}"
+    if (
+        value not in BOS_POLICIES and value.lower() in _SLIPS
+    ):  # words, too, but nobody begins sentences with them
+        return f"bos is {value!r}: {choices}"
+    if not value.strip() or not value.isprintable() or len(value) > MAX_BOS:
+        return f"bos is {value[:MAX_BOS]!r}, which is no token: {choices}"
+    return ""

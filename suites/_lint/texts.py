@@ -34,6 +34,11 @@ _PUNCTUATION = ".,;:!?…)]}”»%"
 _INVISIBLE = re.compile(
     "(?<!«)\u00a0(?![;:!?»%])|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]"
 )
+# Of the families of BERT, RoBERTa, T5, Llama, GPT-2, ChatML, Llama 3, Gemma, Mistral and DeepSeek.
+_SPECIAL = re.compile(
+    r"</?s>|<(?:pad|unk|mask|bos|eos|cls|sep|start_of_turn|end_of_turn|extra_id_\d+)>|\[(?:CLS|SEP|PAD|UNK|MASK|BOS|EOS)\]"
+    r"|\[/?INST\]|<</?SYS>>|<\|[^\s<>|]{1,40}\|>|<｜[^\s<>｜]{1,40}｜>"
+)
 # Words that never stand twice in a row in well-formed English; "that that" and "had had" do.
 _DOUBLED = re.compile(
     r"\b(the|a|an|of|at|with|and|or|but|as|were|are|be|been|these|those|my|our|their|who|which|will|would)\s+\1\b",
@@ -137,6 +142,22 @@ def check_joins(design: Design, join: str) -> Iterator[Finding]:
         message = f"{number} of {total} sentences are in a script without blanks between words"
         hint = f"Use the join policy “none”; “{join}” puts blanks between the regions."
         yield Finding("straddle-risk", "warning", "suite", message, hint, tuple(unspaced))
+
+
+def check_special_tokens(design: Design) -> Iterator[Finding]:
+    """Spellings of start and end tokens, separators and the like: most tokenizers make the token of them wherever they
+    stand, so a model is told that the text ends there, and the bits of the token count in the region."""
+    found: dict[str, list[Cell]] = defaultdict(list)
+    for sentence in design.doc.sentences:
+        for number, content in enumerate(sentence.contents, start=1):
+            for token in dict.fromkeys(_SPECIAL.findall(content)):
+                found[token].append((sentence.item, sentence.condition, number))
+    for token, cells in found.items():
+        items = sorted({item for item, _, _ in cells})
+        times = "1 region" if len(cells) == 1 else f"{len(cells)} regions"
+        message = f"{quoted(token, 40)} in {times} is a special token to some models, and no text"
+        hint = "Delete it: start and end tokens are put around sentences when they are scored (policy bos and eos)."
+        yield Finding("special-token", "warning", items_phrase(items), message, hint, tuple(cells))
 
 
 def check_characters(design: Design) -> Iterator[Finding]:

@@ -464,6 +464,24 @@ def test_no_break_spaces_where_french_sets_them_are_no_accident():
     assert not found(factorial(rows=rows), "invisible-character")
 
 
+@pytest.mark.parametrize(
+    "token",
+    "<s> </s> <pad> <unk> <mask> <bos> <eos> [CLS] [SEP] [MASK] <|endoftext|> <|im_start|> <|im_end|> <|eot_id|> "
+    "<start_of_turn> [INST] <｜end▁of▁sentence｜>".split(),
+)
+def test_special_tokens_of_models_written_in_a_sentence(token):
+    odd = ((f"{token}The cat", "sleeps", "now"), ("The cat", f"sleep{token}", "now"))
+    [finding] = found(factorial(item3=odd), "special-token")
+    assert (finding.severity, finding.where) == ("warning", "item 3")
+    assert f"“{token}”" in finding.message
+    assert finding.cells == ((3, "a", 1), (3, "b", 2))
+
+
+def test_brackets_and_angles_in_prose_are_no_special_tokens():
+    odd = (("The <cat> [sic]", "sleeps <3", "a | b"), ("The [mask]", "sleep <S>", "x<s"))
+    assert not found(factorial(item3=odd), "special-token")
+
+
 def test_text_that_is_not_composed():
     odd = (("The cat", "cafe\u0301", "now"), ("The cat", "sleep", "now"))
     assert found(factorial(item3=odd), "not-nfc")

@@ -109,7 +109,7 @@ class CausalPlayer(_FixedPlayer):
         self.backend, self.together, self.whole = backend, together, whole
         with backend.held() as (runner, tokenizer):
             self._token_strings = TokenStrings.of(tokenizer, runner.vocabulary or len(tokenizer))
-            start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+            start = tokenizer.eos_token_id if backend.start_id is None else backend.start_id
         window = Window(() if start is None else (int(start),), backend.facts.context_length)
         self._scorer = CandidateScorer(self._token_strings, window, paths)
         self._search = Search(self._token_strings, window, Limits(predictions, beam, steps))

@@ -20,6 +20,7 @@ from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referred
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
+from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.api.serializers import BatchSerializer, RunSerializer
 from gym.runs.filters import RunFilter
 from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
@@ -30,7 +31,6 @@ from gym.runs.work.several import same_run
 from gym.sharing.api import DeletionQuery
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import (
-    BOS_POLICIES,
     JOIN_POLICIES,
     METRICS,
     TOKEN_POLICIES,
@@ -49,7 +49,7 @@ MAX_CELLS = 1_000
 class PolicyBody(Body):
     """What differs from the suite's own policy."""
 
-    bos = serializers.ChoiceField(BOS_POLICIES, required=False)
+    bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)
     join = serializers.ChoiceField(JOIN_POLICIES, required=False)
     metric = serializers.ChoiceField(METRICS, required=False)

@@ -17,16 +17,17 @@ from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.jobs.api import WaitedForView
 from gym.jobs.models import Job
+from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.models import ScoreRequest
 from gym.runs.work import score_requests
 from gym.runs.work.score_requests import visible_to
 from models_registry.engine import ScoringPolicy
-from models_registry.engine.policy import BOS_POLICIES, WHITESPACE_POLICIES
+from models_registry.engine.policy import WHITESPACE_POLICIES
 from models_registry.selectors import visible_to as visible_models
 
 
 class ScorePolicy(Body):
-    bos = serializers.ChoiceField(BOS_POLICIES, required=False)
+    bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)
     whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
 

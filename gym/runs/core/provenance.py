@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gym import __version__
-from gym.runs.core.compute import RunResult
+from gym.runs.core.compute import RunResult, token_bits
 from gym.runs.core.coverage import Coverage, coverage_of
 from gym.runs.core.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
 from models_registry.backends import Backend, ModelFacts
-from models_registry.engine import ENGINE_VERSION, ERROR_BITS
+from models_registry.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy
 from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
@@ -28,8 +28,33 @@ def coverage_of_run(facts: ModelFacts, result: RunResult) -> Coverage | None:
     return coverage_of(rows, vocabulary_size=facts.vocabulary_size)
 
 
-def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult) -> dict[str, Any]:
-    """Hashes, versions and what was in fact scored: `bos` and `eos` are None when the model has no such token."""
+def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
+    """Special tokens that the model's tokenizer made of what a sentence spells: `tokens`, the number of `sentences`,
+    and the `items` they belong to. Empty where there are none, or where the backend does not tell."""
+    special: frozenset[int] = getattr(backend, "special_ids", frozenset())
+    found = [
+        (row.item, row.position, token.token)
+        for row in result.sentences
+        for token in token_bits(row)
+        if token.id in special and row.text[token.start : token.end].strip() == token.token
+    ]
+    if not found:
+        return {}
+    return {
+        "tokens": sorted({token for _, _, token in found}),
+        "sentences": len({position for _, position, _ in found}),
+        "items": sorted({item for item, _, _ in found}),
+    }
+
+
+def provenance(
+    suite_sha256: str, kind: str, backend: Backend, result: RunResult, policy: ScoringPolicy
+) -> dict[str, Any]:
+    """Hashes, versions and what was in fact scored.
+
+    `bos`: the token that stood before every sentence, None = none; `declared_bos`: what the tokenizer says. `eos` is
+    None when the model has no such token. `special_in_text`: see `special_in_text`.
+    """
     facts = backend.facts
     first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
     return {
@@ -39,7 +64,8 @@ def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult
         "backend": kind,
         "dtype": facts.dtype,
         "device": facts.device,
-        "bos": facts.bos,
+        "bos": facts.start_token(policy),
+        "declared_bos": facts.declared_bos,
         "eos": facts.eos,
         "versions": facts.versions,
         "engine": ENGINE_VERSION,
@@ -55,4 +81,5 @@ def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult
         "error_bits": error_bits_of(facts),
         "score_kind": facts.score_kind,
         "vocabulary_size": facts.vocabulary_size,
+        "special_in_text": special_in_text(backend, result),
     }

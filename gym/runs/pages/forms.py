@@ -12,15 +12,18 @@ from gym.runs.work.uploads import GivenFile, ModelChoice
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.engine import ScoringPolicy
+from models_registry.engine.policy import MAX_BOS, bos_problem
 from models_registry.fields import OneModelField, SomeModelsField
 from models_registry.selectors import runnable_by, uploadable_by
 from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from suites.models import JoinPolicy, SuiteRevision
 
+NAMED = "named"
 BOS = [
-    ("auto", "put the start token first where the model has one"),
+    ("auto", "put the model’s own start token first where it has one"),
     ("always", "always; refuse models without one"),
     ("never", "never; the first token has no surprisal"),
+    (NAMED, "another token, named here"),
 ]
 WHITESPACE = [
     ("none", "no correction"),
@@ -38,6 +41,15 @@ class RunForm(forms.Form):
 
     models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
+    bos_token = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=MAX_BOS,
+        label="Other start token",
+        help_text="Any token of the model’s vocabulary, spelled as there, e.g. <|endoftext|>. Also for models that "
+        "have no start token of their own.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}),
+    )
     join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
     metric = forms.ChoiceField(choices=METRICS, label="Region value")
     whitespace = forms.ChoiceField(
@@ -83,6 +95,14 @@ class RunForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
+        named, token = given.get("bos") == NAMED, given.get("bos_token", "")
+        if "bos" in given and named != bool(token):
+            choose, enter = "Choose “another token” to use it.", "Enter the token, or choose otherwise above."
+            self.add_error("bos_token", choose if token else enter)
+            return given
+        if named and (problem := bos_problem(token)):
+            self.add_error("bos_token", f"{problem[0].upper()}{problem[1:]}.")
+            return given
         try:
             self.policy()
         except KeyError:
@@ -94,7 +114,7 @@ class RunForm(forms.Form):
     def policy(self) -> ScoringPolicy:
         given = self.cleaned_data
         return ScoringPolicy(
-            bos=given["bos"],
+            bos=given["bos_token"] if given["bos"] == NAMED else given["bos"],
             eos=given["eos"],
             join=given["join"],
             metric=given["metric"],

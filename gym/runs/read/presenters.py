@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -126,6 +127,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         "critical": critical_regions(revision),
         "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
         "command": "" if run.is_uploaded else reproduce_command(run),
+        "undeclared_start": has_undeclared_start(run),
         "has_margins": has_margins(rows),
         "has_tokens": has_tokens(run),
         "low_coverage": is_low(run.coverage),
@@ -287,6 +289,13 @@ def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
     ]
 
 
+def has_undeclared_start(run: SuiteRun) -> bool:
+    """Whether another start token stood before its sentences than the model's tokenizer declares."""
+    facts = run.provenance
+    tried = facts.get("backend") == "causal" and "declared_bos" in facts
+    return tried and facts["bos"] != facts["declared_bos"]
+
+
 def reproduce_command(run: SuiteRun) -> str:
     """The command line that computes the same numbers from the downloaded suite."""
     flags = {
@@ -294,7 +303,9 @@ def reproduce_command(run: SuiteRun) -> str:
         for name in ("bos", "join", "metric", "whitespace", "tokens")
         if name in run.policy
     }
-    words = [f"--{name} {value}" for name, value in flags.items()]
+    if flags.get("bos") in ("auto", "always") and has_undeclared_start(run):
+        flags["bos"] = run.provenance["bos"] or "never"  # elsewhere, another may be the model's own
+    words = [f"--{name} {quote(str(value))}" for name, value in flags.items()]
     if run.policy.get("eos"):
         words.append("--eos")
     return (

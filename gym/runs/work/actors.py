@@ -21,6 +21,7 @@ from gym.runs.policies import standing_of
 from gym.runs.signals import results_written
 from gym.runs.work.scoring import Scoring
 from gym.runs.work.shared_chunks import HELP
+from gym.runs.work.start_tokens import name_if_former
 from models_registry import permissions as model_permissions
 from models_registry.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
 from suites import permissions as suite_permissions
@@ -91,8 +92,9 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     result = evaluate_document(
         scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
     )
-    record = provenance(run.revision.sha256, run.model.backend, backend, result)
+    record = provenance(run.revision.sha256, run.model.backend, backend, result, scoring.policy)
     with context.finish():
+        name_if_former(run, backend.facts)
         coverage = coverage_of_run(facts, result)
         write_result(run, result, record, n_unique=scoring.n_unique, coverage=coverage)
 

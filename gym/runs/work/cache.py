@@ -31,7 +31,7 @@ def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
     and the versions of the libraries. So a run's record of versions is true for cached scores as well."""
     parts = {
         "fingerprint": facts.fingerprint,
-        "bos": policy.bos,
+        "bos": facts.start_token(policy),
         "eos": policy.eos,
         "whitespace": policy.whitespace,
         "kernels": facts.kernels,

@@ -278,7 +278,12 @@ def score_preview(context: JobContext) -> None:
             told = {**context.payload, "scorer": scorer, "failed": failed}
             Job.objects.filter(pk=context.job_id).update(payload=told)
         if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
-            facts = {**model.facts, **backend.facts.to_dict()}
+            model.refresh_from_db(fields=["facts"])  # its start token may have been changed meanwhile
+            facts = {
+                **model.facts,
+                **backend.facts.to_dict(),
+                "bos": model.facts.get("bos", backend.facts.bos),
+            }
             RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
         old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
         if old.exists():

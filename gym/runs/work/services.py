@@ -18,6 +18,7 @@ from gym.runs.policies import default_policy
 from gym.runs.quotas import RUNS
 from gym.runs.read.leaderboard.model import Board
 from gym.runs.work.deleted_runs import delete_runs
+from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
 from models_registry import permissions as model_permissions
 from models_registry.backends.base import refusal
@@ -48,7 +49,7 @@ def queue_run(
         raise ValidationError(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
-    policy = policy or default_policy(revision)
+    policy = plain(policy or default_policy(revision), model)
     if policy.tokens == "needed" and not revision.predictions.exists():
         raise ValidationError(NOTHING_NEEDED)
     if reason := refusal(model.backend, policy):

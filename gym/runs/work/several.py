@@ -15,6 +15,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.policies import default_policy
 from gym.runs.read.selectors import visible_to
 from gym.runs.work.services import queue_run
+from gym.runs.work.start_tokens import plain
 from models_registry.engine import ENGINE_VERSION, ScoringPolicy
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -31,6 +32,7 @@ def same_run(
     """The newest run that this user may see, done or under way, of the same files of the model on this revision under
     this policy, by this version of the engine. A new one would give the same numbers."""
     done = Q(completed_at__isnull=False)
+    policy = plain(policy, model)
     if model.fingerprint:
         done &= Q(provenance__model_fingerprint=model.fingerprint, provenance__engine=ENGINE_VERSION)
     runs = visible_to(user).filter(

@@ -32,7 +32,12 @@ def test_defaults_and_round_trip() -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"bos": "sometimes"}, "bos is 'sometimes': choose one of auto, always, never"),
+        ({"bos": "Never"}, "bos is 'Never': choose one of auto, always, never, or a token"),
+        ({"bos": "no"}, "bos is 'no': choose one of auto, always, never, or a token"),
+        ({"bos": " "}, "bos is ' ', which is no token"),
+        ({"bos": "a\x00"}, "which is no token"),
+        ({"bos": "a" * 101}, "which is no token"),
+        ({"bos": None}, "bos is None"),
         ({"join": "tabs"}, "join is 'tabs'"),
         ({"metric": "all"}, "metric is 'all'"),
         ({"eos": 1}, "eos is 1"),

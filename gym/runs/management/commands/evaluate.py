@@ -12,7 +12,7 @@ from gym.downloads import csv_text
 from gym.runs.core.compute import RunResult, metric_of
 from gym.runs.core.coverage import coverage_json
 from gym.runs.core.provenance import coverage_of_run, provenance
-from gym.runs.pages.forms import BOS, METRICS, TOKENS, WHITESPACE
+from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
 from gym.runs.work.scoring import run_document
 from gym.runs.work.services import NOTHING_NEEDED
@@ -32,7 +32,12 @@ class Command(SiteCommand):
         parser.add_argument("suite", type=Path, help="suite file: JSON, CSV or TSV")
         parser.add_argument("--model", required=True, metavar="SLUG", help="a registered model")
         parser.add_argument("--format", choices=["table", "json", "csv"], default="table")
-        parser.add_argument("--bos", choices=[name for name, _ in BOS], default="auto")
+        parser.add_argument(
+            "--bos",
+            metavar="auto|always|never|TOKEN",
+            default="auto",
+            help="start token: the model's own, none, or one as the vocabulary spells it, e.g. '<|endoftext|>'",
+        )
         parser.add_argument("--join", choices=JoinPolicy.values, default="space")
         parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")
         parser.add_argument("--whitespace", choices=[name for name, _ in WHITESPACE], default="none")
@@ -60,7 +65,7 @@ class Command(SiteCommand):
             "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
             "model": {"slug": model.slug, "name": model.name},
             "policy": policy.to_dict(),
-            "provenance": provenance(document.sha256(), model.backend, backend, result),
+            "provenance": provenance(document.sha256(), model.backend, backend, result, policy),
             "coverage": coverage.as_json() if coverage else coverage_json(None, None, []),
         }
         text = _rendered(options["format"], document, result, head)
