@@ -310,6 +310,21 @@ class AgentFailureSerializer(serializers.Serializer):
     iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
 
 
+class AgentContradictionSerializer(serializers.Serializer):
+    """An answer of which the judge said pass in some iterations and fail in others."""
+
+    interaction = serializers.IntegerField(help_text="from 0")
+    where = serializers.CharField()
+    criterion = serializers.JSONField()
+    answer = serializers.CharField(help_text="its first 2,000 characters")
+    passed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations where it said pass"
+    )
+    failed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations where it said fail"
+    )
+
+
 class AgentCaseResultSerializer(serializers.Serializer):
     run = serializers.CharField(source="case_run.run.key")
     id = serializers.IntegerField(source="case_run.pk")
@@ -319,6 +334,9 @@ class AgentCaseResultSerializer(serializers.Serializer):
     at_k = AgentAtKSerializer(many=True)
     checks = AgentCheckRowSerializer(many=True)
     failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
+    contradictions = AgentContradictionSerializer(
+        many=True, help_text="answers of which the judge said pass in some iterations and fail in others"
+    )
     result = serializers.DictField(
         help_text="iterations with checks and transcripts, as in the JSON download"
     )
