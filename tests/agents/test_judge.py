@@ -161,10 +161,11 @@ def test_a_language_model_judges_by_surprisal(bits, verdict):
 @pytest.mark.parametrize(
     "answer",
     [
-        "Pass is not warranted.", "pass? No.", "Fail-safe wording, criterion met", "pass\nfail", "pass!", "pass -1",
+        "Pass is not warranted.", "pass? No.", "Fail-safe wording, criterion met", "pass\nfail", "pass -1",
         "pass (mostly)", "pass\n\nVerdict: fail", "pass\nSo my final answer is **fail**.", "pass_1", "not pass",
         "pass, but it does not greet", "fail, if at all", "passing", "pass/fail", "pass,fail", "fail with honours",
-        "pass …",
+        "pass …", "Verdict: not pass", "Verdict: pass\nVerdict: fail", "Verdict: pass/fail", "The verdict depends",
+        "pass, mostly", "pass (but it is rude)", "pass\nfail (it is rude)", "Verdict", "pass!?",
     ],
 )  # fmt: skip
 def test_a_word_that_goes_on_is_no_verdict(answer):
@@ -179,6 +180,10 @@ def test_a_word_that_goes_on_is_no_verdict(answer):
         ("pass — it greets", "pass", "it greets"), ("pass, it greets", "pass", "it greets"),
         ("fail.\nNothing would pass for a greeting here.", "fail", "Nothing would pass for a greeting here."),
         ("pass:\nIt does not fail to greet.", "pass", "It does not fail to greet."), ("```\nfail\n```", "fail", ""),
+        ("pass!", "pass", ""), ("pass (it greets)", "pass", "it greets"), ("Fail (rude).", "fail", "rude"),
+        ("pass! It greets.", "pass", "It greets."), ("pass (it greets) well", "pass", "(it greets) well"),
+        ("Verdict: pass", "pass", ""), ("**Verdict:** fail\nIt is rude.", "fail", "It is rude."),
+        ("Final verdict: PASS (it greets)", "pass", "it greets"), ("The answer is fail.", "fail", ""),
         ("fail: not a greeting", "fail", "not a greeting"), ("Pass. Failing would be\nharsh.", "error", None),
     ],
 )  # fmt: skip

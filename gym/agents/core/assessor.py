@@ -20,6 +20,7 @@ from gym.agents.core.llm_judge import Asked, mark_for
 from gym.agents.core.pass_rates import errors_told
 from gym.agents.core.redact import HIDDEN, hides, mentions
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import TransportError
 
 LEVELLED = 160
@@ -412,7 +413,7 @@ def choice_prompt(sample: Sample, names: Iterable[str]) -> str:
 
 def read_choice(answer: str, names: list[str]) -> str:
     """The chosen name; empty when the answer is neither a number of the list nor NEW."""
-    answer = answer.strip()
+    answer = without_thinking(answer).strip()
     if found := re.fullmatch(r"(\d{1,3})\.?", answer):
         number = int(found[1])
         return names[number - 1] if 1 <= number <= len(names) else ""

@@ -19,11 +19,12 @@ from typing import Any, Literal, Protocol
 
 from gym.agents.core.protocol import Answer, request_body
 from gym.agents.core.redact import cut, redactor
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask
 
 Word = Literal["pass", "fail", "error"]
-PROMPT_VERSION = "2"
-"""Of the prompt and of how answers are read: remembered verdicts of other versions are not used."""
+PROMPT_VERSION = "3"
+"""Of the prompt and of how answers are read: verdicts of other versions are not repeated."""
 SECONDS = 120.0
 """For an answer, where the caller sets no deadline."""
 MAX_SAMPLE = 20_000
@@ -33,19 +34,26 @@ MAX_RAW = 2_000
 MAX_TROUBLE = 500
 MARKS = "\"'*_`"
 _WORD = rf"[{MARKS}]*(pass|fail)[{MARKS}]*"
+_LEAD = (
+    r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:verdict|answer|conclusion|result)\b(?:[^\w\n]{0,20}\bis\b)?"
+    r"[^\w\n]{0,20}"
+)
+"""What may stand before the word: Verdict: pass."""
+BRACKETED = re.compile(r"\(([^()]*)\)\.?")
 VERDICT = re.compile(
-    rf"{_WORD}(?:[.,:]?[{MARKS}]*\s*|(?:[.,:][{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+)(?P<reason>\S.*))",
+    rf"(?:{_LEAD})?{_WORD}"
+    rf"(?:[.,:!]*[{MARKS}]*\s*|(?:[.,:!]+[{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+|\s*(?=\())(?P<reason>\S.*))",
     re.IGNORECASE,
 )
-"""A first line: the word alone, or the word, a mark or a dash, and a reason."""
+"""A first line: the word alone, or the word, a mark, a dash or a bracket, and a reason."""
 HEDGED = re.compile(
-    rf"{_WORD},\s*(?:but|if|not|only|or|unless|except|though|although|however)\b", re.IGNORECASE
+    rf"(?:{_LEAD})?{_WORD}\s*[,(]\s*(?:but|if|not|only|or|unless|except|though|although|however|mostly|partly|"
+    r"partially|almost|nearly|barely|somewhat|probably|likely|perhaps|maybe)\b",
+    re.IGNORECASE,
 )
 BOTH = re.compile(r"\b(pass|fail)(?:es|ed|s|ing)?\b", re.IGNORECASE)
 LATER = re.compile(
-    r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:(?:verdict|answer|conclusion|result)\b\W*(?:is\b\W*)?)?"
-    rf"{_WORD}(?:[.,:!]|\s*[–—]|\s+-|\s*$)",
-    re.IGNORECASE,
+    rf"(?:{_LEAD}|(?:(?:so|the|my|final|overall)[\s,]+)*){_WORD}(?:[.,:!(]|\s*[–—(]|\s+-|\s*$)", re.IGNORECASE
 )
 """A later line that also gives a verdict."""
 
@@ -119,7 +127,9 @@ def reference_prompt(criterion: str, sample: str) -> str:
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """The first line must be one of the two words, alone or with a reason, and no line may contradict it."""
+    """The first line must be one of the two words, alone or with a reason, and no line may contradict it. What the
+    judge thinks aloud is left out."""
+    answer = without_thinking(answer)
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
     found = VERDICT.fullmatch(first.strip())
     if not found:
@@ -130,7 +140,10 @@ def verdict_of(answer: str) -> tuple[Word, str]:
         return "error", "the answer holds both words"
     if HEDGED.match(first.strip()):
         return "error", "the answer takes its verdict back"
-    return word, "\n".join([found["reason"] or "", *others]).strip()
+    reason = found["reason"] or ""
+    if bracketed := BRACKETED.fullmatch(reason.strip()):
+        reason = bracketed[1]
+    return word, "\n".join([reason, *others]).strip()
 
 
 def reference_verdict(answer: str) -> tuple[Word, str]:
@@ -183,6 +196,8 @@ class VotingJudge:
                 told.append(("error", self.clean(error.message), ""))
             else:
                 word, reason = self.read(raw)
+                if self.read is verdict_of:
+                    raw = without_thinking(raw) or raw
                 told.append((word, cut(self.clean(reason), MAX_REASON), cut(self.clean(raw), MAX_RAW)))
                 tokens.update({key: value for key, value in cost.items() if value})
         votes: tuple[Word, ...] = tuple(vote for vote, _, _ in told)

@@ -12,6 +12,7 @@ from gym.agents.core.checks import MISSING, Outcome, Verdict, apply_check, skipp
 from gym.agents.core.llm_judge import Opinion, RememberingJudge, VotingJudge
 from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult, outcome_of
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
@@ -30,6 +31,8 @@ def score_turn(
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
     """All checks of one interaction. `kept`: of a stored turn, the places whose private data were stored."""
+    if interaction.ignores_thinking and turn.text is not None and reading == "document":
+        turn = replace(turn, text=without_thinking(turn.text))
     found: list[CheckResult] = []
     for check in interaction.checks:
         if breaks_off(found, reading):
