@@ -214,6 +214,7 @@ def test_the_judge_is_asked_again_on_request(send, people):
     run = make_run(suite, server)
     for body, remembered in (({}, True), ({"ask_judge": True}, False)):
         made = ok(send("post", f"agent-runs/{run.key}/rescore/", body), 201)
+        assert made["ask_judge"] is not remembered
         run_pending()
         case = ok(send("get", f"agent-runs/{made['id']}/"))["cases"][0]
         result = ok(send("get", f"agent-runs/{made['id']}/cases/{case['id']}/"))

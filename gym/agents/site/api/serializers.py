@@ -208,6 +208,9 @@ class AgentRunSerializer(serializers.ModelSerializer):
         allow_null=True, help_text="of each case; null: as many as the case says"
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
+    ask_judge = serializers.BooleanField(
+        help_text="of answers scored again: the judge was asked also where it gave a verdict before"
+    )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     fall = serializers.DictField(
@@ -219,7 +222,7 @@ class AgentRunSerializer(serializers.ModelSerializer):
         model = AgentRun
         fields = [
             "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "iterations", "rescored_from", "created", "completed_at", "cases", "at_k", "fall",
+            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "fall",
         ]  # fmt: skip
         read_only_fields = fields
 
