@@ -218,6 +218,11 @@ class AgentRun(HasJob, models.Model):
         return bool(self.options.get("early_stop"))
 
     @property
+    def ask_judge(self) -> bool:
+        """Of answers that are scored again: is the judge asked also where it gave a verdict before?"""
+        return bool(self.options.get("ask_judge"))
+
+    @property
     def parallel(self) -> int:
         return int(self.options.get("parallel", 4))
 
@@ -373,22 +378,6 @@ class Naming(HasJob, models.Model):
     @property
     def unnamed(self) -> int:
         return self.total - len(self.chosen)
-
-
-class JudgeOpinion(models.Model):
-    """A remembered verdict of a judge. `key`: llm_judge.VotingJudge.key."""
-
-    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="opinions")
-    key = models.CharField(max_length=64)
-    opinion = models.JSONField()
-    created = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["-created"]
-        constraints = [models.UniqueConstraint(fields=["suite", "key"], name="opinion_once_per_suite")]
-
-    def __str__(self) -> str:
-        return f"{self.opinion.get('verdict')}"
 
 
 def tokens_of(case_runs: Any) -> dict[str, Any]:

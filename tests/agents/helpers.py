@@ -9,7 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from gym.agents.core.case_reader import look_at, read_case
+from gym.agents.core.cases import CaseError
 from gym.agents.core.driver import Options, run_case
 from gym.agents.core.embedded import make_server
 from gym.agents.core.llm_judge import VotingJudge
@@ -97,6 +100,13 @@ def findings(text: str) -> dict[str, Any]:
     """Everything that is said about a document, by its code."""
     _, problems = look_at(text)
     return {problem.code: problem for problem in problems}
+
+
+def refused(text: str) -> str:
+    """Why a document is no test case."""
+    with pytest.raises(CaseError) as caught:
+        read_case(text)
+    return str(caught.value)
 
 
 @contextlib.contextmanager

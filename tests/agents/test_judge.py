@@ -1,4 +1,4 @@
-"""The judge: strict verdicts, votes, cache, and samples that try to give the verdict themselves."""
+"""The judge: strict verdicts, votes, no memory, and samples that try to give the verdict themselves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gym.agents.core import reports
+from gym.agents.core.assessor import assess
 from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options, run_iterations
 from gym.agents.core.embedded import EmbeddedTransport
+from gym.agents.core.failures import Contradictions
 from gym.agents.core.llm_judge import (
     AgentJudge,
     SurprisalJudge,
@@ -20,8 +23,14 @@ from gym.agents.core.llm_judge import (
     reference_verdict,
     verdict_of,
 )
+from gym.agents.core.pass_rates import evidence
 from gym.agents.core.transport import Deadline, TransportError, one_at_a_time
-from tests.agents.helpers import Asks, Scripted, one_check, says
+from tests.agents.helpers import Asks, Scripted, judge_saying, one_check, run, said, says
+
+COIN = """
+agent: a, success_ratio: "18/20"
+interactions: [ { text: "always the same", response: { text: { gist: "is a greeting" } } } ]
+"""
 
 
 @pytest.mark.parametrize(
@@ -71,21 +80,48 @@ def test_a_judge_that_cannot_be_reached_gives_no_verdict():
     assert (opinion.verdict, opinion.reason) == ("error", "It took too long.")
 
 
-def test_verdicts_are_cached_and_errors_are_not():
-    cache: dict = {}
-    asks = Asks("hm", "pass", "fail")
-    judge = VotingJudge(asks, cache=cache)
-    assert judge.judge("c", "s").verdict == "error"
-    assert (judge.judge("c", "s").verdict, judge.judge("c", "s").verdict) == ("pass", "pass")
-    assert judge.judge("c", "s").cached
-    assert len(asks.prompts) == 2
-    assert judge.judge("c", "other").verdict == "fail"
+@pytest.mark.parametrize("reading", ["document", "reference-compatible"])
+def test_a_judge_is_asked_for_every_iteration_also_about_equal_answers(reading):
+    asks = Asks(*["pass", "fail"] * 10)
+    judge = VotingJudge(asks, compatible=reading == "reference-compatible")
+    result = run(COIN, says("Hello"), reading, judge, parallel=1)
+    assert (len(asks.prompts), result.passed, result.n) == (20, 10, 20)
+    interval = evidence(result.passed, result.n, 0.9).interval
+    assert interval.low < 0.5 < interval.high
 
 
-def test_other_judges_do_not_share_the_cache():
-    cache: dict = {}
-    VotingJudge(Asks("pass", name="one"), cache=cache).judge("c", "s")
-    assert VotingJudge(Asks("fail", name="two"), cache=cache).judge("c", "s").verdict == "fail"
+def test_opinions_are_told_apart_by_judge_criterion_and_answer():
+    one, two = (VotingJudge(Asks("pass", name=name)) for name in ("one", "two"))
+    keys = [
+        one.judge("c", "s").key,
+        two.judge("c", "s").key,
+        one.judge("c", "t").key,
+        one.judge("d", "s").key,
+    ]
+    assert len(set(keys)) == 4
+    assert one.judge("c", "s").key == keys[0]
+
+
+@pytest.mark.parametrize("name", ["table", "junit"])
+def test_contradicting_verdicts_on_one_answer_are_reported_as_the_judges(name):
+    result = run(COIN, says("Hello"), judge=judge_saying(*["pass", "fail"] * 10), parallel=1)
+    told = (
+        "The judge contradicts itself: interactions[0].response.text.gist "
+        '"is a greeting": it says pass 10 times and fail 10 times of the same answer "Hello"'
+    )
+    assert told in reports.render([("coin", result)], name).replace("&quot;", '"')
+    [mode] = assess(result).modes
+    assert mode.faults == {"judge": 10}
+    assert mode.name == "Turn 1, text.gist: the judge said both pass and fail of the same answer"
+
+
+def test_other_answers_with_other_verdicts_are_no_contradiction():
+    answers = iter(["Hello", "Go away"] * 10)
+    judge = VotingJudge(AgentJudge(EmbeddedTransport(), "judge"))
+    case = COIN.replace("is a greeting", "says 'hello'")
+    result = run(case, Scripted(lambda body: said(next(answers))), judge=judge, parallel=1)
+    assert (result.passed, list(Contradictions(result.iterations))) == (10, [])
+    assert assess(result).modes[0].faults == {"agent": 10}
 
 
 @given(st.text(max_size=80), st.text(max_size=200))
@@ -125,10 +161,11 @@ def test_a_language_model_judges_by_surprisal(bits, verdict):
 @pytest.mark.parametrize(
     "answer",
     [
-        "Pass is not warranted.", "pass? No.", "Fail-safe wording, criterion met", "pass\nfail", "pass!", "pass -1",
+        "Pass is not warranted.", "pass? No.", "Fail-safe wording, criterion met", "pass\nfail", "pass -1",
         "pass (mostly)", "pass\n\nVerdict: fail", "pass\nSo my final answer is **fail**.", "pass_1", "not pass",
         "pass, but it does not greet", "fail, if at all", "passing", "pass/fail", "pass,fail", "fail with honours",
-        "pass …",
+        "pass …", "Verdict: not pass", "Verdict: pass\nVerdict: fail", "Verdict: pass/fail", "The verdict depends",
+        "pass, mostly", "pass (but it is rude)", "pass\nfail (it is rude)", "Verdict", "pass!?",
     ],
 )  # fmt: skip
 def test_a_word_that_goes_on_is_no_verdict(answer):
@@ -143,6 +180,10 @@ def test_a_word_that_goes_on_is_no_verdict(answer):
         ("pass — it greets", "pass", "it greets"), ("pass, it greets", "pass", "it greets"),
         ("fail.\nNothing would pass for a greeting here.", "fail", "Nothing would pass for a greeting here."),
         ("pass:\nIt does not fail to greet.", "pass", "It does not fail to greet."), ("```\nfail\n```", "fail", ""),
+        ("pass!", "pass", ""), ("pass (it greets)", "pass", "it greets"), ("Fail (rude).", "fail", "rude"),
+        ("pass! It greets.", "pass", "It greets."), ("pass (it greets) well", "pass", "(it greets) well"),
+        ("Verdict: pass", "pass", ""), ("**Verdict:** fail\nIt is rude.", "fail", "It is rude."),
+        ("Final verdict: PASS (it greets)", "pass", "it greets"), ("The answer is fail.", "fail", ""),
         ("fail: not a greeting", "fail", "not a greeting"), ("Pass. Failing would be\nharsh.", "error", None),
     ],
 )  # fmt: skip
@@ -168,10 +209,10 @@ def test_an_answer_that_holds_the_other_word_first_is_never_a_verdict_of_it(word
 )
 def test_what_is_too_long_to_be_seen_whole_is_a_judge_error_by_name(criterion, sample, said):
     asks = Asks("pass")
-    opinion = VotingJudge(asks, cache={}).judge(criterion, sample)
+    opinion = VotingJudge(asks).judge(criterion, sample)
     assert (opinion.verdict, asks.prompts) == ("error", [])
     assert opinion.reason.startswith(said)
-    judge = VotingJudge(asks, cache={})
+    judge = VotingJudge(asks)
     check = one_check("text", f'gist: "{criterion}"', sample, judge=judge).checks[0]
     assert (check.outcome, said in check.message) == ("error", True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gym.agents.core import own_checks
@@ -9,6 +11,7 @@ from gym.agents.core.case_form import write_case
 from gym.agents.core.case_reader import look_at
 from tests.agents.helpers import findings, one_check, outcomes, run, says
 
+FENCED = '```json\n{"a": 1}\n```'
 ROWS = [
     ("text", 'regex: "^Hello,? w"', "Hello, world", "pass"),
     ("text", 'regex: "hello"', "Hello, world", "fail"),
@@ -30,6 +33,19 @@ ROWS = [
     ("text", "json_schema: {type: array}", "[1, 2]", "pass"),
     ("text", "json_schema: {type: array}", "1, 2", "fail"),
     ("text", "not_json_schema: {type: array}", "{}", "pass"),
+    ("text", "json_schema: {type: object, required: [a]}", '{"a": NaN}', "fail"),
+    ("text", "json_schema: {type: object, required: [a]}", '{"a": -Infinity}', "fail"),
+    ("text", "json_schema: {type: object, required: [a]}", FENCED, "fail"),
+    ("text", "json_schema: {within_text: true, required: [a]}", FENCED, "pass"),
+    ("text", "json_schema: {within_text: true, required: [a]}", f"Here:\n{FENCED}\nAnything else?", "pass"),
+    ("text", "json_schema: {within_text: true, required: [b]}", FENCED, "fail"),
+    ("text", "not_json_schema: {within_text: true, required: [b]}", FENCED, "pass"),
+    ("text", "json_schema: {within_text: true, required: [a]}", '{"a": 1}', "pass"),
+    ("text", "json_schema: {within_text: true, required: [a]}", 'As [1] says: {"a": 1}.', "pass"),
+    ("text", "json_schema: {within_text: true, type: object}", "As [1] says: {a}.", "fail"),
+    ("text", "json_schema: {within_text: true, type: object}", "no JSON", "fail"),
+    ("text", "json_schema: {within_text: true, type: object}", '```\n{"a": NaN}\n```', "fail"),
+    ("text", "json_schema: {within_text: false, required: [a]}", FENCED, "fail"),
 ]
 
 
@@ -57,6 +73,7 @@ def test_neuro_san_ignores_them_so_its_rules_skip_them_and_the_linter_says_so(te
         (f'regex: "{"x" * 1001}"', "1,001"),
         ("json_schema: x", "is an object"),
         ("json_schema: {type: 3}", "no JSON Schema"),
+        ('json_schema: {within_text: "yes"}', "within_text is true or false"),
         ('json_schema: {"$ref": "http://127.0.0.1/secret"}', "refer only to itself"),
         ('json_schema: {properties: {a: {"$ref": "file:///etc/passwd"}}}', "refer only to itself"),
         ('json_schema: {pattern: "("}', "no regular expression"),
@@ -93,6 +110,31 @@ def test_a_schema_that_would_take_years_is_given_up():
     assert (outcomes(endless), "without an end" in endless.checks[0].message) == (["error"], True)
     nowhere = one_check("structure", 'json_schema: {"$ref": "#/no"}', {"k": 1})
     assert outcomes(nowhere) == ["error"]
+
+
+def test_what_is_no_json_is_said():
+    def message(test, text):
+        return one_check("text", f"json_schema: {{{test}}}", text).checks[0].message
+
+    assert message("type: object", "yes") == "The text of the answer is not JSON."
+    assert "NaN is not a number of JSON" in message("type: object", '{"a": NaN}')
+    assert "within_text: true in the schema looks for it" in message("type: object", FENCED)
+    assert message("within_text: true", "yes") == "The text of the answer holds no JSON object or list."
+    assert message("within_text: true, required: [b]", FENCED) == "$: 'b' is a required property"
+
+
+@pytest.mark.parametrize("text", ["[" * 300_000, '{"a' * 300_000, "{ [ " * 1_000, "{}" * 500_001])
+def test_looking_for_json_in_a_text_of_brackets_ends(text):
+    began = time.monotonic()
+    made = one_check("text", "json_schema: {within_text: true, required: [a]}", text)
+    assert outcomes(made)[0] in ("error", "fail")
+    assert time.monotonic() - began < 10
+
+
+def test_within_text_is_for_text():
+    text = "agent: a, interactions: [{text: q, response: {structure: {json_schema: {within_text: true}}}}]"
+    _, problems = look_at(text)
+    assert any("is for the text of an answer" in problem.message for problem in problems)
 
 
 def test_the_reason_names_the_place():

@@ -1,18 +1,18 @@
-"""Verdicts are remembered as long as the judge is the same, and until somebody has them forgotten."""
+"""A run asks the judge about every answer; scoring its answers again repeats what the same judge said of them."""
 
 from __future__ import annotations
 
 import pytest
-from django.core.exceptions import PermissionDenied
 
-from gym.agents.models import AgentServer, AgentSuite, JudgeOpinion
+from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.agents.site import agent_adapters, services
+from gym.jobs.testing import run_pending
 from models_registry.models import RegisteredModel
 from tests.agents.helpers import Scripted, said
-from tests.agents.site import make_run, make_server, make_suite
+from tests.agents.site import make_case, make_run, make_server, make_suite
 from tests.factories import make_model
 
-CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]"
+CASE = 'agent: echo, success_ratio: "2/4"\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]'
 
 
 @pytest.fixture
@@ -22,9 +22,10 @@ def server(people):
 
 @pytest.fixture
 def suite(people, server, monkeypatch):
+    """Its judge says pass and fail by turns."""
     judge = make_server(people.alice, "judge")
     AgentServer.objects.filter(pk=judge.pk).update(kind="chat", url="http://one.example", chat_model="small")
-    answers = iter(["pass", "fail", "pass"])
+    answers = iter(["pass", "fail"] * 20)
     asked = Scripted(lambda body: said(next(answers)))
     known = agent_adapters.transport_for
     monkeypatch.setattr(
@@ -33,24 +34,72 @@ def suite(people, server, monkeypatch):
     return make_suite(people.alice, cases={"c": CASE}, judge=judge.model)
 
 
-def verdict(suite, server) -> tuple[str, bool]:
-    run = make_run(AgentSuite.objects.get(pk=suite.pk), server)
-    judge = run.case_runs.get().results()[0].checks[0].judge
-    return judge["verdict"], judge["cached"]
+def again(run: AgentRun, **options: bool) -> AgentRun:
+    made = services.queue_rescoring(run, actor=run.suite.owner, **options)
+    run_pending()
+    return AgentRun.objects.get(pk=made.pk)
 
 
-def test_the_same_judge_is_not_asked_twice(suite, server):
-    assert [verdict(suite, server) for _ in range(2)] == [("pass", False), ("pass", True)]
+def verdicts(run: AgentRun) -> list[tuple[str, bool]]:
+    """Of each iteration, and whether it is remembered."""
+    judges = [result.checks[0].judge for result in run.case_runs.get().results()]
+    return [(judge["verdict"], judge["cached"]) for judge in judges]
+
+
+def words(run: AgentRun) -> list[str]:
+    return [verdict for verdict, _ in verdicts(run)]
+
+
+def test_every_iteration_of_every_run_is_judged_anew(suite, server):
+    for _ in range(2):
+        made = make_run(suite, server, parallel=1)
+        assert verdicts(made) == [("pass", False), ("fail", False)] * 2
+
+
+def test_scoring_again_repeats_the_verdict_of_each_iteration(suite, server):
+    first = make_run(suite, server, parallel=1)
+    second = again(first)
+    assert verdicts(second) == [(word, True) for word in words(first)]
+    assert verdicts(again(second)) == verdicts(second)
+
+
+def test_two_checks_of_one_criterion_keep_a_verdict_each(people, server, suite):
+    both = CASE.replace("{gist: It greets}", "{gist: It greets, not_gist: It greets}").replace("2/4", "1/1")
+    services.import_cases(suite, {"c": both}, actor=people.alice)
+    first = make_run(suite, server)
+    assert [check.outcome for check in first.case_runs.get().results()[0].checks] == ["pass", "pass"]
+    assert [check.outcome for check in again(first).case_runs.get().results()[0].checks] == ["pass", "pass"]
+
+
+def test_the_judge_is_asked_again_on_request(client, people, suite, server):
+    first = make_run(suite, server, parallel=1)
+    second = again(first, ask_judge=True)
+    assert verdicts(second) == [("pass", False), ("fail", False)] * 2
+    assert verdicts(again(second)) == [("pass", True), ("fail", True)] * 2
+    client.force_login(people.alice)
+    assert "Ask the judge again" in client.get(first.get_absolute_url()).content.decode()
+    answer = client.post(f"/agents/runs/{first.key}/rescore/", {"reading": "document", "ask_judge": "on"})
+    assert answer.status_code == 302
+    run_pending()
+    assert not any(remembered for _, remembered in verdicts(AgentRun.objects.latest("pk")))
+
+
+def test_a_changed_criterion_is_asked_about(people, suite, server):
+    first = make_run(suite, server, parallel=1)
+    case = make_case(suite, "c")
+    case.text = CASE.replace("It greets", "It greets warmly")
+    services.save_case(case, actor=people.alice)
+    assert not any(remembered for _, remembered in verdicts(again(first)))
 
 
 @pytest.mark.parametrize(
     "change", [{"url": "http://two.example"}, {"chat_model": "large"}, {"version": "2"}, {"kind": "server"}]
 )
 def test_a_judge_that_became_another_one_is_asked_anew(suite, server, change):
-    assert verdict(suite, server) == ("pass", False)
+    first = make_run(suite, server, parallel=1)
     AgentServer.objects.filter(model=suite.judge).update(**change)
     AgentSuite.objects.update(judge_agent="small")  # the agent asked stays the same
-    assert verdict(suite, server) == ("fail", False)
+    assert not any(remembered for _, remembered in verdicts(again(first)))
 
 
 def test_a_judge_that_speaks_for_a_model_is_another_one_with_other_weights(people, server):
@@ -64,19 +113,23 @@ def test_a_judge_that_speaks_for_a_model_is_another_one_with_other_weights(peopl
     assert len(names) == 2
 
 
-def test_forgotten_verdicts_are_asked_for_again(suite, server, client, people):
-    assert verdict(suite, server) == ("pass", False)
+def test_results_do_not_tell_the_address_of_the_judge(suite, server):
+    speaker = AgentServer.objects.get(model=suite.judge)
+    assert "one.example" not in agent_adapters.identity_of(speaker)
+
+
+def test_the_page_says_that_the_judge_contradicts_itself(client, people, suite, server):
     client.force_login(people.alice)
-    page = f"/agents/{suite.slug}/edit/"
-    assert "1 verdict is remembered" in client.get(page).content.decode()
-    answer = client.post(f"/agents/{suite.slug}/verdicts/forget/", follow=True)
-    assert "1 verdict of the judge forgotten" in answer.content.decode()
-    assert "remembered" not in client.get(page).content.decode()
-    assert verdict(suite, server) == ("fail", False)
+    page = client.get(make_run(suite, server, parallel=1).case_runs.get().get_absolute_url()).content.decode()
+    assert "The judge contradicts itself." in page
+    assert "2 pass, 2 fail" in page
 
 
-def test_nobody_else_has_them_forgotten(suite, server, people):
-    verdict(suite, server)
-    with pytest.raises(PermissionDenied):
-        services.forget_verdicts(suite, actor=people.charlie)
-    assert JudgeOpinion.objects.count() == 1
+def test_verdicts_of_before_keys_were_stored_are_asked_for_again(suite, server):
+    first = make_run(suite, server, parallel=1)
+    for row in first.case_runs.get().iterations.all():
+        del row.data["checks"][0]["judge"]["key"]
+        row.save()
+    second = again(first)
+    assert words(second) == ["pass", "fail", "pass", "fail"]
+    assert not any(remembered for _, remembered in verdicts(second))

@@ -113,7 +113,7 @@ def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
     def said_or_error(given):
         return given if isinstance(given, Exception) else said(given)
 
-    judge = judge_saying("fail: it is rude", "pass", cache={})
+    judge = judge_saying("fail: it is rude", "pass", "fail: it is rude")
     result = run(text, Scripted(answer), judge=judge, parallel=1)
     assert lines_of(result) == [
         'turn 1, iterations 1, 3: answered "no"',

@@ -8,7 +8,7 @@ import json
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 
-from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration, JudgeOpinion
+from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration
 from gym.agents.site import actors, services
 from gym.agents.site.actors import agent_run
 from gym.agents.site.agent_adapters import judge_for
@@ -282,23 +282,22 @@ def test_answers_are_scored_again_without_asking_the_agent(people, server, monke
     assert run.case_runs.get().outcome == "pass"
 
 
-def test_the_judge_of_the_suite_judges_and_is_remembered(people, server):
+def test_the_judge_of_the_suite_judges_every_iteration(people, server):
     turn = "{text: Yellow Submarine, response: {text: {gist: Mentions 'Beatles'}}}"
     text = f'agent: music_nerd\nsuccess_ratio: "3/3"\ninteractions: [{turn}]'
     suite = make_suite(people.alice, cases={"band": text}, judge=server.model, judge_agent="judge")
     run = make_run(suite, server, parallel=1)
     case_run = run.case_runs.get()
     assert case_run.outcome == "pass"
-    assert [result.checks[0].judge["cached"] for result in case_run.results()] == [False, True, True]
-    assert JudgeOpinion.objects.count() == 1
+    assert [result.checks[0].judge["cached"] for result in case_run.results()] == [False] * 3
     second = make_run(suite, server)
-    assert all(result.checks[0].judge["cached"] for result in second.case_runs.get().results())
+    assert not any(result.checks[0].judge["cached"] for result in second.case_runs.get().results())
 
 
 def test_the_judge_of_the_suite_is_read_as_the_run_says(people, server):
     suite = make_suite(people.alice, judge=server.model, judge_agent="judge")
     for reading, compatible in (("document", False), ("reference-compatible", True)):
-        judge = judge_for(suite, reading, {}, ())
+        judge = judge_for(suite, reading, ())
         assert judge is not None
         assert judge.ask.compiled is compatible
 
@@ -309,7 +308,7 @@ def test_a_model_that_judges_by_surprisal_has_a_verdict_in_both_readings(people)
     suite = make_suite(people.alice, cases={})
     suite.judge = make_model(people.alice)
     for reading in ("document", "reference-compatible"):
-        judge = judge_for(suite, reading, {}, ())
+        judge = judge_for(suite, reading, ())
         judge.ask.bits = lambda prompt, words, deadline: [1.0, 3.0]
         assert judge.judge("A greeting", "hi").verdict == "pass"
 

@@ -28,8 +28,8 @@ def server(people):
     return make_server(people.alice)
 
 
-def again(run: AgentRun) -> AgentRun:
-    made = services.queue_rescoring(run, actor=run.suite.owner)
+def again(run: AgentRun, **options: bool) -> AgentRun:
+    made = services.queue_rescoring(run, actor=run.suite.owner, **options)
     run_pending()
     return AgentRun.objects.get(pk=made.pk)
 
@@ -201,8 +201,7 @@ def test_the_tokens_of_the_earlier_run_are_not_its_own(people, server):
     scored = again(first).case_runs.get()
     assert (scored.tokens["total_tokens"], scored.tokens["total_cost"]) == (0, 0)
     assert 'name="total_tokens" value="0"' in reports.junit([("hello", scored.result())])
-    services.forget_verdicts(suite, actor=people.alice)
-    judged = again(first).case_runs.get()
+    judged = again(first, ask_judge=True).case_runs.get()
     cost_of_the_judge = judged.results()[0].checks[0].judge["tokens"]["total_tokens"]
     assert judged.tokens["total_tokens"] == cost_of_the_judge > 0
     assert CaseRun.objects.get(pk=first.case_runs.get().pk).tokens == first.case_runs.get().tokens

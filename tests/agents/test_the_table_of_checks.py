@@ -407,3 +407,32 @@ def test_a_check_that_is_skipped_says_its_own_line():
     case = read_case(f"agent: a\ninteractions: [{{text: q, response: {{\n{values}\n}}}}]")
     checks = case.interactions[0].checks
     assert [(check.test, check.line) for check in checks if check.skipped] == [("value", 5), ("less", 6)]
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ('keywords: "Caf\u00e9"', "Cafe\u0301 is open"),
+        ('value: "Caf\u00e9"', "Cafe\u0301"),
+        ('keywords: "10 000 EUR"', "10\u00a0000 EUR"),
+        ('keywords: "file"', "the \ufb01le is here"),
+        ('not_keywords: "file"', "the \ufb01le is here"),
+    ],
+)
+def test_texts_that_differ_in_unicode_form_only_are_said_to(test, answer):
+    [check] = one_check("text", test, answer).checks
+    assert check.outcome == ("pass" if test.startswith("not_") else "fail"), "as in neuro-san"
+    assert check.message.startswith("They differ in Unicode form only")
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [('keywords: "Caf\u00e9"', "Cafe is open"), ('value: "Caf\u00e9"', "Caf\u00e9"), ('keywords: "a"', "b")],
+)
+def test_other_texts_are_not(test, answer):
+    assert one_check("text", test, answer).checks[0].message == ""
+
+
+def test_unicode_form_is_told_within_data_as_well():
+    [check] = one_check("structure", 'k: {keywords: "Caf\u00e9"}', {"k": ["Cafe\u0301"]}).checks
+    assert (check.outcome, check.message[:31]) == ("fail", "They differ in Unicode form onl")

@@ -7,19 +7,12 @@ import time
 import pytest
 
 from gym.agents.core.case_reader import read_case
-from gym.agents.core.cases import CaseError
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.transport import TransportError
-from tests.agents.helpers import Scripted, findings, run, said, says
+from tests.agents.helpers import Scripted, findings, refused, run, said, says
 
 ASK = "interactions: [{text: q, response: {text: {keywords: ok}}}]"
 BOTH = ["document", "reference-compatible"]
-
-
-def refused(text: str) -> str:
-    with pytest.raises(CaseError) as caught:
-        read_case(text)
-    return str(caught.value)
 
 
 # --- agent ---

@@ -8,7 +8,10 @@ from xml.etree import ElementTree as ET
 from django.urls import reverse
 
 from gym.agents.core import reports
+from gym.agents.core.case_reader import read_case
+from gym.agents.core.redact import redactor
 from gym.agents.core.results import add_up
+from gym.agents.core.scoring import rescore
 from gym.agents.core.transport import TransportError
 from gym.agents.models import tokens_of
 from tests.agents.helpers import Scripted, judge_saying, run, said
@@ -54,13 +57,17 @@ def test_a_cost_of_nothing_for_some_tokens_is_a_price_nobody_knows():
 
 def test_a_judge_counts_and_a_remembered_verdict_costs_nothing():
     told = {"total_tokens": 10, "total_cost": 0.5}
-    asked = run(TWO % "gist", answers(told, told), judge=judge_saying("pass"), parallel=1).tokens
+    text, judge = TWO % "gist", judge_saying("pass")
+    result = run(text, answers(told, told), judge=judge, parallel=1)
+    asked = result.tokens
     assert (asked["total_tokens"], asked["untold"]) == (
         30,
         {"prompt_tokens": 4, "completion_tokens": 4, "total_cost": 2},
     )
-    cached = run(TWO % "gist", answers(told, told), judge=judge_saying("pass", cache={}), parallel=1).tokens
-    assert cached["total_tokens"] == 25
+    scored = [
+        rescore(read_case(text), before, judge, "document", redactor([])) for before in result.iterations
+    ]
+    assert add_up(told for one in scored for told in one.told())["total_tokens"] == 0
 
 
 def test_a_request_that_reached_nobody_costs_nothing_and_one_that_timed_out_is_unknown():

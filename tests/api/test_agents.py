@@ -207,17 +207,20 @@ def test_a_private_model_or_judge_is_not_named_to_others(send, people):
         assert ok(send("get", "agent-servers/embedded/", who=who))["wraps"] is None
 
 
-def test_verdicts_of_the_judge_are_forgotten_and_results_stay(send, people):
+def test_the_judge_is_asked_again_on_request(send, people):
     server = make_server(people.alice)
     text = "agent: echo\ninteractions: [{text: hello, response: {text: {gist: Mentions 'hello'}}}]"
     suite = make_suite(people.alice, cases={"c": text}, judge=server.model, judge_agent="judge")
     run = make_run(suite, server)
-    assert suite.opinions.count() == 1
-    assert send("delete", "agent-suites/manners/verdicts/", who="charlie").status_code == 403
-    assert suite.opinions.count() == 1
-    ok(send("delete", "agent-suites/manners/verdicts/"), 204)
-    assert suite.opinions.count() == 0
-    assert ok(send("get", f"agent-runs/{run.key}/"))["cases"][0]["outcome"] == "pass"
+    for body, remembered in (({}, True), ({"ask_judge": True}, False)):
+        made = ok(send("post", f"agent-runs/{run.key}/rescore/", body), 201)
+        assert made["ask_judge"] is not remembered
+        run_pending()
+        case = ok(send("get", f"agent-runs/{made['id']}/"))["cases"][0]
+        result = ok(send("get", f"agent-runs/{made['id']}/cases/{case['id']}/"))
+        [check] = result["result"]["iterations"][0]["checks"]
+        assert (check["outcome"], check["judge"]["cached"]) == ("pass", remembered)
+        assert result["contradictions"] == []
 
 
 def test_lists_are_filtered(send, people):

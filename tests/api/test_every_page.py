@@ -124,7 +124,6 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-suite-invitation-withdraw": "agent_suites_people_destroy",
     "agent-suite-leave": "agent_suites_people_destroy",
     "agent-suite-delete": "agent_suites_destroy",
-    "agent-verdicts-forget": "agent_suites_verdicts_destroy",
     "agent-suite-import": "agent_suites_cases_create",
     "agent-suite-download": "agent_suites_export_retrieve",
     "agent-suite-run": "agent_runs_create agent_runs_batch_create",

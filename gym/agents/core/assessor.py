@@ -10,15 +10,17 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gym.agents.core.checks import VERDICTS, shorten
+from gym.agents.core.failures import Contradictions
 from gym.agents.core.llm_judge import Asked, mark_for
 from gym.agents.core.pass_rates import errors_told
 from gym.agents.core.redact import HIDDEN, hides, mentions
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import TransportError
 
 LEVELLED = 160
@@ -46,6 +48,8 @@ class Sample:
     fault: str
     judge: dict[str, Any] | None = None
     element: int | None = None
+    contradicted: bool = False
+    """The judge said the opposite of the same answer in another iteration."""
 
     @property
     def place(self) -> str:
@@ -137,10 +141,10 @@ def level(text: str) -> str:
     return BLANKS.sub(" ", text).strip(" .!?")[:LEVELLED]
 
 
-def fault_of(check: CheckResult, turn: TurnResult | None) -> str:
+def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool = False) -> str:
     """Who probably caused the failure: the connection without an answer, the site where a value was not stored, the
-    judge without a verdict or with divided votes, the case where expectation and answer cannot be compared, else the
-    agent."""
+    judge without a verdict, with divided votes or with another verdict on the same answer, the case where expectation
+    and answer cannot be compared, else the agent."""
     if turn is not None and turn.trouble:
         return _fault_of_trouble(turn)
     without_verdict = check.outcome in ("error", "timeout")
@@ -151,7 +155,7 @@ def fault_of(check: CheckResult, turn: TurnResult | None) -> str:
     judge = check.judge or {}
     votes = {vote for vote in judge.get("votes", ()) if vote != "error"}
     if check.test in ("gist", "not_gist") and check.actual is not None:
-        if without_verdict or judge.get("verdict") == "error" or len(votes) > 1:
+        if contradicted or without_verdict or judge.get("verdict") == "error" or len(votes) > 1:
             return "judge"
     elif without_verdict and check.actual is not None:
         return "case"
@@ -193,7 +197,10 @@ def describe(sample: Sample) -> str:
         return f"Turn {sample.interaction + 1}: {sample.message or 'it broke off'}"
     place = f"Turn {sample.interaction + 1}, {sample.where.removeprefix('response.')}"
     if sample.fault == "judge":
-        return f"{place}: the judge gave no clear verdict"
+        said = (
+            "said both pass and fail of the same answer" if sample.contradicted else "gave no clear verdict"
+        )
+        return f"{place}: the judge {said}"
     if sample.fault in ("connection", "site"):
         return f"{place}: {sample.message or 'no answer'}"
     if sample.actual is None:
@@ -204,20 +211,23 @@ def describe(sample: Sample) -> str:
 def samples_of(result: CaseResult) -> list[Sample]:
     """Every failed check, and every iteration that did not pass without a failed check."""
     samples: list[Sample] = []
+    unsure = Contradictions(result.iterations).keys
     for iteration in result.iterations:
         failed = [check for check in iteration.checks if check.outcome not in ("pass", "skipped")]
-        samples += [_sample(iteration, check) for check in failed]
+        samples += [_sample(iteration, check, unsure) for check in failed]
         if not failed and iteration.outcome not in ("pass", "skipped"):
             samples.append(_broken(iteration))
     return samples
 
 
-def _sample(iteration: IterationResult, check: CheckResult) -> Sample:
+def _sample(iteration: IterationResult, check: CheckResult, unsure: Collection[str]) -> Sample:
+    contradicted = (check.judge or {}).get("key") in unsure
     place = (check.connection, check.interaction)
     turn = next((turn for turn in iteration.turns if (turn.connection, turn.interaction) == place), None)
     return Sample(
         iteration.number, check.connection, check.interaction, check.where, check.test, check.expected,
-        check.actual, check.outcome, check.message, fault_of(check, turn), check.judge, check.element,
+        check.actual, check.outcome, check.message, fault_of(check, turn, contradicted=contradicted),
+        check.judge, check.element, contradicted,
     )  # fmt: skip
 
 
@@ -403,7 +413,7 @@ def choice_prompt(sample: Sample, names: Iterable[str]) -> str:
 
 def read_choice(answer: str, names: list[str]) -> str:
     """The chosen name; empty when the answer is neither a number of the list nor NEW."""
-    answer = answer.strip()
+    answer = without_thinking(answer).strip()
     if found := re.fullmatch(r"(\d{1,3})\.?", answer):
         number = int(found[1])
         return names[number - 1] if 1 <= number <= len(names) else ""

@@ -18,10 +18,12 @@ from gym.agents.core.hocon import HoconError, read
 
 Fields = Mapping[str, Any]
 """Names to texts; of a turn `checks`, too: its rows."""
-TOP = ("agent", "connections", "success_ratio", "timeout_in_seconds", "metadata", "use_direct")
+TOP = (
+    "agent", "connections", "success_ratio", "timeout_in_seconds", "ignore_thinking", "metadata", "use_direct",
+)  # fmt: skip
 TURN = ("text", "sly_data", "chat_filter", "timeout_in_seconds", "continue_conversation", "response")
 OBJECTS = ("metadata", "sly_data", "response")
-SWITCHES = ("use_direct", "continue_conversation")
+SWITCHES = ("use_direct", "ignore_thinking", "continue_conversation")
 """Fields that hold "yes" or "no"."""
 EMPTY_TURN: dict[str, Any] = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
 MAX_TURNS = 100

@@ -25,7 +25,7 @@ from gym.agents.core.cases import (
     TestCase,
 )
 from gym.agents.core.hocon import Document, HoconError, KeyPath, read
-from gym.agents.core.own_checks import pattern_problem, schema_problem
+from gym.agents.core.own_checks import WITHIN_TEXT, pattern_problem, schema_problem
 from gym.lib.near_names import nearest_name
 
 # --- collecting the problems, with path and line ---
@@ -383,7 +383,7 @@ def _remark_on_expectation(
 ) -> None:
     of_text = part == "text" and not keys
     if test in OWN:
-        _remark_on_own(test, element, path, notes)
+        _remark_on_own(test, element, path, notes, of_text=of_text)
     if part == "text" and keys:
         notes.warn("text-key", path, "The text of an answer has no keys: this always fails.")
     elif of_text and test in ("keywords", "not_keywords") and not isinstance(element, str):
@@ -420,10 +420,12 @@ def _remark_on_expectation(
         notes.warn("type", path, f"A criterion is a sentence, not {kind(element)}.")
 
 
-def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes) -> None:
+def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
     problem = schema_problem(element) if test in SCHEMAS else pattern_problem(element)
     if problem:
         notes.error("own-test", path, problem)
+    if test in SCHEMAS and isinstance(element, dict) and WITHIN_TEXT in element and not of_text:
+        notes.warn("own-test", path, f"{WITHIN_TEXT} is for the text of an answer and means nothing here.")
     message = f"{test} is not in neuro-san: there it is ignored and checks nothing."
     notes.info("own-test", path, message)
 
@@ -432,7 +434,7 @@ def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes) -> None
 
 TOP = (
     "agent", "connections", "success_ratio", "use_direct", "metadata", "timeout_in_seconds", "interactions",
-    "failure_patterns",
+    "failure_patterns", "ignore_thinking",
 )  # fmt: skip
 TURN = ("text", "sly_data", "timeout_in_seconds", "chat_filter", "continue_conversation", "response")
 MAX_INTERACTIONS = 200
@@ -494,7 +496,14 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
             ("failure_patterns",),
             "failure_patterns belongs to load tests; it checks nothing.",
         )
-    interactions = _interactions(value.get("interactions"), notes)
+    ignores_thinking = _boolean(value.get("ignore_thinking"), False, ("ignore_thinking",), notes)
+    if ignores_thinking:
+        message = "ignore_thinking is not in neuro-san: there thoughts are part of the text that is checked."
+        notes.info("own-key", ("ignore_thinking",), message)
+    interactions = tuple(
+        replace(turn, ignores_thinking=ignores_thinking)
+        for turn in _interactions(value.get("interactions"), notes)
+    )
     case = TestCase(
         agent=agent or "",
         connections=_connections(value.get("connections"), ("connections",), notes),

@@ -108,6 +108,8 @@ class Interaction:
     chat_filter: str = "MINIMAL"
     continues: bool = True
     checks: tuple[Check, ...] = ()
+    ignores_thinking: bool = False
+    """Is what stands between <think> and </think> no part of the text that is checked?"""
 
 
 @dataclass(frozen=True)

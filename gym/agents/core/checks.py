@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,6 +33,9 @@ _TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "not_greater": ("<=", operator.le),
 }
 SHOWN = 120
+UNICODE_FORM = (
+    "They differ in Unicode form only (such as é as one character or two, a no-break space, a ligature)."
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,17 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         why = "have no order" if ordered else "cannot be searched for each other"
         message = f"{kind(check.expected)} and {kind(actual)} {why}"
         return Verdict("error", f"{expected}, {answer}", message)
-    return Verdict("pass" if passed else "fail", comparison)
+    alike = not ordered and bool(holds(_plain(check.expected), _plain(actual))) != bool(passed)
+    return Verdict("pass" if passed else "fail", comparison, UNICODE_FORM if alike else "")
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value whose texts are in compatibility form (NFKC)."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFKC", value)
+    if isinstance(value, dict):
+        return {_plain(key): _plain(below) for key, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list) else value
 
 
 def _own(check: Check, actual: Any) -> Verdict:

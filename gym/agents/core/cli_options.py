@@ -160,7 +160,7 @@ def judge(given: dict[str, Any], server: Transport) -> VotingJudge | None:
     there = transport(given["judge_server"], given, "judge_header") if given["judge_server"] else server
     compatible = given["reference_compatible"]
     ask = AgentJudge(there, given["judge"], given["judge_server"] or given["server"], compiled=compatible)
-    return VotingJudge(ask, given["votes"], {}, compatible, clean=redactor(secrets(given)))
+    return VotingJudge(ask, given["votes"], compatible, clean=redactor(secrets(given)))
 
 
 def files(paths: list[Path]) -> list[Path]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from gym.agents.core.cases import UNSUPPORTED, Interaction, Reading, TestCase
 from gym.agents.core.foreseen import why_none_can_pass
-from gym.agents.core.protocol import Answer, request_body
+from gym.agents.core.protocol import ENDINGS, Answer, request_body
 from gym.agents.core.redact import Redactor, bounded, given_only, messages_kept, redactor, tested_only
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
@@ -163,6 +163,8 @@ class Driver:
             retries=answer.retries,
             error=answer.agent_error(self.case.agent),
         )
+        if answer.ending:
+            turn = replace(turn, notes=(*turn.notes, ENDINGS[answer.ending]))
         return turn, turn.error
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:

@@ -1,4 +1,5 @@
-"""Why iterations did not pass: what went wrong with each turn and each answer to it, and in which iterations. Pure."""
+"""Why iterations did not pass: what went wrong with each turn and each answer to it, and in which iterations; where the
+judge contradicts itself. Pure."""
 
 from __future__ import annotations
 
@@ -68,6 +69,60 @@ def _order(failure: Failure) -> tuple[Any, ...]:
     return failure.turn, failure.message.startswith(NOT_ASKED), -len(failure.iterations)
 
 
+@dataclass(frozen=True)
+class Contradiction:
+    """An answer of which a judge said pass in some iterations and fail in others. `key`: of the judge's opinions."""
+
+    key: str
+    where: str
+    interaction: int
+    criterion: Any
+    answer: str
+    passed: list[int] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
+
+    def line(self) -> str:
+        """For people who read text."""
+        return (
+            f"The judge contradicts itself: interactions[{self.interaction}].{self.where} "
+            f"{shorten(self.criterion, 300)}: it says pass {_times(self.passed)} and fail {_times(self.failed)} of the "
+            f"same answer {shorten(self.answer, 300)}"
+        )
+
+
+def _times(iterations: list[int]) -> str:
+    return "once" if len(iterations) == 1 else f"{len(iterations):,} times"
+
+
+class Contradictions:
+    """What a judge said of equal answers. Iterations are added one by one; a judge that contradicts itself decides by
+    chance, so such failures are the judge's and no agent's."""
+
+    def __init__(self, iterations: Iterable[IterationResult] = ()) -> None:
+        self._found: dict[str, Contradiction] = {}
+        for iteration in iterations:
+            self.add(iteration)
+
+    def add(self, iteration: IterationResult) -> None:
+        for check in iteration.checks:
+            judge = check.judge or {}
+            if not judge.get("key") or judge["verdict"] == "error":
+                continue
+            answer = check.actual if isinstance(check.actual, str) else _json(check.actual)
+            one = Contradiction(
+                judge["key"], check.where, check.interaction, check.expected, answer[:LONGEST_ANSWER]
+            )
+            known = self._found.setdefault(one.key, one)
+            (known.passed if judge["verdict"] == "pass" else known.failed).append(iteration.number)
+
+    def __iter__(self) -> Iterator[Contradiction]:
+        return (one for one in self._found.values() if one.passed and one.failed)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(one.key for one in self)
+
+
 def failures_of(result: CaseResult) -> list[Failure]:
     return list(Failures(result.iterations))
 
@@ -99,7 +154,11 @@ def _failures(iteration: IterationResult) -> Iterator[tuple[tuple[Any, ...], Fai
 def _answer(turn: TurnResult) -> str:
     if turn.text or turn.structure is None:
         return turn.text or "(nothing)"
-    return json.dumps(turn.structure, ensure_ascii=False)
+    return _json(turn.structure)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def told(check: CheckResult) -> str:
@@ -114,7 +173,8 @@ def _reason(check: CheckResult) -> str:
 
 
 def lines_of(result: CaseResult) -> list[str]:
-    return [line for failure in failures_of(result) for line in failure.lines()]
+    contradictions = [one.line() for one in Contradictions(result.iterations)]
+    return contradictions + [line for failure in failures_of(result) for line in failure.lines()]
 
 
 # --- a table with a row per iteration ---
@@ -150,7 +210,5 @@ def _why(iteration: IterationResult) -> list[Any]:
     if not failure.checks:
         return [turn, None, None, None, failure.message]
     check = failure.checks[0]
-    criterion = (
-        check.expected if isinstance(check.expected, str) else json.dumps(check.expected, ensure_ascii=False)
-    )
+    criterion = check.expected if isinstance(check.expected, str) else _json(check.expected)
     return [turn, check.where, criterion, failure.answer, _reason(check)]

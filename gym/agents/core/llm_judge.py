@@ -1,4 +1,4 @@
-"""The judge of `gist`: an agent or a language model, its prompt, strict verdicts, votes, a cache. Pure.
+"""The judge of `gist`: an agent or a language model, its prompt, strict verdicts, votes. Pure.
 
 An answer that is not clearly pass or fail is an error, never a fail, and so is a text that is too long for the prompt.
 The judged text stands between two marks that cannot occur in it, and the judge is told that it is data.
@@ -10,21 +10,21 @@ import hashlib
 import json
 import math
 import re
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any, Literal, Protocol
 
 from gym.agents.core.protocol import Answer, request_body
 from gym.agents.core.redact import cut, redactor
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask
 
 Word = Literal["pass", "fail", "error"]
-PROMPT_VERSION = "2"
-"""Of the prompt and of how answers are read: remembered verdicts of other versions are not used."""
+PROMPT_VERSION = "3"
+"""Of the prompt and of how answers are read: verdicts of other versions are not repeated."""
 SECONDS = 120.0
 """For an answer, where the caller sets no deadline."""
 MAX_SAMPLE = 20_000
@@ -34,19 +34,26 @@ MAX_RAW = 2_000
 MAX_TROUBLE = 500
 MARKS = "\"'*_`"
 _WORD = rf"[{MARKS}]*(pass|fail)[{MARKS}]*"
+_LEAD = (
+    r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:verdict|answer|conclusion|result)\b(?:[^\w\n]{0,20}\bis\b)?"
+    r"[^\w\n]{0,20}"
+)
+"""What may stand before the word: Verdict: pass."""
+BRACKETED = re.compile(r"\(([^()]*)\)\.?")
 VERDICT = re.compile(
-    rf"{_WORD}(?:[.,:]?[{MARKS}]*\s*|(?:[.,:][{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+)(?P<reason>\S.*))",
+    rf"(?:{_LEAD})?{_WORD}"
+    rf"(?:[.,:!]*[{MARKS}]*\s*|(?:[.,:!]+[{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+|\s*(?=\())(?P<reason>\S.*))",
     re.IGNORECASE,
 )
-"""A first line: the word alone, or the word, a mark or a dash, and a reason."""
+"""A first line: the word alone, or the word, a mark, a dash or a bracket, and a reason."""
 HEDGED = re.compile(
-    rf"{_WORD},\s*(?:but|if|not|only|or|unless|except|though|although|however)\b", re.IGNORECASE
+    rf"(?:{_LEAD})?{_WORD}\s*[,(]\s*(?:but|if|not|only|or|unless|except|though|although|however|mostly|partly|"
+    r"partially|almost|nearly|barely|somewhat|probably|likely|perhaps|maybe)\b",
+    re.IGNORECASE,
 )
 BOTH = re.compile(r"\b(pass|fail)(?:es|ed|s|ing)?\b", re.IGNORECASE)
 LATER = re.compile(
-    r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:(?:verdict|answer|conclusion|result)\b\W*(?:is\b\W*)?)?"
-    rf"{_WORD}(?:[.,:!]|\s*[–—]|\s+-|\s*$)",
-    re.IGNORECASE,
+    rf"(?:{_LEAD}|(?:(?:so|the|my|final|overall)[\s,]+)*){_WORD}(?:[.,:!(]|\s*[–—(]|\s+-|\s*$)", re.IGNORECASE
 )
 """A later line that also gives a verdict."""
 
@@ -65,7 +72,8 @@ REFERENCE = '\nThe acceptance_criteria is:\n"{criterion}".\n\nThe text_sample is
 
 @dataclass(frozen=True)
 class Opinion:
-    """`votes` are the single verdicts; `raw` what the judge wrote, of the first vote that agrees with the verdict."""
+    """`votes` are the single verdicts; `raw` what the judge wrote, of the first vote that agrees with the verdict.
+    `key`: what was asked of which judge (VotingJudge.key). `cached`: the verdict is one given before."""
 
     verdict: Word
     reason: str = ""
@@ -73,6 +81,7 @@ class Opinion:
     votes: tuple[Word, ...] = ()
     cached: bool = False
     tokens: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -86,7 +95,7 @@ class Asked(Protocol):
     """Asks a judge once; gives the text of its answer, and what it cost."""
 
     name: str
-    """Judge and configuration: part of the cache key."""
+    """Judge and configuration: part of an opinion's key."""
 
     def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
         """Raises TransportError."""
@@ -118,7 +127,9 @@ def reference_prompt(criterion: str, sample: str) -> str:
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """The first line must be one of the two words, alone or with a reason, and no line may contradict it."""
+    """The first line must be one of the two words, alone or with a reason, and no line may contradict it. What the
+    judge thinks aloud is left out."""
+    answer = without_thinking(answer)
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
     found = VERDICT.fullmatch(first.strip())
     if not found:
@@ -129,7 +140,10 @@ def verdict_of(answer: str) -> tuple[Word, str]:
         return "error", "the answer holds both words"
     if HEDGED.match(first.strip()):
         return "error", "the answer takes its verdict back"
-    return word, "\n".join([found["reason"] or "", *others]).strip()
+    reason = found["reason"] or ""
+    if bracketed := BRACKETED.fullmatch(reason.strip()):
+        reason = bracketed[1]
+    return word, "\n".join([reason, *others]).strip()
 
 
 def reference_verdict(answer: str) -> tuple[Word, str]:
@@ -142,41 +156,31 @@ def reference_verdict(answer: str) -> tuple[Word, str]:
 
 
 class VotingJudge:
-    """Asks `votes` times and takes the majority; remembers verdicts in `cache`. Thread-safe. `compatible`: prompt and
-    verdict are those of the reference's driver."""
+    """Asks `votes` times and takes the majority. It remembers nothing: every iteration is a trial of its own, and a
+    verdict that was given before is none. Thread-safe. `compatible`: prompt and verdict are those of the reference's
+    driver. `clean`: hides secrets."""
 
     def __init__(
         self,
         ask: Asked,
         votes: int = 1,
-        cache: MutableMapping[str, dict[str, Any]] | None = None,
         compatible: bool = False,
         clean: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         self.ask = ask
         self.votes = max(1, votes)
-        self.cache = cache
         self.read = reference_verdict if compatible else verdict_of
         self.prompt = reference_prompt if compatible else prompt_for
         self.clean = clean
-        self._lock = threading.Lock()
 
     def key(self, criterion: str, sample: str) -> str:
-        parts = [PROMPT_VERSION, self.ask.name, self.votes, self.read.__name__, criterion, sample]
+        """Judge, prompt and question as a hash; secrets are hidden before, as in stored answers."""
+        question = self.clean([criterion, sample])
+        parts = [PROMPT_VERSION, self.ask.name, self.votes, self.read.__name__, *question]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def judge(self, criterion: str, sample: str, deadline: Deadline | None = None) -> Opinion:
-        key = self.key(criterion, sample)
-        if self.cache is not None:
-            with self._lock:
-                known = self.cache.get(key)
-            if known is not None:
-                return replace(Opinion(**{**known, "votes": tuple(known["votes"])}), cached=True, tokens={})
-        opinion = self._ask(criterion, sample, deadline)
-        if self.cache is not None and opinion.verdict != "error":
-            with self._lock:
-                self.cache[key] = opinion.as_dict()
-        return opinion
+        return replace(self._ask(criterion, sample, deadline), key=self.key(criterion, sample))
 
     def _ask(self, criterion: str, sample: str, deadline: Deadline | None) -> Opinion:
         try:
@@ -192,6 +196,8 @@ class VotingJudge:
                 told.append(("error", self.clean(error.message), ""))
             else:
                 word, reason = self.read(raw)
+                if self.read is verdict_of:
+                    raw = without_thinking(raw) or raw
                 told.append((word, cut(self.clean(reason), MAX_REASON), cut(self.clean(raw), MAX_RAW)))
                 tokens.update({key: value for key, value in cost.items() if value})
         votes: tuple[Word, ...] = tuple(vote for vote, _, _ in told)
@@ -203,6 +209,22 @@ class VotingJudge:
         verdict = best[0][0]
         _, reason, raw = next(vote for vote in told if vote[0] == verdict)
         return Opinion(verdict, reason, raw, votes, tokens=dict(tokens))
+
+
+class RememberingJudge:
+    """Repeats the verdicts in `known` (stored opinions on one answer), each once; asks `judge` where there is none."""
+
+    def __init__(self, judge: VotingJudge, known: Iterable[Mapping[str, Any]]) -> None:
+        self._judge = judge
+        self._known = [opinion for opinion in known if opinion.get("key") and opinion["verdict"] != "error"]
+
+    def judge(self, criterion: str, sample: str, deadline: Deadline | None = None) -> Opinion:
+        key = self._judge.key(criterion, sample)
+        known = next((opinion for opinion in self._known if opinion["key"] == key), None)
+        if known is None:
+            return self._judge.judge(criterion, sample, deadline)
+        self._known.remove(known)
+        return replace(Opinion(**{**known, "votes": tuple(known["votes"])}), cached=True, tokens={})
 
 
 def _within(deadline: Deadline | None) -> Deadline:

@@ -7,6 +7,7 @@ length and by the number of steps. Schemas refer to nothing outside themselves.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from jsonschema.validators import extend
 from referencing import Registry
+
+from gym.net.answers import STRICT
 
 MAX_PATTERN = 1_000
 """Characters of a regular expression."""
@@ -27,6 +30,12 @@ MAX_VALUE = 1_000_000
 MAX_STEPS = 100_000
 """Keywords of a schema that are looked at, for all parts of a value together."""
 MAX_TOLD = 300
+WITHIN_TEXT = "within_text"
+"""A key of the schema, and no keyword of JSON Schema: the text of the answer may hold JSON among other words."""
+MAX_FOUND = 100
+"""Objects and lists that are looked at in a text."""
+MAX_TRIES = 200
+"""Brackets of a text after which there is no JSON."""
 NOT_SUPPORTED = ("patternProperties", "$dynamicRef", "$recursiveRef", "$vocabulary")
 
 Result = tuple[Literal["pass", "fail", "error"], str]
@@ -82,6 +91,8 @@ def schema_problem(schema: Any) -> str:
         return "A JSON Schema is an object, such as { type: object }."
     if len(json.dumps(schema)) > MAX_SCHEMA:
         return f"A JSON Schema may have {MAX_SCHEMA:,} characters as JSON."
+    if not isinstance(schema.get(WITHIN_TEXT, False), bool):
+        return f"{WITHIN_TEXT} is true or false, without quotes."
     try:
         # Patterns are looked at below: here they would have to be those of `re`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
@@ -115,15 +126,73 @@ def _part_problem(part: dict[str, Any]) -> str:
 
 
 def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
-    """Does a value fit? `is_text`: it is the text of an answer, which has to be JSON."""
-    if is_text:
+    """Does a value fit? `is_text`: it is the text of an answer, which has to be JSON, or to hold some where the schema
+    says `within_text: true`."""
+    if not is_text:
+        return _fits(schema, value, _Steps())
+    try:
+        return _fits(schema, STRICT.decode(value), _Steps())
+    except RecursionError:
+        return "fail", "The text of the answer is JSON that is nested too deep."
+    except json.JSONDecodeError:
+        why = "The text of the answer is not JSON."
+    except ValueError as error:  # of STRICT: NaN and the like
+        why = f"The text of the answer is not JSON: {error}."
+    try:
+        found = _json_within(value)
+    except _TooMuch as error:
+        return ("error", str(error)) if schema.get(WITHIN_TEXT) else ("fail", why)
+    if not schema.get(WITHIN_TEXT):
+        hint = f" It holds some: {WITHIN_TEXT}: true in the schema looks for it." if found else ""
+        return "fail", why + hint
+    return _any_fits(schema, found)
+
+
+def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
+    """Does one of these values fit? The reason is about the longest of them."""
+    if not found:
+        return "fail", "The text of the answer holds no JSON object or list."
+    steps = _Steps()
+    results = [_fits(schema, value, steps) for value in sorted(found, key=lambda one: -len(json.dumps(one)))]
+    return next((one for one in results if one[0] == "pass"), results[0])
+
+
+def _json_within(text: str) -> list[Any]:
+    """JSON objects and lists among other words: those in code fences, else all that begin with a bracket. Raises
+    _TooMuch."""
+    if len(text) > MAX_VALUE:
+        raise _TooMuch(f"The text has more than {MAX_VALUE:,} characters.")
+    fenced = (FENCE_LANGUAGE.sub("", part) for part in text.split("```")[1::2])
+    found = [value for part in fenced if isinstance(value := _json_or_none(part), dict | list)]
+    if found:
+        return found[:MAX_FOUND]
+    at = tries = 0
+    while len(found) < MAX_FOUND and (bracket := BRACKET.search(text, at)):
         try:
-            value = json.loads(value)
+            value, at = STRICT.raw_decode(text, bracket.start())
         except (ValueError, RecursionError):
-            return "fail", "The text of the answer is not JSON."
+            at, tries = bracket.end(), tries + 1
+            if tries > MAX_TRIES:
+                raise _TooMuch(f"Looking for JSON was given up after {MAX_TRIES} brackets.") from None
+        else:
+            found.append(value)
+    return found
+
+
+FENCE_LANGUAGE = re.compile(r"\A[ \t]*[\w+-]*[ \t]*\r?\n")
+BRACKET = re.compile(r"[{\[]")
+
+
+def _json_or_none(text: str) -> Any:
+    try:
+        return STRICT.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
     if len(json.dumps(value)) > MAX_VALUE:
         return "error", f"The value has more than {MAX_VALUE:,} characters as JSON."
-    steps = _Steps()
     rules = {
         name: partial(steps.one, rule) for name, rule in {**Draft202012Validator.VALIDATORS, **OURS}.items()
     }

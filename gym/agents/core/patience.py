@@ -42,6 +42,7 @@ class Waits:
         self._clock = clock
         self._sleep = sleep
         self._free_at = 0.0
+        self._told = ""
         self._lock = threading.Lock()
 
     def chat(
@@ -60,13 +61,15 @@ class Waits:
                 pause = min(2 * pause, LONGEST_PAUSE)
                 with self._lock:
                     self._free_at = max(self._free_at, self._clock() + asked)
+                    self._told = error.message
 
     def _wait(self, deadline: Deadline) -> None:
         while (pause := self._free_at - self._clock()) > 0:
             if deadline.waited + pause > MOST_WAITED:
-                raise _too_busy(deadline, pause, f"at most {MOST_WAITED:g} s are waited for a request")
+                limit = f"at most {MOST_WAITED:g} s are waited for a request"
+                raise _too_busy(deadline, pause, limit, self._told)
             if deadline.outer is not None and pause > deadline.outer.left:
-                raise _too_busy(deadline, pause, "the test has less time left")
+                raise _too_busy(deadline, pause, "the test has less time left", self._told)
             deadline.put_off(pause)
             until = self._clock() + pause
             while (rest := until - self._clock()) > 0:
@@ -77,9 +80,10 @@ class Waits:
         return self.transport.get(path, deadline)
 
 
-def _too_busy(deadline: Deadline, pause: float, limit: str) -> TransportError:
+def _too_busy(deadline: Deadline, pause: float, limit: str, told: str) -> TransportError:
+    """`told`: what the server said of it last."""
     before = f"It was waited for {deadline.waited:,.0f} s. " if deadline.waited else ""
-    message = f"The server is busy. {before}It may be asked again in {pause:,.0f} s, but {limit}."
+    message = f"The server is busy. {before}It may be asked again in {pause:,.0f} s, but {limit}. {told}"
     return TransportError("status", message, code=BUSY[0])
 
 

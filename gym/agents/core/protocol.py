@@ -27,6 +27,15 @@ TOKEN_KEYS = ("total_tokens", "prompt_tokens", "completion_tokens", "successful_
               "time_taken_in_seconds")  # fmt: skip
 
 
+ENDINGS = {
+    "length": "The answer was cut: the model had reached its largest number of tokens (finish_reason: length).",
+    "content_filter": "A filter of the server left out some or all of the answer (finish_reason: content_filter).",
+    "tool_calls": "The model asked for tools to be called, and they were not (finish_reason: tool_calls).",
+    "refusal": "The model refused: what it said of that is the answer.",
+}
+"""Ends of an answer that the transcript tells of, as chat endpoints name them."""
+
+
 class ProtocolError(ValueError):
     """The answer does not follow the protocol."""
 
@@ -45,6 +54,8 @@ class Answer:
     left_out: int = 0
     retries: int = 0
     error: str = ""
+    ending: str = ""
+    """How it ended, where that is a key of ENDINGS."""
 
     def agent_error(self, agent: str) -> str:
         """An error of the agent or its model, which servers send as a normal answer with status 200."""
@@ -176,6 +187,8 @@ class AnswerReader:
             if text is not None:
                 answer.text = text
             answer.structure = structure
+        if kind == "AGENT_FRAMEWORK" and not nested and (reason := message.get("finish_reason")) is not None:
+            answer.ending = reason if isinstance(reason, str) and reason in ENDINGS else ""
         if kind == "AGENT_FRAMEWORK" and message.get("chat_context") is not None:
             context = message["chat_context"]
             answer.chat_context = context if isinstance(context, dict) else None

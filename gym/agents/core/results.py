@@ -41,8 +41,8 @@ class CheckResult:
 @dataclass(frozen=True)
 class TurnResult:
     """One interaction over one connection. `trouble`: why there is no answer (see TransportError); `notes`: parts of
-    the case that were not done; `reused`: the answer is of an earlier run, which paid for it. `waited`: seconds during
-    which the server or the judge was busy; they are no part of `seconds`. `sent`: sly_data and
+    the case that were not done, and how the answer ended; `reused`: the answer is of an earlier run, which paid for it.
+    `waited`: seconds during which the server or the judge was busy; they are no part of `seconds`. `sent`: sly_data and
     chat_context that went along, as they may be stored."""
 
     connection: int

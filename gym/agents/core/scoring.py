@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from gym.agents.core.cases import ORDERED, Check, Interaction, Reading, TestCase
 from gym.agents.core.checks import MISSING, Outcome, Verdict, apply_check, skipped_by, value_at
-from gym.agents.core.llm_judge import Opinion
+from gym.agents.core.llm_judge import Opinion, RememberingJudge, VotingJudge
 from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult, outcome_of
+from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
@@ -30,6 +31,8 @@ def score_turn(
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
     """All checks of one interaction. `kept`: of a stored turn, the places whose private data were stored."""
+    if interaction.ignores_thinking and turn.text is not None and reading == "document":
+        turn = replace(turn, text=without_thinking(turn.text))
     found: list[CheckResult] = []
     for check in interaction.checks:
         if breaks_off(found, reading):
@@ -119,12 +122,12 @@ def _gist(
 
 
 def rescore(
-    case: TestCase, before: IterationResult, judge: Judge | None, reading: Reading, clean: Redactor,
-    named_before: Collection[str] = (),
+    case: TestCase, before: IterationResult, judge: VotingJudge | None, reading: Reading, clean: Redactor,
+    named_before: Collection[str] = (), *, ask_judge: bool = False,
 ) -> IterationResult:  # fmt: skip
     """Score stored answers by the current checks of `case`. Turns that were never reached stay so. `clean` hides
     secrets in expectations as in the transcript, so that both can be compared. `named_before`: variables that the case
-    named when the answers were given."""
+    named when the answers were given. What the same judge said of an answer stands, unless `ask_judge`."""
     if not before.turns:
         return before
     checks: list[CheckResult] = []
@@ -141,10 +144,18 @@ def rescore(
             agent_error = "" if turn.trouble else turn.error
             kept = _kept(before, index)
             hidden = _hidden(interaction, clean)
-            found = score_turn(hidden, turn, judge, reading, agent_error, kept=kept)
+            remembering = judge and RememberingJudge(judge, [] if ask_judge else _opinions(before, turn))
+            found = score_turn(hidden, turn, remembering, reading, agent_error, kept=kept)
             checks += [cleaned(_told_apart(check, several), clean) for check in found]
             trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, reading) else "")
     return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks), turns=turns)
+
+
+def _opinions(before: IterationResult, turn: TurnResult) -> list[dict[str, Any]]:
+    """What a judge said of the answer of this turn."""
+    place = (turn.connection, turn.interaction)
+    here = (check for check in before.checks if (check.connection, check.interaction) == place)
+    return [check.judge for check in here if check.judge is not None]
 
 
 def _kept(before: IterationResult, interaction: int) -> set[str]:

@@ -22,7 +22,7 @@ from gym.agents.core.protocol import (
     chat_context,
     history_of,
 )
-from gym.agents.core.redact import redactor
+from gym.agents.core.redact import cut, redactor
 
 Trouble = Literal[
     "timeout",
@@ -166,6 +166,8 @@ def ask(
 # --- an agent server, over HTTP ---
 
 SMALL = 2_000_000
+MAX_TOLD = 500
+"""Characters of a server's message about an error."""
 TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
     (net.TimedOut, "timeout"),
     (net.TooLarge, "too-large"),
@@ -213,13 +215,19 @@ class HTTPTransport:
             raise self._named(error, deadline) from None
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        return self._json("GET", path, deadline)
+        return self._json(self._answer("GET", path, deadline), deadline)
 
-    def _json(self, method: str, path: str, deadline: Deadline, **more: Any) -> Any:
+    def _json(self, answer: net.Answer, deadline: Deadline) -> Any:
+        try:
+            return answer.json()
+        except net.NetError as error:
+            raise self._named(error, deadline) from None
+
+    def _answer(self, method: str, path: str, deadline: Deadline, **more: Any) -> net.Answer:
         policy = self.policy(seconds=max(0.05, deadline.left), max_bytes=SMALL, redirects=0)
         try:
             answer = net.request(method, self.url + path, headers=self.headers, policy=policy, **more)
-            return answer.raise_for_status().json()
+            return answer.raise_for_status()
         except net.NetError as error:
             raise self._named(error, deadline) from None
 
@@ -272,15 +280,30 @@ def server_address_problem(url: str) -> str:
 # --- chat endpoints and language models: their answers as the stream of JSON lines of an agent server ---
 
 
-def lines_for(agent: str, body: dict[str, Any], answer: str, tokens: Mapping[str, Any]) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class Completion:
+    """`text` is None where the model said nothing; `ending`: how it ended, as servers name it (protocol.ENDINGS)."""
+
+    text: str | None
+    tokens: Mapping[str, Any]
+    ending: str = ""
+
+
+def lines_for(agent: str, body: dict[str, Any], said: Completion) -> Iterator[bytes]:
     """What an agent server would have sent."""
-    text = body["user_message"]["text"]
+    text, tokens = body["user_message"]["text"], said.tokens
     origin = [{"tool": agent, "instantiation_index": 1}]
-    context = chat_context(origin, [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", answer)])
+    turns = [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", said.text or "")]
+    context = chat_context(origin, turns)
     told = [{"type": "HUMAN", "text": text, "origin": origin}]
     if tokens:
         told.append({"type": "AGENT", "text": "", "origin": origin, "structure": dict(tokens)})
-    told.append({"type": "AGENT_FRAMEWORK", "text": answer, "origin": origin, "chat_context": context})
+    told.append(
+        {
+            "type": "AGENT_FRAMEWORK", "text": said.text, "origin": origin, "chat_context": context,
+            "finish_reason": said.ending,
+        }
+    )  # fmt: skip
     for line in told:
         yield json.dumps({"response": line}).encode() + b"\n"
 
@@ -306,8 +329,14 @@ class ChatTransport(HTTPTransport):
         said = [*history_of(body.get("chat_context")), ("HUMAN", text)]
         messages = [{"role": roles.get(kind, "user"), "content": told} for kind, told in said]
         sent = {"model": self.chat_model or agent, "messages": messages, "stream": False}
-        answer, tokens = read_completion(self._json("POST", "/chat/completions", deadline, json=sent))
-        yield from lines_for(agent, body, answer, tokens)
+        answer = self._answer("POST", "/chat/completions", deadline, json=sent)
+        given = self._json(answer, deadline)
+        if (told := error_within(given)) is not None:
+            message, code = told
+            message = self._without_address(f"The server reported an error: {cut(message, MAX_TOLD)}")
+            message = redactor(self.secrets)(message)
+            raise TransportError("status", message, code=code, retry_after=answer.retry_after)
+        yield from lines_for(agent, body, read_completion(given))
 
     def get(self, path: str, deadline: Deadline) -> Any:
         """The list of models stands for the list of agents; there is no more to know."""
@@ -321,14 +350,57 @@ class ChatTransport(HTTPTransport):
         raise TransportError("status", "A chat endpoint does not tell this.")
 
 
-def read_completion(given: Any) -> tuple[str, dict[str, Any]]:
-    """Text and token counts of a chat completion. Raises TransportError."""
-    try:
-        answer = given["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
-        raise TransportError("protocol", "The answer is no chat completion.") from None
-    if not isinstance(answer, str):
-        raise TransportError("protocol", "The chat completion has no text.")
+BUSY_WORDS = {
+    "rate_limit_exceeded": 429, "rate_limit_error": 429, "too_many_requests": 429, "resource_exhausted": 429,
+    "overloaded_error": 503, "overloaded": 503, "server_overloaded": 503, "service_unavailable": 503,
+    "unavailable": 503, "529": 503,
+}  # fmt: skip
+"""What servers say of a state that passes, where they do not say it by a status of HTTP."""
+
+
+def error_within(given: Any) -> tuple[str, int] | None:
+    """Message and status (0 without one) of an error that a server sends as an answer with status 200; None where it is
+    no error."""
+    if not isinstance(given, dict):
+        return None
+    choice = _first_choice(given)
+    told = (
+        given.get("error")
+        or (choice or {}).get("error")
+        or (given if given.get("object") == "error" else None)
+    )
+    if not told:
+        return None
+    if not isinstance(told, dict):
+        return str(told), 0
+    message = told.get("message") or json.dumps(told, ensure_ascii=False)
+    return str(message), next(filter(None, map(_status_of, map(told.get, ("code", "status", "type")))), 0)
+
+
+def _status_of(code: Any) -> int:
+    word = str(code).lower()
+    return BUSY_WORDS.get(word) or (int(word) if STATUS.fullmatch(word) else 0)
+
+
+STATUS = re.compile("[1-5][0-9][0-9]")
+
+
+def _first_choice(given: Any) -> dict[str, Any] | None:
+    choices = given.get("choices") if isinstance(given, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else None
+
+
+def read_completion(given: Any) -> Completion:
+    """What a chat completion says. Raises TransportError where it is none; one without text is an answer."""
+    choice = _first_choice(given)
+    message = choice.get("message") if choice is not None else None
+    if choice is None or not isinstance(message, dict):
+        raise TransportError("protocol", "The answer is no chat completion.")
+    text, ending = _content(message.get("content")), str(choice.get("finish_reason") or "")
+    refusal = message.get("refusal")
+    if not text and isinstance(refusal, str) and refusal:
+        text, ending = refusal, "refusal"
     usage = given.get("usage")
     keys = ("prompt_tokens", "completion_tokens", "total_tokens")
     counts = (
@@ -336,7 +408,32 @@ def read_completion(given: Any) -> tuple[str, dict[str, Any]]:
         if isinstance(usage, dict)
         else {}
     )
-    return answer, counts
+    return Completion(text, counts, ending)
+
+
+SPOKEN = {None: "text", "text": "text", "output_text": "text", "refusal": "refusal"}
+"""Kinds of parts that are said, and the key of their text; thoughts and pictures are not."""
+
+
+def _content(content: Any) -> str | None:
+    """The text of a message, whose parts may be listed. Raises TransportError."""
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TransportError("protocol", "The content of the chat completion is neither text nor parts.")
+    texts = [_part(part) for part in content]
+    return (
+        "".join(text for text in texts if text is not None)
+        if any(text is not None for text in texts)
+        else None
+    )
+
+
+def _part(part: Any) -> str | None:
+    if isinstance(part, dict):
+        kind = part.get("type")
+        part = part.get(SPOKEN[kind]) if kind is None or (isinstance(kind, str) and kind in SPOKEN) else None
+    return part if isinstance(part, str) else None
 
 
 class ContinuingTransport:
@@ -367,7 +464,7 @@ class ContinuingTransport:
         if deadline.passed:
             raise deadline.error()
         tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        yield from lines_for(agent, body, answer, tokens)
+        yield from lines_for(agent, body, Completion(answer, tokens))
 
     def get(self, path: str, deadline: Deadline) -> Any:
         if path in ("/", "/healthz"):

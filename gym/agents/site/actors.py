@@ -33,7 +33,6 @@ from gym.agents.models import (
     CaseIteration,
     CaseRun,
     FailureMode,
-    JudgeOpinion,
     Naming,
 )
 from gym.agents.site import permissions, schedules, services
@@ -56,8 +55,6 @@ WELL = frozenset(
     ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
 )
 """What healthy servers report as their status."""
-REMEMBERED = 20_000
-"""Verdicts of the judge that a run loads."""
 DEFAULT_NAMER = "namer"
 PATIENCE = 3
 """Questions in a row without any answer, after which no more are asked."""
@@ -174,14 +171,13 @@ class _RunWork:
     def __init__(self, context: JobContext) -> None:
         self.context = context
         self.run = run = _run_of(context)
-        self.cache = _Cache(run.suite)
         self.noted = time.monotonic()
         self.until = self.noted + settings.GYM_AGENT_RUN_SECONDS - run.spent
         try:
             self.variables = variables_of(run.suite)
             secrets = tuple(self.variables.values())
             self.options = Options(run.reading, run.early_stop, run.parallel, secrets=secrets)
-            self.judge = judge_for(run.suite, run.reading, self.cache, secrets)
+            self.judge = judge_for(run.suite, run.reading, secrets)
         except (SecretError, BackendError) as error:
             raise PermanentFailure(str(error)) from error
 
@@ -204,7 +200,6 @@ class _RunWork:
         with self.context.transaction(brings_forward=True):
             _store(case_run, result)
             CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
-            self.cache.keep()
             self.note_time()
         done = CaseIteration.objects.filter(case_run__run=self.run).count()
         self.context.progress(done, unit="iterations")
@@ -258,21 +253,6 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
         if value and not can_be_hidden(value):
             raise SecretError(f"The variable {name} is too short to be kept out of transcripts. {TOO_SHORT}")
     return found
-
-
-class _Cache(dict[str, dict[str, Any]]):
-    """Remembered verdicts of the judge. Many threads add to it, one calls `keep`, which stores the new ones."""
-
-    def __init__(self, suite: AgentSuite) -> None:
-        super().__init__(suite.opinions.values_list("key", "opinion")[:REMEMBERED])
-        self.suite = suite
-        self.kept = set(self)
-
-    def keep(self) -> None:
-        new = [(key, self[key]) for key in list(self) if key not in self.kept]
-        rows = [JudgeOpinion(suite=self.suite, key=key, opinion=opinion) for key, opinion in new]
-        JudgeOpinion.objects.bulk_create(rows, ignore_conflicts=True)
-        self.kept |= {key for key, _ in new}
 
 
 def _attempt_seconds() -> float:
@@ -344,7 +324,8 @@ def summarise(case_run: CaseRun) -> None:
 
 @handler("agent_rescore", seconds=_attempt_seconds)
 def agent_rescore(context: JobContext) -> None:
-    """The answers of an earlier run, scored by the cases and the judge as they are now."""
+    """The answers of an earlier run, scored by the cases and the judge as they are now. What that judge said of them
+    already stands, unless the run asks it again."""
     with _work_on(context) as work:
         before = work.run.rescored_from
         if before is None:
@@ -362,7 +343,10 @@ def agent_rescore(context: JobContext) -> None:
             # A ratio that now wants fewer iterations is about the first of them.
             for result in earlier.results()[: len(case_run.numbers)]:
                 work.check()
-                scored = partial(rescore, case, result, work.judge, work.run.reading, clean, named)
+                scored = partial(
+                    rescore, case, result, work.judge, work.run.reading, clean, named,
+                    ask_judge=work.run.ask_judge,
+                )  # fmt: skip
                 work.keep(case_run, context.beside(scored))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from django.utils.crypto import salted_hmac
 
 from gym.agents.core.cases import Reading
 from gym.agents.core.embedded import EmbeddedServer, EmbeddedTransport
@@ -73,9 +75,7 @@ def headers_hidden(server: AgentServer) -> tuple[str, ...]:
     return tuple(word for name in server.secrets for word in header_words(reveal(server.secrets, name)))
 
 
-def judge_for(
-    suite: AgentSuite, reading: Reading, cache: MutableMapping[str, dict[str, Any]], hidden: Sequence[str]
-) -> VotingJudge | None:
+def judge_for(suite: AgentSuite, reading: Reading, hidden: Sequence[str]) -> VotingJudge | None:
     """The suite's judge, or None. Raises SecretError and BackendError."""
     model = suite.judge
     if model is None:
@@ -91,18 +91,21 @@ def judge_for(
         server.version = ask_version(transport) or server.version
         ask = AgentJudge(transport, agent, identity_of(server), compiled=compatible)
     else:
-        behind = json.dumps([model.slug, model.fingerprint, model.config], sort_keys=True)
+        behind = _identity([model.slug, model.fingerprint, model.config])
         ask = SurprisalJudge(bits_of(model), behind)
-    return VotingJudge(ask, suite.judge_votes, cache, compatible, clean=redactor([*secrets, *hidden]))
+    return VotingJudge(ask, suite.judge_votes, compatible, clean=redactor([*secrets, *hidden]))
 
 
 def identity_of(server: AgentServer) -> str:
-    """What makes the answers: remembered verdicts of another address, model or version are not used."""
+    """What makes the answers: verdicts of another address, model or version are not those of this judge."""
     wraps = server.wraps
     behind = [wraps.slug, wraps.fingerprint] if wraps is not None else []
-    return json.dumps(
-        [server.model.slug, server.kind, server.url, server.chat_model, server.version, *behind]
-    )
+    return _identity([server.model.slug, server.kind, server.url, server.chat_model, server.version, *behind])
+
+
+def _identity(parts: list[Any]) -> str:
+    """A keyed hash: results show what is made of it to people who may not see the address."""
+    return salted_hmac("gym.agents.judge", json.dumps(parts, sort_keys=True), algorithm="sha256").hexdigest()
 
 
 def bits_of(model: RegisteredModel) -> Callable[[str, Sequence[str], Deadline], list[float | None]]:

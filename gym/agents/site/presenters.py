@@ -12,7 +12,7 @@ from django.db.models import Case, Count, When
 
 from gym.agents.core.assessor import Assessment, assess
 from gym.agents.core.checks import VERDICTS
-from gym.agents.core.failures import Failure, Failures
+from gym.agents.core.failures import Contradiction, Contradictions, Failure, Failures
 from gym.agents.core.pass_rates import Evidence, Repeats, evidence, repeats
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
@@ -90,13 +90,14 @@ class Overall:
     latency: tuple[float, float] | None
     several_connections: bool
     failures: list[Failure]
+    contradictions: list[Contradiction]
     waited: float
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer; the seconds for
-    which servers were busy."""
-    failures = Failures()
+    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer; where the judge
+    contradicts itself; the seconds for which servers were busy."""
+    failures, contradictions = Failures(), Contradictions()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
     waited = 0.0
@@ -105,6 +106,7 @@ def overall(case_run: CaseRun) -> Overall:
     for data in stored.iterator(chunk_size=AT_A_TIME):
         iteration = IterationResult.from_dict(data)
         failures.add(iteration)
+        contradictions.add(iteration)
         for check in iteration.checks:
             key = (check.connection, check.interaction, check.where, check.element)
             row = rows.setdefault(key, CheckRow(check))
@@ -113,7 +115,7 @@ def overall(case_run: CaseRun) -> Overall:
         waited += iteration.waited
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several, list(failures), waited)
+    return Overall(list(rows.values()), latency, several, list(failures), list(contradictions), waited)
 
 
 @dataclass
@@ -151,6 +153,7 @@ def case_context(
         "repeats": repeats_of_case(found),
         "checks": told.checks,
         "failures": told.failures,
+        "contradictions": told.contradictions,
         "page": on_page,
         "numbers": {row.number for row in rows},
         "elsewhere": [row for row in rows if row.number not in here],

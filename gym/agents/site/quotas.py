@@ -11,7 +11,6 @@ from gym.agents.models import (
     CaseIteration,
     CaseRun,
     FailureMode,
-    JudgeOpinion,
 )
 
 AGENT_SUITES = register(
@@ -21,7 +20,6 @@ AGENT_SUITES = register(
     Part(AgentSuite, size=stored("description", "variables")),
     Part(AgentCase, "suite__owner", stored("text")),
     Part(FailureMode, "suite__owner", stored("name", "proposed")),
-    Part(JudgeOpinion, "suite__owner", stored("opinion")),
     setting="GYM_QUOTA_AGENT_SUITES",
 )
 AGENT_RUNS = register(

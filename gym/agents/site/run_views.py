@@ -122,7 +122,12 @@ def run_rescore(request: HttpRequest, key: str) -> HttpResponse:
     """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
     run = visible_run(request, key)
     try:
-        made = services.queue_rescoring(run, actor=request.user, reading=request.POST.get("reading", ""))
+        made = services.queue_rescoring(
+            run,
+            actor=request.user,
+            reading=request.POST.get("reading", ""),
+            ask_judge=request.POST.get("ask_judge") == "on",
+        )
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
         return redirect(run)

@@ -198,13 +198,6 @@ def _keep_variables(suite: AgentSuite, given: dict[str, str | None] | None) -> N
         suite.save(update_fields=["variables"])
 
 
-def forget_verdicts(suite: AgentSuite, *, actor: User) -> int:
-    """Delete the remembered verdicts of the judge, and return how many."""
-    _require_edit(actor, suite)
-    forgotten, _ = suite.opinions.all().delete()
-    return forgotten
-
-
 def delete_suite(suite: AgentSuite, *, actor: User) -> None:
     _require_manage(actor, suite)
     if any(run.job is not None and run.job.is_active for run in suite.runs.select_related("job")):
@@ -380,9 +373,10 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     return made
 
 
-def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRun:
+def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "", ask_judge: bool = False) -> AgentRun:
     """Score the stored answers of a run again, by the cases and the judge as they are now, and by another reading than
-    before where one is named. No agent is asked."""
+    before where one is named. No agent is asked, and a judge only about what it has not judged yet, unless
+    `ask_judge`."""
     _require_steer(actor, run)
     if reading and reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
@@ -394,7 +388,7 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
             suite=run.suite,
             server=run.server,
             owner=actor,
-            options=run.options | ({"reading": reading} if reading else {}),
+            options=_options_again(run, reading, ask_judge),
             server_version=run.server_version,
             rescored_from=run,
         )
@@ -404,6 +398,11 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
         stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
         total = sum(min(len(_add_case(new, case).numbers), stored[case.pk]) for case in cases)
         return _enqueue("agent_rescore", new, f"Score {run} again", total, actor)
+
+
+def _options_again(run: AgentRun, reading: str, ask_judge: bool) -> dict[str, Any]:
+    options = {name: value for name, value in run.options.items() if name != "ask_judge"}
+    return options | ({"reading": reading} if reading else {}) | ({"ask_judge": True} if ask_judge else {})
 
 
 def run_out_of_time() -> str:

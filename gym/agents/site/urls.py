@@ -36,7 +36,6 @@ urlpatterns = [
     *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.suite_edit, name="agent-suite-edit"),
     path("<slug:slug>/delete/", views.suite_delete, name="agent-suite-delete"),
-    path("<slug:slug>/verdicts/forget/", views.verdicts_forget, name="agent-verdicts-forget"),
     path("<slug:slug>/import/", views.suite_import, name="agent-suite-import"),
     path("<slug:slug>/download/", views.suite_download, name="agent-suite-download"),
     path("<slug:slug>/schedules/", views.schedule_new, name="agent-schedule-new"),

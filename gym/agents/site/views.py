@@ -126,7 +126,7 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _suite_form(request: HttpRequest, suite: AgentSuite) -> HttpResponse:
-    """Context: suite (None when new), form, verdicts (how many the judge is remembered by), may_manage."""
+    """Context: suite (None when new), form, may_manage."""
     form = SuiteForm(request.POST or None, instance=suite, user=request.user)
     new = suite.pk is None
     if request.method == "POST" and form.is_valid():
@@ -140,24 +140,13 @@ def _suite_form(request: HttpRequest, suite: AgentSuite) -> HttpResponse:
         else:
             messages.success(request, "Saved. Now write or import its cases." if new else "Saved.")
             return redirect(changed)
-    verdicts = 0 if new else suite.opinions.count()
     may_manage = not new and permissions.can_manage(request.user, suite)
     context = {
         "suite": None if new else suite,
         "form": form,
-        "verdicts": verdicts,
         "may_manage": may_manage,
     }
     return render(request, "agents/suite_form.html", context, status=400 if form.errors else 200)
-
-
-@login_required
-@require_POST
-def verdicts_forget(request: HttpRequest, slug: str) -> HttpResponse:
-    suite = editable_suite(request, slug)
-    n = services.forget_verdicts(suite, actor=request.user)
-    messages.success(request, f"{n} verdict{'' if n == 1 else 's'} of the judge forgotten.")
-    return redirect("agent-suite-edit", suite.slug)
 
 
 @login_required

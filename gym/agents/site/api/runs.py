@@ -205,6 +205,10 @@ class Retry(RunView):
 
 class AgentRescoreBody(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
+    ask_judge = serializers.BooleanField(
+        required=False,
+        help_text="ask the judge again, also where it gave a verdict on the same answer before",
+    )
 
 
 class Rescore(RunView):
@@ -215,7 +219,7 @@ class Rescore(RunView):
     )
     def post(self, request: Request, key: str) -> Response:
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
-        one is named. No agent is asked."""
+        one is named. No agent is asked. What the same judge said of an answer stands, unless it is asked again."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
         return self.again(made, "api-agent-run")
 
@@ -236,6 +240,7 @@ class CaseResult(RunView):
             "at_k": presenters.repeats_of_case(evidence),
             "checks": told.checks,
             "failures": told.failures,
+            "contradictions": told.contradictions,
             "result": found.result().as_dict(),
         }
         return self.answer(data)

@@ -208,6 +208,9 @@ class AgentRunSerializer(serializers.ModelSerializer):
         allow_null=True, help_text="of each case; null: as many as the case says"
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
+    ask_judge = serializers.BooleanField(
+        help_text="of answers scored again: the judge was asked also where it gave a verdict before"
+    )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     fall = serializers.DictField(
@@ -219,7 +222,7 @@ class AgentRunSerializer(serializers.ModelSerializer):
         model = AgentRun
         fields = [
             "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "iterations", "rescored_from", "created", "completed_at", "cases", "at_k", "fall",
+            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "fall",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -310,6 +313,21 @@ class AgentFailureSerializer(serializers.Serializer):
     iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
 
 
+class AgentContradictionSerializer(serializers.Serializer):
+    """An answer of which the judge said pass in some iterations and fail in others."""
+
+    interaction = serializers.IntegerField(help_text="from 0")
+    where = serializers.CharField()
+    criterion = serializers.JSONField()
+    answer = serializers.CharField(help_text="its first 2,000 characters")
+    passed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations where it said pass"
+    )
+    failed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations where it said fail"
+    )
+
+
 class AgentCaseResultSerializer(serializers.Serializer):
     run = serializers.CharField(source="case_run.run.key")
     id = serializers.IntegerField(source="case_run.pk")
@@ -319,6 +337,9 @@ class AgentCaseResultSerializer(serializers.Serializer):
     at_k = AgentAtKSerializer(many=True)
     checks = AgentCheckRowSerializer(many=True)
     failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
+    contradictions = AgentContradictionSerializer(
+        many=True, help_text="answers of which the judge said pass in some iterations and fail in others"
+    )
     result = serializers.DictField(
         help_text="iterations with checks and transcripts, as in the JSON download"
     )

@@ -159,13 +159,6 @@ class Suite(SuiteView):
         return self.remove(services.delete_suite)
 
 
-class Verdicts(SuiteView):
-    @operation("Forget the verdicts of a judge", status=204)
-    def delete(self, request: Request, slug: str) -> Response:
-        """What it said before is asked anew from the next run on. Results stay."""
-        return self.remove(services.forget_verdicts)
-
-
 class Matrix(SuiteView):
     @operation("Read the newest results of agent tests", answers=AgentMatrixSerializer)
     def get(self, request: Request, slug: str) -> Response:

@@ -15,7 +15,6 @@ urlpatterns = [
     path(f"{_SERVER}check/", servers.Check.as_view(), name="api-agent-server-check"),
     path("agent-suites/", suites.Suites.as_view(), name="api-agent-suites"),
     path(_SUITE, suites.Suite.as_view(), name="api-agent-suite"),
-    path(f"{_SUITE}verdicts/", suites.Verdicts.as_view(), name="api-agent-verdicts"),
     *people_api(ROOM, _SUITE),
     path(f"{_SUITE}matrix/", suites.Matrix.as_view(), name="api-agent-matrix"),
     path(f"{_SUITE}schedules/", suites.Schedules.as_view(), name="api-agent-schedules"),
