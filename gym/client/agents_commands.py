@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,24 @@ def add_parsers(names: Any, common: Any) -> None:
     beside = commands.add_parser("compare", parents=[common], help="runs with a first one, case by case")
     beside.add_argument("first", help="id of the earlier run")
     beside.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
+    beside.add_argument(
+        "--alpha",
+        type=_alpha,
+        default=0.05,
+        metavar="P",
+        help="exit with 1 where a rate is lower at a p (Holm) below this; default: 0.05",
+    )
     beside.set_defaults(act=compare)
+
+
+def _alpha(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"a number between 0 and 1 is needed, not {text!r}")
+    return value
 
 
 def register(client: Client, given: Namespace) -> int:
@@ -123,14 +140,19 @@ def _status(done: AgentRun) -> int:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    """1 where a case that passed in the first fails in another; 3 where none does, but one has no verdict."""
+    """1 where the rate of a case, or of all cases together, is lower than in the first run at the corrected p; else 3
+    where a case has no verdict, or missed its ratio and has no p."""
     found = client.compare_agent_runs(given.first, *given.second)
-    told: dict[str, list[tuple[str, str]]] = {"regression": [], "no verdict": []}
+    several = len(found["comparisons"]) > 1
+    notes: list[tuple[str, str]] = []
     for other in found["comparisons"]:
-        for row in other["cases"]:
-            if said := _change(row):
-                told[said].append((row["name"], other["id"]))
-    status = 1 if told["regression"] else 3 if told["no verdict"] else 0
+        for row in _rows(other):
+            if change := _change(row, given.alpha):
+                kind, why = change
+                place = f" in {other['id']}" if several else ""
+                notes.append((kind, f"{row['name']}{place}{why}"))
+    kinds = {kind for kind, _ in notes}
+    status = 1 if REGRESSION in kinds else 3 if kinds & {NO_VERDICT, NOT_TESTED} else 0
     if given.json:
         say_json(found)
         return status
@@ -139,26 +161,61 @@ def compare(client: Client, given: Namespace) -> int:
         head = "case\tfirst ({})\t{} ({})\tdifference\tlow\thigh\tp\tp (Holm)"
         first, second = versions
         say(head.format(first, place, second))
-        for row in other["cases"]:
+        for row in _rows(other):
             sides = "\t".join(_told(row[side]) for side in ("first", "second"))
             differences = [row["difference"], *(row["interval"] or (None, None))]
             figures = ["" if value is None else f"{value:+.2f}" for value in differences]
             figures += [_p(row[name]) for name in ("p", "p_holm")]
             say("\t".join([row["name"], sides, *figures]))
-    for said, cases in told.items():
-        for name, key in cases:
-            note(f"{said}: {name}" + (f" in {key}" if len(found["comparisons"]) > 1 else ""))
+    for kind in KINDS:
+        for line in (line for found_kind, line in notes if found_kind == kind):
+            note(f"{kind}: {line}")
     return status
 
 
-def _change(row: dict[str, Any]) -> str:
-    """What to say of a case that both runs have: an error is no verdict, so it is no regression."""
+REGRESSION, NO_VERDICT, NOT_TESTED, MISSED = KINDS = (
+    "regression",
+    "no verdict",
+    "not tested",
+    "ratio missed",
+)
+"""What is said of a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
+
+
+def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cases, and all of them together where there are several."""
+    cases: list[dict[str, Any]] = other["cases"]
+    if sum(row["difference"] is not None for row in cases) < 2:
+        return cases
+    total = other["total"]
+    sides = zip(("first", "second"), total["errors"], strict=True)
+    counts = {
+        side: {"outcome": "", "passed": total[side][0], "made": total[side][1], "errors": errors}
+        for side, errors in sides
+    }
+    return [*cases, {**total, **counts, "name": "all cases"}]
+
+
+def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
+    """One of KINDS and why, for a case that both runs have; None where there is nothing to say. What decides is the
+    rate, whose p the table shows, and not on which side of the required ratio it fell."""
     first, second = row["first"], row["second"]
     if first is None or second is None:
-        return ""
+        return None
+    p, counts = row["p_holm"], f"{_count(first)}, then {_count(second)}"
+    if p is not None and p < alpha and row["difference"] < 0:
+        return REGRESSION, f": {counts}, p (Holm) {_p(p)}"
     if "error" in (first["outcome"], second["outcome"]):
-        return "no verdict"
-    return "regression" if first["outcome"] == "pass" != second["outcome"] else ""
+        return NO_VERDICT, ""
+    if first["outcome"] != "pass" or second["outcome"] == "pass":
+        return None
+    if p is None:
+        return NOT_TESTED, f": passed, then {second['outcome']}; {row['test']}"
+    return MISSED, f": {counts}, not significantly lower, p (Holm) {_p(p)}"
+
+
+def _count(side: dict[str, Any]) -> str:
+    return f"{side['passed']}/{side['made']}"
 
 
 def _told(side: dict[str, Any] | None) -> str:
@@ -167,7 +224,8 @@ def _told(side: dict[str, Any] | None) -> str:
     errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
     if side["errors"] and not side["made"]:
         return f"no verdict: {errors}"
-    return f"{side['outcome']} {side['passed']}/{side['made']}" + (f", {errors}" if side["errors"] else "")
+    told = f"{side['outcome']} {_count(side)}".strip()
+    return f"{told}, {errors}" if side["errors"] else told
 
 
 def _p(value: float | None) -> str:

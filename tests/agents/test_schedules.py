@@ -1,4 +1,4 @@
-"""Runs that start by themselves, and the notification when the pass rate falls beyond chance."""
+"""Runs that start by themselves, and the notification when a pass rate falls beyond chance or a verdict is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
 from gym.agents.core import embedded
-from gym.agents.core.falls import ALPHA, Stratum, fall
+from gym.agents.core.falls import ALPHA, Fall, Limit, Stratum, fall, least_iterations, limits
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule, CaseRun
 from gym.agents.site import actors, schedules, services
 from gym.jobs.models import Job
@@ -39,11 +39,68 @@ def test_cases_of_different_difficulty_are_not_pooled_into_one_table():
 
 
 def test_several_cases_add_up_and_cases_without_a_verdict_are_left_out():
+    """With several cases p is doubled, because single cases are tested, too."""
     one = [Stratum((3, 3), (0, 3))]
     assert fall(one).p == pytest.approx(1 / 20)
-    assert fall(one * 3).p == pytest.approx(1 / 20**3)
-    assert fall([*one, Stratum((0, 0), (0, 3)), Stratum((3, 3), (0, 0))]) == fall(one)
+    assert fall(one * 3).p == pytest.approx(2 / 20**3)
+    found = fall([*one, Stratum((0, 0), (0, 3), "new"), Stratum((3, 3), (0, 0), "gone")])
+    assert (found.p, found.cases, found.lost) == (fall(one).p, 1, ("gone",))
     assert fall([]).p is None
+
+
+DEAD = Stratum((50, 50), (0, 10), "dead")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [[Stratum((30, 50), (6, 10))] * 9, [Stratum((25, 50), (8, 10))] * 4],
+    ids=["as before", "better"],
+)
+def test_a_dead_case_is_found_beside_flaky_ones(others):
+    found = fall([*others, DEAD])
+    assert not found.is_beyond_chance
+    assert [(case.name, case.before, case.now) for case in found.fallen] == [("dead", (50, 50), (0, 10))]
+    assert found.fallen[0].p < 1e-9
+
+
+def test_single_cases_are_corrected_by_holm():
+    """Of one case p is 1/816; the fall of that case among ten is not beyond chance."""
+    one = Stratum((15, 15), (0, 3), "one")
+    assert fall([one], alpha=0.01).fallen[0].p == pytest.approx(1 / 816)
+    found = fall([one, *[Stratum((15, 15), (3, 3))] * 9], alpha=0.03)
+    assert found.fallen[0].p == pytest.approx(2 * 10 / 816)
+
+
+def test_a_stored_fall_is_read_again_also_one_without_cases():
+    import json
+
+    found = fall([DEAD, Stratum((3, 3), (0, 0), "gone")])
+    again = Fall.from_dict(json.loads(json.dumps(found.as_dict())))
+    assert (again.fallen_told, again.lost_told) == (found.fallen_told, found.lost_told)
+    assert "dead (50/50 before, 0/10 now)" in again.fallen_told
+    assert Fall.from_dict({"before": 1.0, "now": 0.5, "p": 0.1, "cases": 2}).fallen == ()
+
+
+def test_limits_say_which_falls_can_be_found():
+    assert limits([1] * 20) == [Limit(1, 20, most=None, together=5)]
+    assert limits([1] * 4) == [Limit(1, 4, most=None, together=None)]
+    assert limits([20] * 12) == [Limit(20, 12, most=14, together=1)]
+    assert least_iterations(1) == least_iterations(2) == 4
+    assert least_iterations(20) == 5
+
+
+@pytest.mark.parametrize(("n", "cases"), [(20, 12), (5, 20), (6, 3), (10, 1)])
+def test_limits_are_those_of_the_test(n, cases):
+    (limit,) = limits([n] * cases)
+    rest = [Stratum((5 * n, 5 * n), (n, n))] * (cases - 1)
+    assert fall([Stratum((5 * n, 5 * n), (limit.most, n)), *rest]).fallen
+    assert not fall([Stratum((5 * n, 5 * n), (limit.most + 1, n)), *rest]).fallen
+
+
+def test_as_many_cases_as_the_limit_says_have_to_fall_together():
+    fell, stood = Stratum((5, 5), (0, 1)), Stratum((5, 5), (1, 1))
+    assert fall([fell] * 5 + [stood] * 15).is_beyond_chance
+    assert not fall([fell] * 4 + [stood] * 16).is_beyond_chance
 
 
 def test_a_rise_is_no_fall():
@@ -54,15 +111,17 @@ def test_false_alarms_are_no_more_frequent_than_stated():
     import numpy as np
 
     rng = np.random.default_rng(1)
-    alarms = sum(
+    found = [
         fall(
             [
                 Stratum((int(rng.binomial(15, rate)), 15), (int(rng.binomial(3, rate)), 3))
                 for rate in (0.3, 0.6, 0.8, 0.95)
-            ]
-        ).p < 0.05
+            ],
+            alpha=0.05,
+        )
         for _ in range(400)
-    )  # fmt: skip
+    ]
+    alarms = sum(bool(one.p < 0.05 or one.fallen) for one in found)
     assert alarms <= 400 * 0.05 + 3 * (400 * 0.05 * 0.95) ** 0.5
 
 
@@ -160,6 +219,73 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
         in client.get(bad.get_absolute_url()).content.decode()
     )
     assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["fall"]["cases"] == 2
+
+
+def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, server, client):
+    names = ["solid", "gone", *(f"flaky{number}" for number in range(9))]
+    suite = make_suite(people.alice, cases=dict.fromkeys(names, MANY.replace("8/8", "20/20")))
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    for _ in range(2):
+        due(schedule)
+        reap()
+        run_pending()
+        run = AgentRun.objects.order_by("-created").first()
+        CaseRun.objects.filter(run=run, name__startswith="flaky").update(passed=10, outcome="pass")
+        if run.pk != AgentRun.objects.order_by("created").first().pk:
+            CaseRun.objects.filter(run=run, name="solid").update(passed=0, outcome="fail")
+            lost = {"passed": 0, "made": 0, "errors": 20, "outcome": "error"}
+            CaseRun.objects.filter(run=run, name="gone").update(**lost)
+        reap()
+    text = Notice.objects.get().text
+    assert (
+        "1 case fell, more than chance explains (one-sided exact p < 0.001, Holm): solid (20/20 before, 0/20 now)."
+        in text
+    )
+    assert "1 case has no verdict any more: gone." in text
+    assert "the pass rate fell" not in text
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert "solid (20/20 before, 0/20 now)" in page
+    assert "1 case has no verdict any more: gone." in page
+    found = client.get(f"/api/v1/agent-runs/{run.key}/").json()["fall"]
+    assert found["lost"] == ["gone"]
+    assert [(case["name"], case["now"]) for case in found["fallen"]] == [("solid", [0, 20])]
+
+
+def test_a_case_that_a_stopped_run_did_not_come_to_has_lost_nothing(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    due(schedule)
+    passes(suite)
+    due(schedule)
+    reap()
+    run_pending()
+    run = AgentRun.objects.order_by("-created").first()
+    CaseRun.objects.filter(run=run, name="b").update(passed=0, made=0, errors=0, outcome="")
+    reap()
+    run.refresh_from_db()
+    assert (run.fall["cases"], run.fall["lost"]) == (1, [])
+    assert not Notice.objects.exists()
+
+
+def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
+    address = f"/agents/{suite.slug}/schedules/limits/"
+    client.force_login(people.alice)
+    assert f'hx-get="{address}"' not in client.get(suite.get_absolute_url()).content.decode(), (
+        "nothing to run on"
+    )
+    make_server(people.alice)
+    assert f'hx-get="{address}"' in client.get(suite.get_absolute_url()).content.decode()
+    as_cases_say = client.get(address).content.decode()
+    assert "3 or fewer pass" in as_cases_say
+    once = client.get(address, {"schedule-iterations": "1"}).content.decode()
+    assert "never: too few iterations" in once
+    assert "reported from 4 iterations on" in once
+    assert (
+        "less than or equal to 1000" in client.get(address, {"schedule-iterations": "9999"}).content.decode()
+    )
+    client.force_login(people.charlie)
+    suite.visibility = "private"
+    suite.save()
+    assert client.get(address).status_code == 404
 
 
 def test_cases_whose_text_changed_are_not_compared(people, suite, server):

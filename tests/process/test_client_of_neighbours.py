@@ -152,15 +152,16 @@ def test_a_case_that_got_worse_is_named(site, gym):
     keys = []
     for text in (GOOD, BAD):
         gym.upload_cases("worse", [("hello.hocon", text)])
-        done = gym.wait_for_agent_run(gym.start_agent_run("worse", "demo-agents").id, seconds=60)
-        keys.append(done.id)
+        made = gym.start_agent_run("worse", "demo-agents", iterations=5)
+        keys.append(gym.wait_for_agent_run(made.id, seconds=60).id)
     assert [gym.agent_run(key).cases[0].outcome for key in keys] == ["pass", "fail"]
     status, out, err = cli(site, "agents", "compare", *keys)
-    assert (status, "regression: hello" in err, rows(out)[1][:3]) == (
+    assert (status, "regression: hello: 5/5, then 0/5, p (Holm) 0.008" in err, rows(out)[1][:3]) == (
         1,
         True,
-        ["hello", "pass 1/1", "fail 0/1"],
+        ["hello", "pass 5/5", "fail 0/5"],
     )
+    assert cli(site, "agents", "compare", *keys, "--alpha", "0.001")[0] == 0
     assert cli(site, "agents", "compare", *reversed(keys))[0] == 0
 
 

@@ -353,7 +353,7 @@ class ScheduleForm(forms.Form):
     every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
     iterations = forms.IntegerField(
         min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
-        help_text="Empty: as many as the case says. More of them find smaller falls.",
+        help_text="Empty: as many as the case says. More iterations find smaller falls.",
     )  # fmt: skip
 
     def __init__(

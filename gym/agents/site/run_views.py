@@ -82,14 +82,14 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Context: run, job, state, position, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
     others (runs to compare with), more_others."""
     run = visible_run(request, key)
-    fall = Fall(**run.fall) if run.fall else None
+    fall = Fall.from_dict(run.fall) if run.fall else None
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(run),
         "totals": presenters.totals_of(run),
         "repeats": presenters.repeats_of(run),
         "tokens": tokens_of(run.case_runs.all()),
-        "fall": fall if fall and fall.p is not None else None,
+        "fall": fall if fall and (fall.p is not None or fall.lost) else None,
         "may_steer": permissions.can_steer(request.user, run),
         "others": others,
         "more_others": more_others,

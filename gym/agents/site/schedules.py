@@ -1,5 +1,5 @@
 """Runs that start by themselves: every hour, every night, when the cases or the server's version change; and the news
-that a rate fell.
+that a rate fell or a verdict was lost.
 
 The worker's reaper says that time passes (gym.jobs.signals.time_passes); nothing here takes long.
 """
@@ -18,8 +18,8 @@ from django.utils import timezone
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import AnyUser, User
-from gym.agents.core.falls import Fall, Stratum, fall
-from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite
+from gym.agents.core.falls import COMPARED, Fall, Limit, Stratum, fall, limits
+from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun
 from gym.agents.site import permissions, services
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
@@ -37,8 +37,6 @@ SETTLED = timedelta(minutes=2)
 VERSION_PERIOD = timedelta(minutes=10)
 """A server is asked for its version so often."""
 NO_VERSION = "The server did not tell its version, so nothing was run. It is asked again."
-COMPARED = 5
-"""Runs of the schedule that a new one is compared with."""
 Every = AgentSchedule.Every
 
 
@@ -205,11 +203,10 @@ def _look_at(run: AgentRun) -> bool:
     schedule = run.schedule
     assert schedule is not None
     found = fall_of(run)
-    told = {"before": found.before, "now": found.now, "p": found.p, "cases": found.cases}
     text = _news(run, found)
     with transaction.atomic():
         schedule.owner.hold()
-        if not AgentRun.objects.filter(pk=run.pk, fall__isnull=True).update(fall=told):
+        if not AgentRun.objects.filter(pk=run.pk, fall__isnull=True).update(fall=found.as_dict()):
             return False
         if text:
             about = f"agent-schedule-{schedule.pk}"
@@ -229,19 +226,34 @@ def fall_of(run: AgentRun) -> Fall:
             rows[row.name, row.text] = (passed + row.passed, made + row.made)
     return fall(
         [
-            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.made))
-            for row in run.case_runs.filter(hopeless="")
+            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.made), row.name)
+            for row in run.case_runs.all()
+            if _ended_without_verdict(row) or (row.made and not row.hopeless)
         ]
     )
 
 
+def _ended_without_verdict(row: CaseRun) -> bool:
+    """A case that a run did not come to, because somebody stopped it, has lost nothing."""
+    return not row.made and row.outcome in ("error", "skipped")
+
+
 def _news(run: AgentRun, found: Fall) -> str:
     where = f"{run.suite} on {run.server}"
-    if found.is_beyond_chance:
-        before, now = found.rates
-        return f"{where}: the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
     if not run.case_runs.filter(made__gt=0).exists():
         return (
             f"{where}: the scheduled run has no verdict, because the server or the judge could not be asked."
         )
-    return ""
+    before, now = found.rates
+    overall = f"the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
+    told = [overall if found.is_beyond_chance else "", found.fallen_told, found.lost_told]
+    return f"{where}: {' '.join(filter(None, told))}" if any(told) else ""
+
+
+def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
+    """Which falls can be reported at so many iterations of each case; None: as many as the cases say. Then each case is
+    read, about a millisecond, and those that cannot be read are left out."""
+    if iterations is not None:
+        return limits([iterations] * suite.cases.count())
+    read = [case.look()[0] for case in suite.cases.select_related("suite")]
+    return limits([case.ratio.iterations for case in read if case is not None])

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.agents.core.archives import write_archive
+from gym.agents.core.falls import least_iterations
 from gym.agents.models import AgentSuite
 from gym.agents.site import permissions, schedules, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
@@ -232,8 +233,23 @@ def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
         except ValidationError as error:
             show_error(request, error)
         else:
-            messages.success(request, "Scheduled. You are told when the pass rate falls beyond chance.")
+            messages.success(request, "Scheduled. You get a notification when pass rates fall beyond chance.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
+
+
+@login_required
+@require_safe
+def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
+    """Which falls can be reported at the iterations that the form holds. Context: suite, limits (falls.Limit), least
+    (iterations from which a single case is reported), problem."""
+    suite = visible_suite(request, slug)
+    form = ScheduleForm(request.GET, user=request.user, servers=())
+    form.is_valid()  # the other fields may be empty
+    problem = " ".join(form.errors.get("iterations", ()))
+    found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
+    least = least_iterations(sum(limit.cases for limit in found)) if found else None
+    context = {"suite": suite, "limits": found, "least": least, "problem": problem}
+    return render(request, "agents/_limits.html", context)
 
 
 @login_required

@@ -57,6 +57,8 @@ ROWS: list[Row] = [
     ("GET", "agent-suite-download", ["secret-tests"], HIDDEN),
     ("POST", "agent-suite-run", ["open-tests"], ANYBODY_ACTS),
     ("POST", "agent-suite-run", ["secret-tests"], ("in", 404, 302, 302, 302, 302)),
+    ("GET", "agent-schedule-limits", ["open-tests"], MEMBERS),
+    ("GET", "agent-schedule-limits", ["secret-tests"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "agent-schedule-new", ["open-tests"], ANYBODY_ACTS),
     ("POST", "agent-schedule-new", ["secret-tests"], ("in", 404, 302, 302, 302, 302)),
     ("POST", "agent-schedule-delete", ["open-tests", "0"], ("in", 404, 404, 404, 404, 404)),

@@ -215,7 +215,9 @@ class AgentRunSerializer(serializers.ModelSerializer):
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     fall = serializers.DictField(
         allow_null=True,
-        help_text="of a scheduled run, against those before it: before, now (rates), p (one-sided, exact), cases",
+        help_text="of a scheduled run, against those before it: before, now (rates), p (one-sided, exact, corrected), "
+        "cases; `fallen`: cases that fell by themselves (name, before and now as passed and made, p); `lost`: names of "
+        "cases that have no verdict any more",
     )
 
     class Meta:

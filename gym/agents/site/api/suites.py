@@ -195,8 +195,8 @@ class Schedules(SuiteView, ListView):
 
     @operation("Schedule agent tests", takes=AgentScheduleBody, answers=AgentScheduleSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """Every hour, every night, when the cases have changed, or when the server's version changes. You are told
-        when the pass rate falls beyond chance."""
+        """Every hour, every night, when the cases have changed, or when the server's version changes. You get a
+        notification when the pass rate or a single case falls beyond chance, and when a case loses its verdict."""
         suite, body = self.get_object(), self.body()
         server = referred(
             selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
