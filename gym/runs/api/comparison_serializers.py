@@ -165,8 +165,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    """Second less first over the items that both have; the interval by paired bootstrap, null when all items are
-    alike."""
+    """Second less first over the items that both have; the interval is Newcombe's for pass rates, by paired bootstrap
+    for margins and then null when all items are alike."""
 
     n_items = serializers.IntegerField()
     mean = serializers.FloatField(allow_null=True)

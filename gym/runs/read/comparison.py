@@ -16,8 +16,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gym.lib.stats import Correction, Difference, McNemar, paired_difference, sign_test, stratified_difference
+from gym.lib.stats import Correction, Difference, McNemar, paired_difference, paired_rates, sign_test
 from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.scores import Scored, scored
@@ -108,7 +109,8 @@ SIGN = PairTest(
 @dataclass(frozen=True)
 class Side:
     """One run of a comparison: what it is called, its stored score, and per item what it counts under the rule and by
-    how much. `in_shares`: an item has several predictions and counts with the share that hold."""
+    how much. `in_shares`: an item has several predictions and counts with the share that hold. `per_item`: how many
+    outcomes an item has."""
 
     label: str
     run: SuiteRun
@@ -117,6 +119,7 @@ class Side:
     shares: dict[int, float]
     margins: dict[int, float | None]
     in_shares: bool
+    per_item: int = 1
 
     @property
     def rate(self) -> float | None:
@@ -142,7 +145,8 @@ def side_of(run: SuiteRun, label: str, rule: Rule, expected: int) -> Side:
     items = results[0].items
     shares = dict(zip(items, (float(share) for share in item_shares(rows, rule)), strict=True))
     margins = dict(zip(items, item_margins(rows, rule), strict=True))
-    return Side(label, run, scored(run, rule), results, shares, margins, in_shares)
+    per_item = len(rows) if rule.key == EACH.key else 1
+    return Side(label, run, scored(run, rule), results, shares, margins, in_shares, per_item)
 
 
 @dataclass(frozen=True)
@@ -168,12 +172,24 @@ class Pair:
 
     @cached_property
     def rate(self) -> Difference:
-        """Of what items count. The interval takes ten thousand resamples, so it is made when somebody asks."""
-        return paired_difference(*([side.shares[item] for item in self.items] for side in self._sides))
+        """Of what items count."""
+        first, second = self.counts
+        return paired_rates([first], [second], [self.per_item])
+
+    @property
+    def counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the items what they count on the first and the second side."""
+        first, second = (np.array([side.shares[item] for item in self.items]) for side in self._sides)
+        return first, second
+
+    @property
+    def per_item(self) -> tuple[int, int]:
+        """How many outcomes an item has on either side."""
+        return self.first.per_item, self.second.per_item
 
     @cached_property
     def margin(self) -> Difference | None:
-        """Bits; None where the bits of the two are not the same quantity."""
+        """Bits; None where the bits of the two are not the same quantity. Ten thousand resamples."""
         if not same_bits(self.first.run, self.second.run):
             return None
         return paired_difference(*([side.margins[item] for item in self.items] for side in self._sides))
@@ -311,9 +327,11 @@ def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel]) -> li
     totals = []
     for k, model in enumerate(others):
         pairs = [pair for row in rows if (pair := row.pairs[k])]
-        strata = [
-            np.array([pair.second.shares[item] - pair.first.shares[item] for item in pair.items])
-            for pair in pairs
-        ]
-        totals.append(Total(model, stratified_difference(strata, [1.0] * len(strata)), len(pairs)))
+        counts = [pair.counts for pair in pairs]
+        difference = paired_rates(
+            [first for first, _ in counts],
+            [second for _, second in counts],
+            [pair.per_item for pair in pairs],
+        )
+        totals.append(Total(model, difference, len(pairs)))
     return totals

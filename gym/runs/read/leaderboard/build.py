@@ -12,8 +12,7 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 
 from gym.accounts.models import AnyUser
 from gym.lib.stats import spread, weighted_mean
-from gym.lib.stats.intervals import Interval
-from gym.runs.core.against_chance import NO_VERDICT
+from gym.runs.core.against_chance import NO_VERDICT, effective_items
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import RULE_COUNTS, Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -255,7 +254,7 @@ def mean_over(pairs: Sequence[tuple[Column, Cell | None]]) -> Mean | None:
     known = [(column.weight, cell) for column, cell in counting if cell is not None]
     mean = weighted_mean(
         [cell.rate for _, cell in known],
-        [Interval(cell.ci_low, cell.ci_high) for _, cell in known],
+        [effective_items(cell) for _, cell in known],
         [weight for weight, _ in known],
     )
     if mean is None:

@@ -28,8 +28,8 @@ def note(board: Board) -> str:
     n = len(board.columns)
     parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, MOVER. "
-        "Ties count as failed.",
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, "
+        "Wilson with the variance of the mean. Ties count as failed.",
         board.tested,
     ]
     if any(len(row.models) > 1 for row in board.rows):
