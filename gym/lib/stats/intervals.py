@@ -14,6 +14,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Z95 = 1.959963984540054
+ROUNDING = 1e-9
+"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
+
+
+def all_alike(values: Floats) -> bool:
+    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
+    return float(np.ptp(values)) <= ROUNDING
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class Mean:
 
 
 def mean_interval(values: NDArray[np.float64], confidence: float = 0.95) -> Mean:
-    """Mean of the non-NaN values with Student's t interval; the interval is None below two values.
+    """Mean of the non-NaN values with Student's t interval; the interval is None below two values and
+    where all are equal.
 
     Where no value is negative, as with surprisals, the mean cannot be either, and the interval ends at 0: cutting off
     what is impossible leaves out no true mean, so it still holds it 95 times in 100."""
@@ -50,8 +58,8 @@ def mean_interval(values: NDArray[np.float64], confidence: float = 0.95) -> Mean
     if n == 0:
         return Mean(0, None, None, None)
     mean = float(kept.mean())
-    if n == 1:
-        return Mean(1, mean, None, None)
+    if n == 1 or all_alike(kept):
+        return Mean(n, mean, None, None)
     from scipy.stats import t
 
     half = float(t.ppf(0.5 + confidence / 2, n - 1)) * float(kept.std(ddof=1)) / n**0.5
@@ -73,8 +81,9 @@ def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95)
         mean(y[:, j]) +- t(n - 1) * sqrt(var[j] / n)
 
     For two conditions the half width is that of the paired t interval of their difference over the square root of 2. It
-    says how well conditions are told apart, not how well a mean is known. Below two items or conditions there is none.
-    The interval ends at 0 as that of `mean_interval` does.
+    says how well conditions are told apart, not how well a mean is known. Below two items or conditions there is none,
+    nor where the items' levelled values z of a condition are equal. The interval ends at 0 as that of `mean_interval`
+    does.
 
     Cousineau (2005), Tutorials in Quantitative Methods for Psychology 1, 42-45; Morey (2008), the same 4, 61-64."""
     kept = values[~np.isnan(values).any(axis=1)]
@@ -90,8 +99,10 @@ def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95)
     variances = levelled.var(axis=0, ddof=1) * conditions / (conditions - 1)
     halves = float(t.ppf(0.5 + confidence / 2, n - 1)) * np.sqrt(variances / n)
     return [
-        Mean(n, float(mean), _lower(float(mean - half), kept), float(mean + half))
-        for mean, half in zip(means, halves, strict=True)
+        Mean(n, float(mean), None, None)
+        if all_alike(column)
+        else Mean(n, float(mean), _lower(float(mean - half), kept), float(mean + half))
+        for mean, half, column in zip(means, halves, levelled.T, strict=True)
     ]
 
 

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import deviations, effective_n, group_sums, shared_factor, weighted_mean
+from .intervals import (
+    ROUNDING,
+    all_alike,
+    deviations,
+    effective_n,
+    group_sums,
+    shared_factor,
+    weighted_mean,
+)
 from .resampling import drawn_sums, percentile_interval
 
 RESAMPLES = 9_999
-ROUNDING = 1e-9
-"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
-
-
-def all_alike(values: NDArray[np.float64]) -> bool:
-    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
-    return float(np.ptp(values)) <= ROUNDING
 
 
 @dataclass(frozen=True)
