@@ -19,7 +19,9 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.runs.core.rules import MARGINS
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
+from gym.runs.read.shared_items import groups_by_suite, groups_of
 from suites import services as suites
+from suites.models import SuiteRevision
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
@@ -28,7 +30,7 @@ DOCS = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text(e
 TOLD: dict[str, Any] = {}
 exec(re.search(r"```python\n(import numpy.*?)```", DOCS, re.DOTALL)[1], TOLD)
 bootstrap_mean, difference = TOLD["bootstrap_mean"], TOLD["difference"]
-effective_n, mean_over_suites = TOLD["effective_n"], TOLD["mean_over_suites"]
+mean_over_suites, shared_factor = TOLD["mean_over_suites"], TOLD["shared_factor"]
 
 EXACT = {"abs": 1e-9, "rel": 0}
 SLUGS = ("m1", "m2", "m3")
@@ -87,9 +89,18 @@ def hedges(values: pd.Series) -> float:
     return values.mean() / values.std() * (1 - 3 / (4 * (len(values) - 1) - 1))
 
 
-def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str) -> None:
+def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
+    """Of each suite its items' groups. All have the sentences of the factory, so that items share material."""
+    revisions = [SuiteRevision.objects.get(suite__slug=name) for name in names]
+    found = groups_of(revisions)
+    assert found
+    rows = [(row.pk, range(1, n + 1)) for row, n in zip(revisions, sizes, strict=True)]
+    return groups_by_suite(rows, found)
+
+
+def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None) -> None:
     mean = np.mean([values.mean() for values in second]) - np.mean([values.mean() for values in first])
-    limits = difference(first, second, predictions=2 if rule == "each" else 1)
+    limits = difference(first, second, predictions=2 if rule == "each" else 1, groups=groups)
     assert [shown.mean, shown.ci_low, shown.ci_high] == pytest.approx([mean, *limits], **EXACT)
 
 
@@ -147,7 +158,10 @@ def test_differences_of_sg_scores(client, outcomes, rule):
     assert [row.revision.suite.slug for row in found.rows] == names
     for total, slug in zip(found.totals, SLUGS[1:], strict=True):
         first, second = ([counts(outcomes, name, one, rule)[0] for name in names] for one in ("m1", slug))
-        check_rates(total.difference, first, second, rule)
+        groups = groups_among(names, [len(values) for values in first])
+        check_rates(total.difference, first, second, rule, groups)
+        changes = [b - a for a, b in zip(first, second, strict=True)]
+        assert total.shared_items_factor == pytest.approx(shared_factor(changes, groups), **EXACT)
     every = [pair for row in found.rows for pair in row.pairs]
     corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
     assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
@@ -179,7 +193,11 @@ def tagged(client, people) -> pd.DataFrame:
 def tag_mean(scores: pd.DataFrame, tag: str, slug: str) -> list[float]:
     own = scores.xs(slug, level="model")
     own = own[own.index.isin(TAGS[tag])]
-    return mean_over_suites(own["rate"], own["n_items"])
+    names = list(own.index)
+    counts = [np.array(RATES[name][slug]) == 1 for name in names]
+    groups = groups_among(names, [4] * len(names)) if len(names) > 1 else None
+    factor = shared_factor(counts, groups) if groups else 1
+    return mean_over_suites(own["rate"], own["n_items"], factor=factor)
 
 
 def test_tag_columns_of_the_leaderboard(client, tagged):

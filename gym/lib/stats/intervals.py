@@ -236,7 +236,9 @@ def deviations(strata: Sequence[Floats], weights: Sequence[float]) -> Floats:
     )
 
 
-def shared_factor(strata: Sequence[Floats], weights: Sequence[float], groups: Sequence[Ints]) -> float:
+def shared_factor(
+    strata: Sequence[Floats], weights: Sequence[float], groups: Sequence[Ints], rest: float = 0.0
+) -> float:
     """How many times as large the standard error of a weighted mean over suites is because suites share material.
 
     The cluster-robust variance (Liang and Zeger 1986) over that of independent items: deviations of items with the same
@@ -244,15 +246,16 @@ def shared_factor(strata: Sequence[Floats], weights: Sequence[float], groups: Se
 
     Args:
         strata: of each suite what its items count, 0..1.
-        weights: of the suites.
+        weights: of the suites; of all suites of the mean they add up to 1.
         groups: of each suite its items' groups; the same number in two suites means the same material.
+        rest: variance that other suites add to the mean; their items share nothing.
     """
-    own = deviations(strata, [weight / math.fsum(weights) for weight in weights])
-    independent = float(own @ own)
+    own = deviations(strata, weights)
+    independent = float(own @ own) + rest
     if independent < 1e-15:
         return 1.0
     together = group_sums(own, np.concatenate(list(groups)))
-    return max(1.0, math.sqrt(float(together @ together) / independent))
+    return max(1.0, math.sqrt((float(together @ together) + rest) / independent))
 
 
 def group_sums(values: Floats, groups: Ints) -> Floats:

@@ -18,10 +18,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lib.stats import Correction, Difference, McNemar, paired_difference, paired_rates, sign_test
+from gym.lib.stats import (
+    Correction,
+    Difference,
+    McNemar,
+    paired_difference,
+    paired_rates,
+    shared_factor,
+    sign_test,
+)
 from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.scores import Scored, scored
+from gym.runs.read.shared_items import Groups, groups_by_suite
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
@@ -316,22 +325,29 @@ def _pair_if_both(first: Side | None, second: Side | None) -> Pair | None:
 
 @dataclass(frozen=True)
 class Total:
-    """SG score of a model less that of the baseline, over the `n_suites` both have run."""
+    """SG score of a model less that of the baseline, over the `n_suites` both have run. `shared_items_factor`: by how
+    much the standard error of the difference is greater because suites share material; the interval includes it."""
 
     model: RegisteredModel
     difference: Difference
     n_suites: int
+    shared_items_factor: float = 1.0
 
 
-def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel]) -> list[Total]:
+def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], material: Groups) -> list[Total]:
+    """`material`: which items of the suites share it."""
     totals = []
     for k, model in enumerate(others):
         pairs = [pair for row in rows if (pair := row.pairs[k])]
         counts = [pair.counts for pair in pairs]
+        groups = groups_by_suite([(pair.first.run.revision_id, pair.items) for pair in pairs], material)
         difference = paired_rates(
             [first for first, _ in counts],
             [second for _, second in counts],
             [pair.per_item for pair in pairs],
+            groups=groups,
         )
-        totals.append(Total(model, difference, len(pairs)))
+        changes = [second - first for first, second in counts]
+        factor = shared_factor(changes, [1 / len(pairs)] * len(pairs), groups) if groups else 1.0
+        totals.append(Total(model, difference, len(pairs), factor))
     return totals
