@@ -94,6 +94,11 @@ class FigureQuery(Query):
     items = serializers.ChoiceField(
         ["0", "1", "false", "true"], required=False, help_text="1, of run-regions: a line for each item, too"
     )
+    interval = serializers.ChoiceField(
+        ["within"],
+        required=False,
+        help_text="of run-regions: within-item intervals (Cousineau-Morey) instead of Student's t over items",
+    )
     suite = serializers.CharField(
         required=False, max_length=4_000, help_text="of suite-models: one; else several with commas between"
     )

@@ -26,6 +26,15 @@ def test_an_interval_of_surprisals_ends_at_zero():
     assert mean_interval(np.array([-0.1, 0.2, 9.0])).low < 0  # margins may be negative
 
 
+def test_items_that_are_alike_have_no_interval():
+    found = mean_interval(np.array([0.1 + 0.2, 0.3, 0.3]))
+    assert (found.n, found.mean, found.low, found.high) == (3, pytest.approx(0.3), None, None)
+    moved = np.column_stack([ITEMS[:, 0], ITEMS[:, 0] + 0.7, ITEMS[:, 0] + 1])
+    first, second, third = within_item_intervals(moved)
+    assert {one.low for one in (first, second, third)} == {None}
+    assert second.mean == pytest.approx(ITEMS[:, 0].mean() + 0.7)
+
+
 def test_by_hand():
     """Two items, two conditions: y = [[1, 3], [5, 9]], item means 2 and 7, grand mean 4.5, so z = [[3.5, 5.5],
     [2.5, 6.5]]; variances 0.5, times 2/(2-1) = 1; half width 12.7062 * sqrt(1/2) = 8.9846."""

@@ -94,12 +94,16 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
     for (model, suite), rate in rates.items():
         assert scores.loc[(model, suite), "rate"] == pytest.approx(rate)
         assert scores.loc[(model, suite), "n_items"] == 4
-    for row in board.rows:  # MOVER: each rate's variance from its own limits
-        own = scores.loc[row.model.slug]
-        below = np.sqrt(((own["rate"] - own["ci_low"]) ** 2).sum()) / len(own)
-        above = np.sqrt(((own["ci_high"] - own["rate"]) ** 2).sum()) / len(own)
-        assert row.score.ci_low == pytest.approx(max(0, own["rate"].mean() - below))
-        assert row.score.ci_high == pytest.approx(min(1, own["rate"].mean() + above))
+    for row in board.rows:  # two suites of four items: Wilson's interval with the variance of their mean
+        rates = scores.loc[row.model.slug]["rate"].to_numpy()
+        levelled = (4 * rates + rates.mean()) / 5
+        variance = (levelled * (1 - levelled) / 3.5).sum() / 4
+        factor = row.score.shared_items_factor  # both have the factory's sentences
+        variance *= factor**2
+        limits = proportion_confint(
+            (n := rates.mean() * (1 - rates.mean()) / variance) * rates.mean(), n, method="wilson"
+        )
+        assert [row.score.ci_low, row.score.ci_high] == pytest.approx(limits)
 
 
 def test_a_pandas_user_reproduces_the_compare_page(client, people):

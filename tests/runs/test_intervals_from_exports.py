@@ -19,7 +19,9 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.runs.core.rules import MARGINS
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
+from gym.runs.read.shared_items import groups_by_suite, groups_of
 from suites import services as suites
+from suites.models import SuiteRevision
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
@@ -27,7 +29,8 @@ from tests.runs.test_exports import table
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 TOLD: dict[str, Any] = {}
 exec(re.search(r"```python\n(import numpy.*?)```", DOCS, re.DOTALL)[1], TOLD)
-bootstrap_mean, difference_of_sg_scores = TOLD["bootstrap_mean"], TOLD["difference_of_sg_scores"]
+bootstrap_mean, difference = TOLD["bootstrap_mean"], TOLD["difference"]
+mean_over_suites, shared_factor = TOLD["mean_over_suites"], TOLD["shared_factor"]
 
 EXACT = {"abs": 1e-9, "rel": 0}
 SLUGS = ("m1", "m2", "m3")
@@ -86,6 +89,21 @@ def hedges(values: pd.Series) -> float:
     return values.mean() / values.std() * (1 - 3 / (4 * (len(values) - 1) - 1))
 
 
+def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
+    """Of each suite its items' groups. All have the sentences of the factory, so that items share material."""
+    revisions = [SuiteRevision.objects.get(suite__slug=name) for name in names]
+    found = groups_of(revisions)
+    assert found
+    rows = [(row.pk, range(1, n + 1)) for row, n in zip(revisions, sizes, strict=True)]
+    return groups_by_suite(rows, found)
+
+
+def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None) -> None:
+    mean = np.mean([values.mean() for values in second]) - np.mean([values.mean() for values in first])
+    limits = difference(first, second, predictions=2 if rule == "each" else 1, groups=groups)
+    assert [shown.mean, shown.ci_low, shown.ci_high] == pytest.approx([mean, *limits], **EXACT)
+
+
 def check_difference(shown, values: pd.Series) -> None:
     assert (shown.n_items, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
     if np.ptp(values) == 0:
@@ -119,7 +137,7 @@ def test_differences_of_the_compare_page(client, outcomes, suite, rule):
     tests = []
     for pair, (first, second) in zip(page["pairs"], combinations(SLUGS, 2), strict=True):
         ours, theirs = (counts(outcomes, suite, slug, rule) for slug in (first, second))
-        check_difference(pair.rate, theirs[0] - ours[0])
+        check_rates(pair.rate, [ours[0]], [theirs[0]], rule)
         check_difference(pair.margin, (theirs[1] - ours[1]).dropna())
         only_first, only_second = int((ours[0] > theirs[0]).sum()), int((theirs[0] > ours[0]).sum())
         assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
@@ -139,27 +157,17 @@ def test_differences_of_sg_scores(client, outcomes, rule):
     names = sorted(SIZES)
     assert [row.revision.suite.slug for row in found.rows] == names
     for total, slug in zip(found.totals, SLUGS[1:], strict=True):
-        by_suite = [
-            counts(outcomes, name, slug, rule)[0] - counts(outcomes, name, "m1", rule)[0] for name in names
-        ]
-        mean = np.mean([values.mean() for values in by_suite])
-        assert total.difference.mean == pytest.approx(mean, **EXACT)
-        limits = list(difference_of_sg_scores(by_suite))
-        assert [total.difference.ci_low, total.difference.ci_high] == pytest.approx(limits, **EXACT)
+        first, second = ([counts(outcomes, name, one, rule)[0] for name in names] for one in ("m1", slug))
+        groups = groups_among(names, [len(values) for values in first])
+        check_rates(total.difference, first, second, rule, groups)
+        changes = [b - a for a, b in zip(first, second, strict=True)]
+        assert total.shared_items_factor == pytest.approx(shared_factor(changes, groups), **EXACT)
     every = [pair for row in found.rows for pair in row.pairs]
     corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
     assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
 
 
 # --- means over suites: models' pages and the leaderboard -------------------------------------------------------------
-def mover(scores: pd.DataFrame) -> list[float]:
-    """[mean, low, high] of rows with rate and its limits."""
-    mean = scores["rate"].mean()
-    below = np.sqrt(((scores["rate"] - scores["ci_low"]) ** 2).sum()) / len(scores)
-    above = np.sqrt(((scores["ci_high"] - scores["rate"]) ** 2).sum()) / len(scores)
-    return [mean, max(0.0, mean - below), min(1.0, mean + above)]
-
-
 RATES = {
     "npi": {"m1": [1, 1, 1, 0], "m2": [1, 0, 0, 0], "m3": [1, 1, 0, 0]},
     "npi_mod": {"m1": [1, 1, 0, 0], "m2": [0, 0, 0, 0]},
@@ -184,7 +192,12 @@ def tagged(client, people) -> pd.DataFrame:
 
 def tag_mean(scores: pd.DataFrame, tag: str, slug: str) -> list[float]:
     own = scores.xs(slug, level="model")
-    return mover(own[own.index.isin(TAGS[tag])])
+    own = own[own.index.isin(TAGS[tag])]
+    names = list(own.index)
+    counts = [np.array(RATES[name][slug]) == 1 for name in names]
+    groups = groups_among(names, [4] * len(names)) if len(names) > 1 else None
+    factor = shared_factor(counts, groups) if groups else 1
+    return mean_over_suites(own["rate"], own["n_items"], factor=factor)
 
 
 def test_tag_columns_of_the_leaderboard(client, tagged):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 
 import numpy as np
@@ -50,6 +51,30 @@ def test_within_item_intervals_are_offered_and_drawn(client, run):
     page = client.get(run.get_absolute_url(), {"interval": "within"}).content.decode()
     assert "within items, Cousineau–Morey" in page
     assert f"{wanted[0].low:.1f} to {wanted[0].high:.1f}" in page
+
+
+def test_items_that_are_alike_have_no_interval_anywhere(client, run):
+    """Region 3 has 5 bits in every sentence; the run is as old as when such means had limits."""
+    summary = run.region_summary
+    summary[0]["regions"][2] |= {"n": 4, "mean": 5.0, "low": 5.0, "high": 5.0}
+    SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
+    for query in ({}, {"interval": "within"}):
+        third = [row for row in chart(client, run, **query) if row["region_number"] == "3"]
+        assert (third[0]["mean_bits"], third[0]["ci_low"], third[0]["ci_high"]) == ("5.0", "", "")
+        assert "5.0 to 5.0" not in client.get(run.get_absolute_url(), query).content.decode()
+        drawing = client.get(reverse("figure", args=["run-regions", "svg"]), {"run": run.key, **query})
+        assert "[5.00, 5.00]" not in drawing.content.decode()
+    told = client.get(reverse("run-download", args=[run.key, "json"])).json()
+    assert '"low": 5.0' not in json.dumps(told)
+
+
+def test_the_api_draws_the_interval_of_the_page(client, run):
+    address = f"/api/v1/figures/run-regions/json/?run={run.key}&interval="
+    answer = client.get(f"{address}within").json()
+    assert answer["query"]["interval"] == "within"
+    page = [[row["mean_bits"], row["ci_low"]] for row in chart(client, run, interval="within")]
+    assert [["" if x is None else str(x) for x in row[4:6]] for row in answer["rows"]] == page
+    assert client.get(f"{address}between").status_code == 400
 
 
 def test_old_limits_below_zero_are_shown_as_zero(client, run):

@@ -126,7 +126,7 @@ def _row(pen: Pen, row: RowMark, y: float, x: Callable[[float], float], unit: st
     words = f"{row.label}: no value"
     if finite(row.value):
         words = f"{row.label}: {row.value:.3f} {unit}"
-        if row.low is not None and row.high is not None:
+        if row.low is not None and row.high is not None and row.high > row.low:
             a, b = x(row.low), x(row.high)
             d = f"M{a:.2f} {y - 3:.2f}v6M{a:.2f} {y:.2f}H{b:.2f}M{b:.2f} {y - 3:.2f}v6"
             parts.append(pen.path(d, "c-whisker", "c-color", series=row.series))

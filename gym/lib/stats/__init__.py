@@ -1,6 +1,14 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
-from .intervals import effective_n, n_of_interval, rate_difference, score_interval, tail_above, weighted_mean
+from .intervals import (
+    effective_n,
+    n_of_interval,
+    rate_difference,
+    score_interval,
+    shared_factor,
+    tail_above,
+    weighted_mean,
+)
 from .multiple_comparisons import (
     CORRECTIONS,
     HOLM,
@@ -16,8 +24,8 @@ from .paired import (
     mcnemar,
     mcnemar_p,
     paired_difference,
+    paired_rates,
     sign_test,
-    stratified_difference,
 )
 from .resampling import drawn_sums, multinomial_sums, percentile_interval
 from .summaries import MarginSummary, Spread, margin_summary, spread
@@ -42,12 +50,13 @@ __all__ = [
     "multinomial_sums",
     "n_of_interval",
     "paired_difference",
+    "paired_rates",
     "percentile_interval",
     "rate_difference",
     "score_interval",
+    "shared_factor",
     "sign_test",
     "spread",
-    "stratified_difference",
     "tail_above",
     "weighted_mean",
 ]

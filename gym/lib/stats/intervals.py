@@ -10,7 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 Z95 = 1.959963984540054
+ROUNDING = 1e-9
+"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
+
+
+def all_alike(values: Floats) -> bool:
+    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
+    return float(np.ptp(values)) <= ROUNDING
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,8 @@ class Mean:
 
 
 def mean_interval(values: NDArray[np.float64], confidence: float = 0.95) -> Mean:
-    """Mean of the non-NaN values with Student's t interval; the interval is None below two values.
+    """Mean of the non-NaN values with Student's t interval; the interval is None below two values and
+    where all are equal.
 
     Where no value is negative, as with surprisals, the mean cannot be either, and the interval ends at 0: cutting off
     what is impossible leaves out no true mean, so it still holds it 95 times in 100."""
@@ -47,8 +58,8 @@ def mean_interval(values: NDArray[np.float64], confidence: float = 0.95) -> Mean
     if n == 0:
         return Mean(0, None, None, None)
     mean = float(kept.mean())
-    if n == 1:
-        return Mean(1, mean, None, None)
+    if n == 1 or all_alike(kept):
+        return Mean(n, mean, None, None)
     from scipy.stats import t
 
     half = float(t.ppf(0.5 + confidence / 2, n - 1)) * float(kept.std(ddof=1)) / n**0.5
@@ -70,8 +81,9 @@ def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95)
         mean(y[:, j]) +- t(n - 1) * sqrt(var[j] / n)
 
     For two conditions the half width is that of the paired t interval of their difference over the square root of 2. It
-    says how well conditions are told apart, not how well a mean is known. Below two items or conditions there is none.
-    The interval ends at 0 as that of `mean_interval` does.
+    says how well conditions are told apart, not how well a mean is known. Below two items or conditions there is none,
+    nor where the items' levelled values z of a condition are equal. The interval ends at 0 as that of `mean_interval`
+    does.
 
     Cousineau (2005), Tutorials in Quantitative Methods for Psychology 1, 42-45; Morey (2008), the same 4, 61-64."""
     kept = values[~np.isnan(values).any(axis=1)]
@@ -87,8 +99,10 @@ def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95)
     variances = levelled.var(axis=0, ddof=1) * conditions / (conditions - 1)
     halves = float(t.ppf(0.5 + confidence / 2, n - 1)) * np.sqrt(variances / n)
     return [
-        Mean(n, float(mean), _lower(float(mean - half), kept), float(mean + half))
-        for mean, half in zip(means, halves, strict=True)
+        Mean(n, float(mean), None, None)
+        if all_alike(column)
+        else Mean(n, float(mean), _lower(float(mean - half), kept), float(mean + half))
+        for mean, half, column in zip(means, halves, levelled.T, strict=True)
     ]
 
 
@@ -162,20 +176,94 @@ def rate_difference(first: float, limits: Interval, second: float, others: Inter
     return Interval(max(-1.0, difference - below), min(1.0, difference + above))
 
 
-def weighted_mean(
-    rates: Sequence[float], intervals: Sequence[Interval], weights: Sequence[float]
-) -> tuple[float, Interval] | None:
-    """Weighted mean of rates of different suites with its interval; None when no weight is left.
+PRIOR_ITEMS = 1.0
+"""Items that pass at the mean rate, added to a suite where its variance is estimated: a rate of 0 or 1 in a sample of
+20 does not say that the variance is 0."""
 
-    The interval recovers each rate's variance from its own limits (MOVER, Zou and Donner 2008): items are random,
-    the suites are these.
+
+def weighted_mean(
+    rates: Sequence[float], sizes: Sequence[float], weights: Sequence[float], factor: float = 1.0
+) -> tuple[float, Interval] | None:
+    """Weighted mean of rates of different suites with its interval: items are random, the suites are these.
+
+    Wilson's interval of the mean m with as many items as give the mean its variance. With shares w of the weights and
+    sizes n, and h[j] the share of suite j in the sum of w²/n:
+
+        r[j] = (n[j] * rate[j] + m) / (n[j] + 1)                see PRIOR_ITEMS
+        v    = sum of w[j]² * r[j] * (1 - r[j]) / (n[j] - 1 + h[j])
+        n    = m * (1 - m) / (v * factor²)
+
+    Of one suite that is its own interval. Unlike MOVER (Zou and Donner 2008), which adds up the distances between rates
+    and limits, it holds the truth about 95 times in 100 where many suites have rates near 0 or 1
+    (`python -m benchmarks.intervals`).
+
+    Args:
+        sizes: number of items, or effective number of items, of each suite; at least 1.
+        factor: by how much the standard error is greater than with independent items, see `shared_factor`.
+
+    Returns:
+        The mean and its interval; None when no weight is left.
     """
     total = math.fsum(weights)
     if total <= 0:
         return None
-    shares = [weight / total for weight in weights]
-    mean = min(1.0, math.fsum(share * rate for share, rate in zip(shares, rates, strict=True)))
-    rows = list(zip(shares, rates, intervals, strict=True))
-    below = math.fsum((share * (rate - limits.low)) ** 2 for share, rate, limits in rows)
-    above = math.fsum((share * (limits.high - rate)) ** 2 for share, rate, limits in rows)
-    return mean, Interval(max(0.0, mean - math.sqrt(below)), min(1.0, mean + math.sqrt(above)))
+    shares = np.asarray(weights, dtype=np.float64) / total
+    counts, values = np.asarray(sizes, dtype=np.float64), np.asarray(rates, dtype=np.float64)
+    known = shares > 0  # suites of weight 0 may have no items
+    shares, counts, values = shares[known], counts[known], values[known]
+    mean = _unit(math.fsum(shares * values))
+    spread = shares**2 / counts
+    # As the variance of a sample divides by n - 1; a suite that is alone has no other mean to be estimated beside.
+    freedom = np.maximum(counts - 1 + spread / spread.sum(), counts / 2)
+    if mean in (0.0, 1.0):
+        n = 1 / float((shares**2 / freedom).sum())
+    else:
+        levelled = (counts * values + PRIOR_ITEMS * mean) / (counts + PRIOR_ITEMS)
+        n = mean * (1 - mean) / float((shares**2 * levelled * (1 - levelled) / freedom).sum())
+    interval = score_interval(mean, n / factor**2)
+    assert interval is not None  # n is above 0
+    return mean, interval
+
+
+def deviations(strata: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """What each item adds to the error of the weighted mean over suites: w[j] * (x[i] - mean of suite j) / n[j], the
+    suites one after the other. `strata`: of each suite what its items count, at least one; `weights` add up to 1."""
+    return np.concatenate(
+        [
+            weight * (values - values.mean()) / values.size
+            for values, weight in zip(strata, weights, strict=True)
+        ]
+    )
+
+
+def shared_factor(
+    strata: Sequence[Floats], weights: Sequence[float], groups: Sequence[Ints], rest: float = 0.0
+) -> float:
+    """How many times as large the standard error of a weighted mean over suites is because suites share material.
+
+    The cluster-robust variance (Liang and Zeger 1986) over that of independent items: deviations of items with the same
+    group are added before they are squared. Never below 1, since an estimate from few groups may be by accident.
+
+    Args:
+        strata: of each suite what its items count, 0..1.
+        weights: of the suites; of all suites of the mean they add up to 1.
+        groups: of each suite its items' groups; the same number in two suites means the same material.
+        rest: variance that other suites add to the mean; their items share nothing.
+    """
+    own = deviations(strata, weights)
+    independent = float(own @ own) + rest
+    if independent < 1e-15:
+        return 1.0
+    together = group_sums(own, np.concatenate(list(groups)))
+    return max(1.0, math.sqrt((float(together @ together) + rest) / independent))
+
+
+def group_sums(values: Floats, groups: Ints) -> Floats:
+    """The sum of the values of each group."""
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=values)
+    return sums.astype(np.float64)
+
+
+def _unit(rate: float) -> float:
+    """0 and 1 without rounding."""
+    return 0.0 if rate < 1e-12 else 1.0 if rate > 1 - 1e-12 else rate

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import (
+    ROUNDING,
+    all_alike,
+    deviations,
+    effective_n,
+    group_sums,
+    shared_factor,
+    weighted_mean,
+)
 from .resampling import drawn_sums, percentile_interval
 
 RESAMPLES = 9_999
-ROUNDING = 1e-9
-"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
-
-
-def all_alike(values: NDArray[np.float64]) -> bool:
-    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
-    return float(np.ptp(values)) <= ROUNDING
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def mcnemar_p(only_one: int, only_other: int) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of (second − first) over the items both have; the interval is None when all differences are equal."""
+    """Mean of (second − first) over the items both have. The interval of a difference of pass rates is always there,
+    that of margins is None when all differences are equal."""
 
     n_items: int
     mean: float | None
@@ -103,50 +107,72 @@ def standardised(values: NDArray[np.float64]) -> float | None:
     return float(values.mean()) / float(values.std(ddof=1)) * (1 - 3 / (4 * (n - 1) - 1))
 
 
-def stratified_difference(
-    strata: Sequence[NDArray[np.float64]],
-    weights: Sequence[float],
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
+def paired_rates(
+    first: Sequence[NDArray[np.float64]],
+    second: Sequence[NDArray[np.float64]],
+    per_item: Sequence[tuple[int, int]],
+    weights: Sequence[float] | None = None,
+    groups: Sequence[NDArray[np.int64]] | None = None,
 ) -> Difference:
-    """Weighted mean over suites of the mean item difference; items are resampled within each suite, suites stay.
+    """Difference (second − first) of two pass rates over the same items, or of two weighted means of suites' rates.
 
-    Percentiles are expanded as in `bootstrap_mean`: each suite's resampled means are spread by √(n/(n−1)), and the
-    tail is that of Student's t with Satterthwaite's (1946) degrees of freedom. A suite whose items all differ by the
-    same adds no uncertainty.
+    Newcombe's interval for paired rates (1998, Statistics in Medicine 17, 2635-2650, method 10), with the interval of
+    `weighted_mean` for each side: l1, u1 around m1 and l2, u2 around m2, and f the correlation of the two means,
 
-    `n_items` are those of all suites; there is no effect size."""
+        lower = d - sqrt((m2 - l2)² - 2 f (m2 - l2) (u1 - m1) + (u1 - m1)²)
+        upper = d + sqrt((u2 - m2)² - 2 f (u2 - m2) (m1 - l1) + (m1 - l1)²)
+
+    A positive covariance of one suite is lessened by 1/2n, at most to 0, before f is made of it, as there; that of J
+    suites by 1/J of the sum of what they would lose. The interval is there where no item differs, and where all items
+    count the same.
+
+    Args:
+        first, second: of each suite what its items count on either side, 0..1, in the same order.
+        per_item: of each suite how many outcomes an item has on either side.
+        weights: of the suites; equal without. Suites without items do not count.
+        groups: of each suite its items' groups, see `shared_factor`; without, all items are independent.
+
+    Returns:
+        Difference; `n_items` are those of all suites, and several suites have no effect size.
+    """
+    given = [1.0] * len(first) if weights is None else list(weights)
     rows = [
-        (values, weight) for values, weight in zip(strata, weights, strict=True) if values.size and weight > 0
+        k for k, (values, weight) in enumerate(zip(first, given, strict=True)) if values.size and weight > 0
     ]
-    total = sum(weight for _, weight in rows)
     if not rows:
         return Difference(0, None, None, None, None)
-    mean = sum(weight / total * float(values.mean()) for values, weight in rows)
-    n = sum(int(values.size) for values, _ in rows)
-    spread = [(values, weight / total) for values, weight in rows if not all_alike(values)]
-    if not spread:
-        return Difference(n, mean, None, None, None)
-    rng = np.random.default_rng(seed)
-    means = np.full(resamples, mean)
-    for values, share in spread:
-        size = int(values.size)
-        (sums,) = drawn_sums([values], resamples, rng)
-        means += share * (size / (size - 1)) ** 0.5 * (sums / size - values.mean())
-    limits = percentile_interval(means, _expanded_tail(spread, confidence))
-    return Difference(n, mean, limits.low, limits.high, None)
+    total = sum(given[k] for k in rows)
+    shares = [given[k] / total for k in rows]
+    ids = None if groups is None else [groups[k] for k in rows]
+    sides, errors, spreads = [], [], []
+    for values, place in ((first, 0), (second, 1)):
+        strata = [values[k] for k in rows]
+        sizes = [effective_n(values[k], per_item[k][place]) for k in rows]
+        factor = 1.0 if ids is None else shared_factor(strata, shares, ids)
+        mean = weighted_mean([float(one.mean()) for one in strata], sizes, shares, factor)
+        assert mean is not None  # weights are left
+        own = deviations(strata, shares)
+        sides.append(mean)
+        errors.append(own if ids is None else group_sums(own, np.concatenate(ids)))
+        spreads.append(math.sqrt(float(errors[-1] @ errors[-1])))
+    lessened = sum(share**2 / (2 * first[k].size ** 2) for share, k in zip(shares, rows, strict=True)) / len(
+        rows
+    )
+    covariance = float(errors[0] @ errors[1])
+    if covariance > 0:
+        covariance = max(0.0, covariance - lessened)
+    has_spread = min(spreads) > ROUNDING
+    correlation = covariance / (spreads[0] * spreads[1]) if has_spread else 0.0
+    (m1, one), (m2, other) = sides
+    below = _leg(m2 - other.low, one.high - m1, correlation)
+    above = _leg(other.high - m2, m1 - one.low, correlation)
+    n = sum(int(first[k].size) for k in rows)
+    effect = standardised(second[rows[0]] - first[rows[0]]) if len(rows) == 1 else None
+    return Difference(n, m2 - m1, max(-1.0, m2 - m1 - below), min(1.0, m2 - m1 + above), effect)
 
 
-def _expanded_tail(rows: Sequence[tuple[NDArray[np.float64], float]], confidence: float) -> float:
-    """Normal tail that reaches as far as Student's t does for this weighted sum of means; all rows have a spread."""
-    from scipy.stats import norm, t
-
-    variances = [share**2 * float(values.var(ddof=1)) / values.size for values, share in rows]
-    freedom = [values.size - 1 for values, _ in rows]
-    degrees = sum(variances) ** 2 / sum(v**2 / d for v, d in zip(variances, freedom, strict=True))
-    return float(norm.cdf(t.ppf((1 - confidence) / 2, degrees)))
+def _leg(a: float, b: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, a * a - 2 * correlation * a * b + b * b))
 
 
 def sign_test(first: Sequence[float], second: Sequence[float]) -> McNemar:

@@ -165,7 +165,7 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
 def _note(rule: Rule, correction: Correction, pairs: list[Pair], many: str) -> str:
     return (
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). Differences: second − first, rates 0..1; "
-        f"95% intervals by paired bootstrap of items. p: {tests_in_words(pairs)}, two-sided; corrected for "
+        f"95% intervals: Newcombe, paired. p: {tests_in_words(pairs)}, two-sided; corrected for "
         f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
         "Ties count as failed."
     )

@@ -75,6 +75,11 @@ class MeanSerializer(SeedsSerializer):
     ci_high = LimitField()
     suites_run = serializers.IntegerField()
     suites = serializers.IntegerField()
+    shared_items_factor = serializers.FloatField(
+        allow_null=True,
+        help_text="how many times as large the standard error is because suites share material; the interval includes "
+        "it. 1: they share none; null: not computed, the interval assumes independent items",
+    )
 
     def to_representation(self, mean: Mean) -> dict[str, Any] | None:
         return mean_json(mean)
@@ -165,8 +170,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    """Second less first over the items that both have; the interval by paired bootstrap, null when all items are
-    alike."""
+    """Second less first over the items that both have; the interval is Newcombe's for pass rates, by paired bootstrap
+    for margins and then null when all items are alike."""
 
     n_items = serializers.IntegerField()
     mean = serializers.FloatField(allow_null=True)
@@ -244,6 +249,10 @@ class TotalSerializer(NamedModelSerializer):
     name = serializers.CharField(source="model.name")
     difference = DifferenceSerializer(help_text="of the SG scores, over the suites both have run")
     suites_both = serializers.IntegerField(source="n_suites")
+    shared_items_factor = serializers.FloatField(
+        help_text="how many times as large the standard error of the difference is because suites share material; the "
+        "interval includes it"
+    )
 
 
 class ComparedModelsHead(serializers.Serializer):

@@ -62,6 +62,14 @@ class Tails:
     below_with_ties: float
 
 
+def effective_items(score: Rated) -> float:
+    """To how many independent outcomes the run's items are worth: as many as there are, unless items with several
+    predictions were judged one by one (`gym.lib.stats.effective_n`). The score has a rate."""
+    if score.n_judged == score.n_items or score.rate is None or score.ci_low is None or score.ci_high is None:
+        return score.n_items
+    return n_of_interval(score.rate, score.ci_low, score.ci_high)
+
+
 def exact_tails(score: Rated) -> Tails | None:
     """None where there is nothing to compare. At a rate not under chance the lower tail is about .5 or more and is
     given as 1: neither a verdict nor the corrected p of another rate depends on it."""
@@ -70,8 +78,7 @@ def exact_tails(score: Rated) -> Tails | None:
         return None
     if rate >= chance:
         return Tails(above, 1.0, 1.0)
-    is_effective = score.n_judged != score.n_items
-    n = n_of_interval(rate, score.ci_low, score.ci_high) if is_effective else score.n_items
+    n = effective_items(score)
     failed = score.n_judged - score.n_passed
     below = tail_above(failed / score.n_judged, n, 1 - chance)
     with_ties = below  # most rates have no ties, and a leaderboard has thousands of rates

@@ -96,7 +96,12 @@ def counted(
 
 def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.float64]:
     """Per item what it counts, 0..1."""
-    held = np.array([[code == TRUE for code in row.outcomes] for row in rows], dtype=np.float64)
+    return shares_of([row.outcomes for row in rows], rule)
+
+
+def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float64]:
+    """The same from outcome codes: a row for each prediction the rule looks at."""
+    held = np.array([[code == TRUE for code in row] for row in outcomes], dtype=np.float64)
     if rule.key == ALL.key:
         return np.asarray(held.min(axis=0), dtype=np.float64)
     return np.asarray(held.mean(axis=0), dtype=np.float64)

@@ -165,7 +165,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
 
 
 def suites_per_page(choices: Choices) -> int:
-    """Every pair of runs on a page takes ten thousand resamples."""
+    """A page has at most PAIRS_PER_PAGE differences."""
     return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
@@ -347,7 +347,7 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         domain=None,
         reference="no difference",
         series=[model.label for model in others] if len(others) > 1 else (),
-        note=f"Paired bootstrap by item; none where all items are alike. Scoring rule: {choices.options.rule.label}"
+        note=f"Newcombe’s paired interval. Scoring rule: {choices.options.rule.label}"
         + (f". {differing}" if differing else ""),
     )
     header = (

@@ -23,8 +23,9 @@ COUNTS = ("n_items", "n_passed", "n_judged", "rate", "ci_low", "ci_high", "chanc
 
 
 INTERVALS = {
-    False: "Interval: 95%, Student’s t.",
-    True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition.",
+    False: "Interval: 95%, Student’s t; none where all items are alike.",
+    True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition; none "
+    "where all items are alike.",
 }
 
 

@@ -16,11 +16,21 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gym.lib.stats import Correction, Difference, McNemar, paired_difference, sign_test, stratified_difference
+from gym.lib.stats import (
+    Correction,
+    Difference,
+    McNemar,
+    paired_difference,
+    paired_rates,
+    shared_factor,
+    sign_test,
+)
 from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.scores import Scored, scored
+from gym.runs.read.shared_items import Groups, groups_by_suite
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
@@ -108,7 +118,8 @@ SIGN = PairTest(
 @dataclass(frozen=True)
 class Side:
     """One run of a comparison: what it is called, its stored score, and per item what it counts under the rule and by
-    how much. `in_shares`: an item has several predictions and counts with the share that hold."""
+    how much. `in_shares`: an item has several predictions and counts with the share that hold. `per_item`: how many
+    outcomes an item has."""
 
     label: str
     run: SuiteRun
@@ -117,6 +128,7 @@ class Side:
     shares: dict[int, float]
     margins: dict[int, float | None]
     in_shares: bool
+    per_item: int = 1
 
     @property
     def rate(self) -> float | None:
@@ -142,7 +154,8 @@ def side_of(run: SuiteRun, label: str, rule: Rule, expected: int) -> Side:
     items = results[0].items
     shares = dict(zip(items, (float(share) for share in item_shares(rows, rule)), strict=True))
     margins = dict(zip(items, item_margins(rows, rule), strict=True))
-    return Side(label, run, scored(run, rule), results, shares, margins, in_shares)
+    per_item = len(rows) if rule.key == EACH.key else 1
+    return Side(label, run, scored(run, rule), results, shares, margins, in_shares, per_item)
 
 
 @dataclass(frozen=True)
@@ -168,12 +181,24 @@ class Pair:
 
     @cached_property
     def rate(self) -> Difference:
-        """Of what items count. The interval takes ten thousand resamples, so it is made when somebody asks."""
-        return paired_difference(*([side.shares[item] for item in self.items] for side in self._sides))
+        """Of what items count."""
+        first, second = self.counts
+        return paired_rates([first], [second], [self.per_item])
+
+    @property
+    def counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the items what they count on the first and the second side."""
+        first, second = (np.array([side.shares[item] for item in self.items]) for side in self._sides)
+        return first, second
+
+    @property
+    def per_item(self) -> tuple[int, int]:
+        """How many outcomes an item has on either side."""
+        return self.first.per_item, self.second.per_item
 
     @cached_property
     def margin(self) -> Difference | None:
-        """Bits; None where the bits of the two are not the same quantity."""
+        """Bits; None where the bits of the two are not the same quantity. Ten thousand resamples."""
         if not same_bits(self.first.run, self.second.run):
             return None
         return paired_difference(*([side.margins[item] for item in self.items] for side in self._sides))
@@ -300,20 +325,29 @@ def _pair_if_both(first: Side | None, second: Side | None) -> Pair | None:
 
 @dataclass(frozen=True)
 class Total:
-    """SG score of a model less that of the baseline, over the `n_suites` both have run."""
+    """SG score of a model less that of the baseline, over the `n_suites` both have run. `shared_items_factor`: by how
+    much the standard error of the difference is greater because suites share material; the interval includes it."""
 
     model: RegisteredModel
     difference: Difference
     n_suites: int
+    shared_items_factor: float = 1.0
 
 
-def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel]) -> list[Total]:
+def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], material: Groups) -> list[Total]:
+    """`material`: which items of the suites share it."""
     totals = []
     for k, model in enumerate(others):
         pairs = [pair for row in rows if (pair := row.pairs[k])]
-        strata = [
-            np.array([pair.second.shares[item] - pair.first.shares[item] for item in pair.items])
-            for pair in pairs
-        ]
-        totals.append(Total(model, stratified_difference(strata, [1.0] * len(strata)), len(pairs)))
+        counts = [pair.counts for pair in pairs]
+        groups = groups_by_suite([(pair.first.run.revision_id, pair.items) for pair in pairs], material)
+        difference = paired_rates(
+            [first for first, _ in counts],
+            [second for _, second in counts],
+            [pair.per_item for pair in pairs],
+            groups=groups,
+        )
+        changes = [second - first for first, second in counts]
+        factor = shared_factor(changes, [1 / len(pairs)] * len(pairs), groups) if groups else 1.0
+        totals.append(Total(model, difference, len(pairs), factor))
     return totals

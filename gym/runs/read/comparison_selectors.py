@@ -34,6 +34,7 @@ from gym.runs.read.leaderboard.build import newest_revisions
 from gym.runs.read.scores import scored
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.read.shared_items import groups_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
@@ -140,7 +141,8 @@ def on_all_suites(
     expected = _predictions(revisions)
     rows = suite_rows(revisions, models, by_cell, rule, expected, correction)
     gaps = _gaps(revisions, models, by_cell, rule, expected)
-    return OnAllSuites(list(models), rows, totals_of(rows, models[1:]), unknown, gaps)
+    material = groups_of([row.revision for row in rows])
+    return OnAllSuites(list(models), rows, totals_of(rows, models[1:], material), unknown, gaps)
 
 
 def _gaps(

@@ -12,6 +12,7 @@ from django.utils.text import slugify
 
 from gym.lib.stats import rate_difference, weighted_mean
 from gym.lib.stats.intervals import Interval
+from gym.runs.core.against_chance import effective_items
 from gym.runs.read.leaderboard.build import group_of, tagged
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from models_registry.models import RegisteredModel
@@ -175,7 +176,7 @@ def robustness(board: Board) -> list[Robustness]:
 def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
     found = weighted_mean(
         [cell.rate for cell in cells],
-        [Interval(cell.ci_low, cell.ci_high) for cell in cells],
+        [effective_items(cell) for cell in cells],
         [1.0] * len(cells),
     )
     assert found is not None  # there are cells, and their weights are 1

@@ -15,7 +15,7 @@ from django.db.models import prefetch_related_objects
 from gym.accounts.models import AnyUser
 from gym.lib.number_format import adding_up
 from gym.lib.stats import MarginSummary
-from gym.lib.stats.intervals import within_item_intervals
+from gym.lib.stats.intervals import ROUNDING, within_item_intervals
 from gym.runs.core.against_chance import Verdict, verdicts
 from gym.runs.core.compute import region_bits, token_bits
 from gym.runs.core.coverage import is_low
@@ -140,7 +140,7 @@ def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]
     region in all conditions."""
     if not within:
         return [
-            {**row, "regions": [_from_zero(cell, run) for cell in row["regions"]]}
+            {**row, "regions": [_with_limits(cell, run) for cell in row["regions"]]}
             for row in run.region_summary
         ]
     conditions = [row["condition"] for row in run.region_summary]
@@ -170,9 +170,14 @@ def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]
     ]
 
 
-def _from_zero(cell: dict[str, Any], run: SuiteRun) -> dict[str, Any]:
-    """Runs that are older than that rule have limits below 0. Corrected bits and those of files may be negative."""
-    if cell["low"] is None or cell["low"] >= 0 or run.is_uploaded or run.whitespace == "trailing":
+def _with_limits(cell: dict[str, Any], run: SuiteRun) -> dict[str, Any]:
+    """Older runs have limits below 0, and limits where all items are alike. Corrected bits and those of files may be
+    negative."""
+    if cell["low"] is None:
+        return cell
+    if cell["high"] - cell["low"] <= ROUNDING:
+        return {**cell, "low": None, "high": None}
+    if cell["low"] >= 0 or run.is_uploaded or run.whitespace == "trailing":
         return cell
     return {**cell, "low": 0.0}
 

@@ -22,6 +22,7 @@ from gym.runs.core.compute import (
 from gym.runs.core.coverage import coverage_json, coverage_words
 from gym.runs.core.outcomes import COUNTS, PredictionOutcome
 from gym.runs.models import SuiteRun
+from gym.runs.read.presenters import region_means
 from suites.formats import SuiteDocument
 from suites.formulas import parse
 
@@ -40,7 +41,7 @@ def result_of(run: SuiteRun) -> RunResult:
     items = list(dict.fromkeys(row.item for row in sentences))
     if not items:  # uploaded outcomes have no sentences
         items = next((row.items for row in run.prediction_results.all()), [])
-    return RunResult(items, sentences, predictions, run.region_summary)
+    return RunResult(items, sentences, predictions, region_means(run))
 
 
 def run_head(run: SuiteRun) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Models x suites from stored aggregates: no outcome is read, and the number of queries does not depend on sizes.
+"""Models x suites from stored aggregates: no outcome is read but of suites that share material, and the number of
+queries does not depend on sizes.
 Rows are joined (seeds), told apart and put in order; small tables are cut from the whole."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,14 +13,14 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 
 from gym.accounts.models import AnyUser
 from gym.lib.stats import spread, weighted_mean
-from gym.lib.stats.intervals import Interval
-from gym.runs.core.against_chance import NO_VERDICT
+from gym.runs.core.against_chance import NO_VERDICT, effective_items
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import RULE_COUNTS, Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
 from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
+from gym.runs.read.shared_items import Groups, factor_of_mean, groups_of, shares_of_runs
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models
@@ -34,9 +35,12 @@ def leaderboard(
     options: Options,
     revisions: Sequence[SuiteRevision] | None = None,
     collection: str = "",
+    *,
+    shows_means: bool = True,
 ) -> Board:
     """`revisions`: these instead of the newest frozen ones of all suites listed for the user; of the `collection` of
-    this name, if there is one. They have to be visible to the user already."""
+    this name, if there is one. They have to be visible to the user already. `shows_means`: False where intervals of
+    means are not shown, and nobody needs to know which items share material."""
     offered = newest_revisions(listed_for(user)) if revisions is None else list(revisions)
     tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
     chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
@@ -59,7 +63,17 @@ def leaderboard(
         for row, key in zip(chosen, column_keys(chosen), strict=True)
     )
     column_tags = _tag_columns(columns)
-    rows = [_row(model, columns, column_tags, found, lacking, options.rule) for model in shown]
+    groups = groups_of(chosen) if shows_means else {}
+    sharing = [
+        found[place].run
+        for row in chosen
+        if row.pk in groups
+        for m in shown
+        if (place := (row.pk, m.pk)) in found
+    ]
+    shares = shares_of_runs(sharing, options.rule) if sharing else {}
+    material = Material(groups, shares)
+    rows = [_row(model, columns, column_tags, found, lacking, options.rule, material) for model in shown]
     if options.group:
         rows = grouped(rows)
     rows = ranked(rows, columns, whole=bool(run_set))
@@ -76,7 +90,17 @@ def leaderboard(
         run_set=run_set,
         n_set=len(together),
         dropped=dropped,
+        sharing=tuple(column.key for column in columns if column.revision.pk in groups),
     )
+
+
+@dataclass(frozen=True)
+class Material:
+    """Which items of the table's suites share material, and what the items of such suites count, by run; None where
+    there are too many runs."""
+
+    groups: Groups
+    shares: Mapping[str, Mapping[int, float]] | None
 
 
 def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
@@ -233,6 +257,7 @@ def _row(
     found: dict[tuple[int, int], Cell],
     lacking: dict[tuple[int, int], MissingRate],
     rule: Rule,
+    material: Material,
 ) -> Row:
     cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
     gaps = tuple(
@@ -243,24 +268,33 @@ def _row(
         if cell is None
     )
     means = [
-        mean_over([(c, cell) for c, cell in zip(columns, cells, strict=True) if t in c.tags]) for t in tags
+        mean_over([(c, cell) for c, cell in zip(columns, cells, strict=True) if t in c.tags], material)
+        for t in tags
     ]
-    score = mean_over(list(zip(columns, cells, strict=True)))
+    score = mean_over(list(zip(columns, cells, strict=True)), material)
     return Row(model.name, (model,), cells, score, tuple(means), gaps)
 
 
-def mean_over(pairs: Sequence[tuple[Column, Cell | None]]) -> Mean | None:
+def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
     """Weighted mean of the cells that are there; suites of weight 0 do not count."""
     counting = [(column, cell) for column, cell in pairs if column.weight > 0]
-    known = [(column.weight, cell) for column, cell in counting if cell is not None]
-    mean = weighted_mean(
-        [cell.rate for _, cell in known],
-        [Interval(cell.ci_low, cell.ci_high) for _, cell in known],
-        [weight for weight, _ in known],
-    )
+    known = [(column, cell) for column, cell in counting if cell is not None]
+    sizes = [effective_items(cell) for _, cell in known]
+    factor: float | None = 1.0
+    if material.groups:
+        shares = material.shares or {}
+        factor = factor_of_mean(
+            [
+                (column.revision.pk, column.weight, cell.rate, n, shares.get(cell.run))
+                for (column, cell), n in zip(known, sizes, strict=True)
+            ],
+            material.groups,
+        )
+    rates, weights = [cell.rate for _, cell in known], [column.weight for column, _ in known]
+    mean = weighted_mean(rates, sizes, weights, factor or 1.0)
     if mean is None:
         return None
-    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting))
+    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting), shared_items_factor=factor)
 
 
 def _unknown(
@@ -488,4 +522,4 @@ def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int
 
 def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> Board:
     """The leaderboard of these suites, which the user may see."""
-    return leaderboard(user, Options(rule=rule), newest_revisions(suites))
+    return leaderboard(user, Options(rule=rule), newest_revisions(suites), shows_means=False)

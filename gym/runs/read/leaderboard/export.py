@@ -28,10 +28,12 @@ def note(board: Board) -> str:
     n = len(board.columns)
     parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, MOVER. "
-        "Ties count as failed.",
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, "
+        "Wilson with the variance of the mean. Ties count as failed.",
         board.tested,
     ]
+    if board.sharing:
+        parts.append(_sharing(board))
     if any(len(row.models) > 1 for row in board.rows):
         parts.append("Rows with several seeds: mean over seeds, no interval.")
     if board.other_policies:
@@ -57,6 +59,22 @@ def note(board: Board) -> str:
         cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
         parts.append(f"Not among the suites that all have: {some(cells)}.")
     return " ".join(parts)
+
+
+def _sharing(board: Board) -> str:
+    """Which suites share material, and what the intervals make of it."""
+    suites = f"Suites whose items share material: {some(board.sharing)}."
+    known = [factor for factor in board.shared_factors if factor is not None]
+    if not board.shared_factors:
+        return suites
+    if len(known) < len(board.shared_factors):
+        return f"{suites} Intervals of means assume independent items: the table is too large to tell."
+    least, most = f"{min(known):.2f}", f"{max(known):.2f}"
+    times = least if least == most else f"{least} to {most}"
+    return (
+        f"{suites} Intervals of means take them together: the standard error of an SG score is {times} times as large "
+        "as with independent items."
+    )
 
 
 def weights_said(board: Board) -> dict[str, str]:
@@ -276,6 +294,7 @@ def mean_json(mean: Mean | None) -> dict[str, Any] | None:
         "ci_high": ci_high,
         "suites_run": mean.n,
         "suites": mean.of,
+        "shared_items_factor": mean.shared_items_factor,
         **_spread_json(mean.spread),
     }
 

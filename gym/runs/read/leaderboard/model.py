@@ -149,7 +149,9 @@ class Cell(RuleCounts):
 
 @dataclass(frozen=True)
 class Mean:
-    """Weighted mean over `n` of `of` suites, with its 95% interval; `spread` over seeds."""
+    """Weighted mean over `n` of `of` suites, with its 95% interval; `spread` over seeds. `shared_items_factor`: by how
+    much the standard error is greater than with independent items, because suites share material; the interval
+    includes it. None: not computed, so the interval assumes independent items."""
 
     rate: float
     ci_low: float
@@ -157,6 +159,7 @@ class Mean:
     n: int
     of: int
     spread: Spread | None = None
+    shared_items_factor: float | None = 1.0
 
     @property
     def is_complete(self) -> bool:
@@ -230,6 +233,14 @@ class Board:
     """Suites of the tag or collection, or of the whole site, whatever the table shows of them."""
     dropped: tuple[MissingRate, ...] = ()
     """Why `common` leaves out suites that its models have run."""
+    sharing: tuple[str, ...] = ()
+    """Keys of suites of which items share material with another suite's."""
+
+    @property
+    def shared_factors(self) -> list[float | None]:
+        """Of the scores that have an interval: see `Mean`."""
+        scores = [row.score for row in self.rows]
+        return [one.shared_items_factor for one in scores if one is not None and one.spread is None]
 
     @property
     def n_cells(self) -> int:
