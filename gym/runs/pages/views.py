@@ -45,7 +45,6 @@ from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
-from gym.runs.work.several import same_run
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from suites.presenters import critical_regions, shown_prediction
@@ -121,13 +120,10 @@ def run_start(request: HttpRequest) -> HttpResponse:
     policy = form.policy()
     try:
         for model in form.cleaned_data["models"]:
-            same = (
-                None if form.cleaned_data["again"] else same_run(revision, model, policy, user=request.user)
+            answered = services.queue_once(
+                revision, model, policy, actor=request.user, again=form.cleaned_data["again"]
             )
-            if same is not None:
-                there.append(same)
-            else:
-                runs.append(services.queue_run(revision, model, policy, actor=request.user))
+            (runs if answered.is_new else there).append(answered.run)
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
     if there:
