@@ -44,7 +44,7 @@ Every = AgentSchedule.Every
 
 def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
     """All of a suite for those who edit it; else one's own."""
-    found = suite.schedules.select_related("server__model", "owner", "suite")
+    found = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
     if permissions.can_edit(user, suite):
         return found
     return found.filter(owner=user) if user.is_authenticated else found.none()
@@ -149,11 +149,13 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
         with transaction.atomic():
             schedule.owner.hold()  # accounts first, then things
             rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
-            row = rows.select_related("suite", "server__model", "owner").filter(pk=schedule.pk).first()
+            row = rows.select_related("suite__judge", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
                 return False  # another worker started it
-            row.next_at, row.trouble = _next(row, now), _queue(row)
-            if not version:
+            row.next_at, row.trouble = _next(row, now), row.pause or _queue(row)
+            if row.is_paused:
+                pass  # what there is to run is run once it is resumed
+            elif not version:
                 row.stamp = stamp_of(row.suite)
             elif not row.trouble:
                 row.stamp = version

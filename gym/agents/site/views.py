@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.agents.core.archives import write_archive
 from gym.agents.models import AgentSuite
-from gym.agents.site import permissions, schedules, selectors, services
+from gym.agents.site import pauses, permissions, schedules, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
 from gym.agents.site.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.jobs.pages import act, show_error
@@ -244,6 +244,20 @@ def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
             show_error(request, error)
         else:
             messages.success(request, "Scheduled. You are told when the pass rate falls beyond chance.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")
+
+
+@login_required
+@require_POST
+def schedule_resume(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
+    try:
+        pauses.resume(schedule, actor=request.user, seen=request.POST.get("seen", ""))
+    except ValidationError as error:
+        show_error(request, error)
+    else:
+        messages.success(request, "The schedule is resumed.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
