@@ -61,9 +61,9 @@ def test_an_open_answer_is_no_measure_of_an_expected_secret(checks):
     assert verdicts("CANARYA", checks) == ["error"]
 
 
-@pytest.mark.parametrize("key", ["AAAA-secret", "zzzz-secret", "(((("])
+@pytest.mark.parametrize("key", ["AAAA-secret", "((((", "[z-a]"])
 def test_a_pattern_made_of_a_secret_is_right_or_wrong_for_nobody(people, key):
-    checks = 'text: {regex: "[M-"${KEY}"]"}'
+    checks = "text: {regex: ${KEY}}"
     suite = make_suite(
         people.alice,
         variables={"KEY": key},

@@ -455,7 +455,7 @@ def look_at(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> tuple[TestCase | None, list[Problem]]:
     """The case, or None, and all its problems. `secret`: who wrote the case may not know the values of the variables.
-    Patterns and schemas made of them are not looked at then: `[m-${KEY}]` is wrong where KEY begins with a to l."""
+    Patterns and schemas made of them are not looked at then: whether one is wrong tells something of the values."""
     try:
         document = read(data, variables)
     except HoconError as error:

@@ -22,6 +22,7 @@ from gym.agents.core.falls import Fall, Stratum, fall
 from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.site import permissions, services
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
@@ -123,7 +124,7 @@ def ask_versions() -> int:
             if claimed and not questions.filter(state__in=ACTIVE_STATES).exists():
                 questions.delete()  # 144 a day would hide the jobs that people ask for
                 title = f"Ask {server} for its version"
-                jobs.enqueue("agent_version", {"server": server.pk}, queue=services.QUEUE, title=title)
+                jobs.enqueue("agent_version", {"server": server.pk}, queue=SHORT, title=title)
                 asked += 1
     return asked
 

@@ -34,6 +34,7 @@ from gym.agents.site.pauses import note_changes
 from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.agents.site.selectors import judges_for, look, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.secrets import sealed
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
@@ -121,7 +122,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
     with transaction.atomic():
         model.status, model.status_reason = RegisteredModel.Status.UNCHECKED, ""
         model.check_job = jobs.enqueue(
-            "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.name}"
+            "check_agent", {"server": server.pk}, owner=actor, queue=SHORT, title=f"Check {model.name}"
         )
         model.save(update_fields=["status", "status_reason", "check_job"])
 

@@ -140,7 +140,7 @@ def run_start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, position, may_steer, may_delete, is_public; when done also results
+    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public; when done also results
     (ShownResult),
     items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
     filter), chart (svg), summary (rows of the
@@ -160,7 +160,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "model": run.model,
         "may_steer": permissions.can_steer(request.user, run),
         "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
-        **progress_of(run.job, run.state),
+        **progress_of(run.job, request.user, run.state),
     }
     shown = (run.revision.suite.visibility, run.model.visibility)
     context["is_public"] = run.is_done and set(shown) == {Visibility.PUBLIC}
@@ -181,9 +181,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page. Context: run, job, state, position."""
+    """The live part of a run's page. Context: run, job, state, behind."""
     run = _visible(request, key)
-    context = {"run": run, **progress_of(run.job, run.state)}
+    context = {"run": run, **progress_of(run.job, request.user, run.state)}
     return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
 
 
