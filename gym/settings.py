@@ -156,10 +156,12 @@ GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
 GYM_MODEL_QUEUES = env.sizes("GYM_MODEL_QUEUES")
 GYM_JOB_QUEUES = list(
-    dict.fromkeys(["default", "preview", "agents", *GYM_MODEL_QUEUES, *env.words("GYM_JOB_QUEUES", "")])
+    dict.fromkeys(
+        ["default", "preview", "short", "agents", *GYM_MODEL_QUEUES, *env.words("GYM_JOB_QUEUES", "")]
+    )
 )
 GYM_JOB_QUICK_QUEUES = ("preview",)
-GYM_JOB_WAITING_QUEUES = ("agents",)
+GYM_JOB_BESIDE_QUEUES = ("short", "agents")
 GYM_AGENT_RUN_SECONDS = env.number("GYM_AGENT_RUN_SECONDS", 3600, least=1)
 GYM_MODEL_CHECK_SECONDS = env.number("GYM_MODEL_CHECK_SECONDS", 1800, least=1)
 GYM_MODEL_CHECK_MEMORY_MB = env.number("GYM_MODEL_CHECK_MEMORY_MB", 0)

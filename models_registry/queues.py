@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from gym.jobs.conf import SHORT
 from models_registry.models import RegisteredModel
 
 MEGABYTE = 1_000_000
@@ -11,6 +12,12 @@ TAG = "queue:"
 """A model's tag `queue:NAME` sends its jobs to that queue, where GYM_MODEL_QUEUES has it."""
 GPU = "gpu"
 """The queue of models whose cards ask for a GPU, where GYM_MODEL_QUEUES has it."""
+
+
+def queue_of_check(model: RegisteredModel) -> str:
+    """Checks are short work, but go to the workers that can load the model."""
+    queue = queue_of(model)
+    return SHORT if queue == "default" else queue
 
 
 def queue_of(model: RegisteredModel) -> str:

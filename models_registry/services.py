@@ -25,7 +25,7 @@ from models_registry import permissions
 from models_registry.backends import BACKENDS, downloads, schema_for
 from models_registry.backends.downloads import Download
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
-from models_registry.queues import queue_of
+from models_registry.queues import queue_of_check
 from models_registry.quotas import MODELS
 from models_registry.selectors import refused_of, used_in
 from models_registry.signals import start_token_settled
@@ -334,7 +334,7 @@ def _queue_check(model: RegisteredModel, actor: User) -> None:
             "check_model",
             {"model": model.pk, "repin": permissions.can_approve(actor)},
             owner=actor,
-            queue=queue_of(model),
+            queue=queue_of_check(model),
             title=f"Check {model.name}",
             total=1,
         )

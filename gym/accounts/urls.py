@@ -1,11 +1,10 @@
-from django.contrib.auth import views as auth
 from django.urls import path
 
 from gym.accounts import views
 
 urlpatterns = [
     path("login/", views.SignIn.as_view(), name="login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("logout/", views.SignOut.as_view(), name="logout"),
     path("sign-up/", views.sign_up, name="sign-up"),
     path("profile/edit/", views.profile_edit, name="profile-edit"),
     path("password/", views.password_change, name="password-change"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib import messages
@@ -44,6 +45,25 @@ def throttled(view: View) -> View:
             return throttle.refusal(request, error)
 
     return guarded
+
+
+SIGNED_OUT = "gym_signed_out"
+"""Cookie for the next page: whose drafts the browser deletes (static/js/signing-out.js)."""
+
+
+class SignOut(auth.LogoutView):
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        person = request.user
+        response = super().post(request, *args, **kwargs)
+        if person.is_authenticated:
+            forget_in_browser(response, person.get_username())
+        return response
+
+
+def forget_in_browser(response: HttpResponseBase, username: str) -> None:
+    """Nothing of this person is to stay in the storage of the browser, which others may use next."""
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(SIGNED_OUT, quote(username), max_age=3600, secure=secure, samesite="Lax")
 
 
 class SignIn(auth.LoginView):

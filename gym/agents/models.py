@@ -112,6 +112,24 @@ class AgentSuiteCollaborator(Collaborator):
     thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
+_NOT_HERE = (
+    "${{{}}} has no value here, so it has to be a variable of the suite. Only its owner sees which there are."
+)
+
+
+class _AnyVariable(dict[str, str]):
+    """Has a variable of every name, which stands for itself."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return f"${{{name}}}"
+
+
 class AgentCase(models.Model):
     """One test case, stored as the text it was uploaded or written as."""
 
@@ -135,8 +153,21 @@ class AgentCase(models.Model):
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
     def look(self) -> tuple[TestCase | None, list[Problem]]:
-        """The case and its problems; variables stand for themselves."""
+        """The case and its problems; variables stand for themselves. For who may know their names: see
+        `selectors.look`."""
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
+
+    def look_blindly(self) -> tuple[TestCase | None, list[Problem]]:
+        """The same for anybody: every name may be that of a variable, whether there is one or not."""
+        read, problems = look_at(self.text, _AnyVariable())
+        names = sorted(read.variables) if read else []
+        return read, [
+            *(Problem("info", "variable", "", 0, 0, _NOT_HERE.format(name)) for name in names),
+            *problems,
+        ]
+
+
+PAUSED = "Paused: {}. The run would use secrets, so its owner looks at the cases first."
 
 
 class AgentSchedule(models.Model):
@@ -161,6 +192,9 @@ class AgentSchedule(models.Model):
         max_length=100, blank=True, help_text="what was run: schedules.stamp_of the cases, or the version"
     )
     trouble = models.TextField(blank=True)
+    unseen = models.TextField(
+        blank=True, help_text="what others changed since its owner looked, a line each; see `is_paused`"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -168,6 +202,19 @@ class AgentSchedule(models.Model):
 
     def __str__(self) -> str:
         return f"{self.suite} on {self.server}, {self.get_every_display()}"
+
+    @property
+    def is_paused(self) -> bool:
+        """Others changed cases that would be run with secrets. Its owner looks at them first."""
+        judge = getattr(self.suite.judge, "agent_server", None)
+        return bool(self.unseen) and bool(
+            self.suite.variables or self.server.secrets or (judge is not None and judge.secrets)
+        )
+
+    @property
+    def pause(self) -> str:
+        """Why it is paused; empty: it is not."""
+        return PAUSED.format("; ".join(self.unseen.splitlines())) if self.is_paused else ""
 
 
 class AgentRun(HasJob, models.Model):

@@ -243,11 +243,12 @@ def not_referred(field: str, *names: Any) -> FieldError:
 # --- changes ---
 
 
-def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
-    """412 when If-Match names another state than `etag`; 428 when it is `needed` and missing."""
+def check_match(request: Request, etag: str | None, *, needed: bool = False) -> None:
+    """412 when If-Match names another state than `etag`; 428 when it is `needed` and missing. None: there is nothing
+    now, so every tag names what has gone; `*` takes that, too."""
     given = request.headers.get("If-Match")
     if given is None:
-        if needed:
+        if needed and etag is not None:
             raise ApiProblem(
                 428,
                 "This would replace what somebody may have changed. Send If-Match with the ETag of what you saw, "
@@ -257,7 +258,17 @@ def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
             )
         return
     tags = parse_etags(given)
-    if tags != ["*"] and etag not in [tag.removeprefix("W/") for tag in tags]:
+    if tags == ["*"]:
+        return
+    if etag is None:
+        raise ApiProblem(
+            412,
+            "What you saw is not there any more: it was finished or deleted meanwhile. Get it again, or send this "
+            "without If-Match.",
+            "changed-meanwhile",
+            [FieldError("If-Match", "There is nothing here now.")],
+        )
+    if etag not in [tag.removeprefix("W/") for tag in tags]:
         raise ApiProblem(
             412,
             "This was changed meanwhile. Get it again, look at the changes, and send yours with its new ETag.",

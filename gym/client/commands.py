@@ -114,18 +114,31 @@ def _title(title: str) -> dict[str, str]:
     return {"title": title} if title else {}
 
 
+class Waiting:
+    """Says what something waits for when that changes."""
+
+    def __init__(self) -> None:
+        self.said = ""
+
+    def __call__(self, name: str, behind: str) -> None:
+        if behind and behind != self.said:
+            note(f"{name}: {behind}")
+        self.said = behind
+
+
 class _Progress:
-    """A line when the state changes, and every ten seconds."""
+    """A line when the state or what is waited for changes, and every ten seconds."""
 
     def __init__(self) -> None:
         self.said, self.at = "", 0.0
 
     def __call__(self, run: Run) -> None:
         now = time.monotonic()
-        if run.state != self.said or now - self.at > SAY_SECONDS:
+        state = f"{run.state}, {run.behind}" if run.behind else run.state
+        if state != self.said or now - self.at > SAY_SECONDS:
             done = f" {run.done} of {run.total}" if run.state == "running" and run.total else ""
-            note(f"{run.model}: {run.state}{done}")
-            self.said, self.at = run.state, now
+            note(f"{run.model}: {state}{done}")
+            self.said, self.at = state, now
 
 
 def _report(client: Client, run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Client
-from .commands import note, say, say_json
+from .commands import Waiting, note, say, say_json
 from .values import Game
 
 GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
@@ -74,9 +74,14 @@ def play(client: Client, given: Namespace) -> int:
 def _ended(client: Client, given: Namespace, made: list[Game]) -> int:
     """Wait for them, and print a line for each. 2 where one has no figures."""
     note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
-    games = [client.wait_for_game(one.id, seconds=given.timeout) for one in made]
+    games = [_waited(client, one, given.timeout) for one in made]
     _say_games(given, games)
     return 0 if all(one.state == "done" for one in games) else 2
+
+
+def _waited(client: Client, game: Game, seconds: float) -> Game:
+    waiting = Waiting()
+    return client.wait_for_game(game.id, seen=lambda one: waiting(one.title, one.behind), seconds=seconds)
 
 
 def _say_games(given: Namespace, games: list[Game]) -> None:

@@ -98,6 +98,8 @@ class Run:
     n_words: int | None = None
     n_unknown_words: int | None = None
     unknown_words: tuple[str, ...] = ()
+    behind: str = ""
+    """What it waits for, in words."""
 
     @classmethod
     def of(cls, raw: Raw) -> Run:
@@ -112,6 +114,7 @@ class Run:
             done=progress.get("done", 0),
             total=progress.get("total", 0),
             error=progress.get("error", ""),
+            behind=progress.get("behind", ""),
             n_words=raw["n_words"],
             n_unknown_words=raw["n_unknown_words"],
             unknown_words=tuple(raw["unknown_words"]),
@@ -152,6 +155,11 @@ class Game:
     def is_final(self) -> bool:
         return self.state in (*FINAL, "lost")
 
+    @property
+    def behind(self) -> str:
+        """What it waits for, in words."""
+        return str((self.raw["progress"] or {}).get("behind", ""))
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -171,6 +179,11 @@ class Submission:
         names = ("id", "answer_set", "version", "system", "state")
         f1, corrected = ((raw[metric] or {}).get("f1") for metric in ("reference", "corrected"))
         return cls(**{name: raw[name] for name in names}, f1=f1, corrected_f1=corrected, raw=raw)
+
+    @property
+    def behind(self) -> str:
+        """What its generation waits for, in words."""
+        return str((self.raw["progress"] or {}).get("behind", ""))
 
     @property
     def is_final(self) -> bool:

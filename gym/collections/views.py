@@ -169,7 +169,7 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: context: collection, zip (CollectionZip or None), job, state, position, is_current. POST has it made, and
+    """GET: context: collection, zip (CollectionZip or None), job, state, behind, is_current. POST has it made, and
     leads to the file where it is there."""
     collection = _visible(request, slug)
     if request.method == "POST":
@@ -185,7 +185,7 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
         )
     found, is_current = zips.seen(collection, request.user)
     context = {"collection": collection, "zip": found, "is_current": is_current}
-    context |= progress_of(found.job, found.state) if found else {"job": None, "state": ""}
+    context |= progress_of(found.job, request.user, found.state) if found else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)
 
 

@@ -24,6 +24,7 @@ from gym.collections.bundle import bundle
 from gym.collections.models import Collection, CollectionZip, ZipPiece
 from gym.jobs import rights
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import State
@@ -113,6 +114,7 @@ def ask(collection: Collection, address: str, *, actor: AnyUser, again: bool = F
             KIND,
             {"zip": zip_.pk},
             owner=actor if actor.is_authenticated else None,
+            queue=SHORT,
             title=f"Zip of {collection.title}",
             total=len(held.run_ids),
         )

@@ -21,7 +21,7 @@ from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, Job, State
-from gym.jobs.selectors import WorkerView, position_in_queue, queue_summary, workers
+from gym.jobs.selectors import WorkerView, behind, position_in_queue, queue_summary, workers
 from gym.jobs.services import request_cancel, retry
 
 WAIT = 60
@@ -55,6 +55,23 @@ def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:
     return ApiProblem(409, f"{what} has no results. {why}".strip(), "no-results")
 
 
+def told_behind(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
+    """`behind` for the person who asks; empty in lists, as it takes several queries."""
+    is_listed = isinstance(field.root, serializers.ListSerializer)
+    return "" if is_listed else behind(job, field.context["request"].user)
+
+
+class BehindField(serializers.CharField):
+    """What a queued job waits for, in words."""
+
+    def __init__(self, **more: Any) -> None:
+        told = "what it waits for, in words; empty in lists and when it does not wait"
+        super().__init__(source="*", read_only=True, help_text=told, **more)
+
+    def to_representation(self, job: Job) -> str:
+        return told_behind(self, job)
+
+
 class JobSerializer(serializers.ModelSerializer):
     percent = serializers.IntegerField(allow_null=True)
     eta_seconds = serializers.FloatField(allow_null=True)
@@ -84,9 +101,10 @@ class JobSerializer(serializers.ModelSerializer):
 
 class JobDetailSerializer(JobSerializer):
     position = serializers.SerializerMethodField(help_text="1 = next; null when it does not wait")
+    behind = BehindField()
 
     class Meta(JobSerializer.Meta):
-        fields = [*JobSerializer.Meta.fields, "log", "position"]
+        fields = [*JobSerializer.Meta.fields, "log", "position", "behind"]
         read_only_fields = fields
 
     def get_position(self, job: Job) -> int | None:

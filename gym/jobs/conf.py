@@ -6,6 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
+SHORT = "short"
+"""The queue of work that takes seconds to minutes and computes nothing with a model: beside it, never behind it."""
 SIGN_SECONDS = 5.0  # how often a worker signs that it is alive
 
 DEFAULTS: dict[str, Any] = {
@@ -13,7 +15,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
     "GYM_JOB_QUEUES": ("default",),  # the queues that exist; a worker without --queues serves all of them
     "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs people wait for: each has a thread of its own in every worker
-    "GYM_JOB_WAITING_QUEUES": (),  # queues whose jobs wait for other machines: each has a thread of its own, too
+    "GYM_JOB_BESIDE_QUEUES": (),  # queues of short work, and of work that waits: each has a thread of its own, too
     "GYM_JOB_QUICK_POLL_SECONDS": 0.02,  # as GYM_JOB_POLL_SECONDS, for those
     "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker silent for this long has lost its job
     "GYM_REAPER_SECONDS": 30.0,  # how often one worker looks for lost jobs and lost messages
@@ -60,7 +62,7 @@ def is_quick(queue: str) -> bool:
 
 def has_own_thread(queue: str) -> bool:
     """Whether the jobs of this queue run beside those of the others, in every worker."""
-    return is_quick(queue) or queue in get("GYM_JOB_WAITING_QUEUES")
+    return is_quick(queue) or queue in get("GYM_JOB_BESIDE_QUEUES")
 
 
 def poll_seconds(queue: str) -> float:

@@ -11,22 +11,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import AnyUser
 from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
-from gym.jobs.selectors import note_silence, position_in_queue
+from gym.jobs.selectors import note_silence, place_in_queue
 
 STOP_POLLING = 286
 LOST = "lost"
 
 
-def progress_of(job: Job | None, state: str = "") -> dict[str, Any]:
+def progress_of(job: Job | None, user: AnyUser, state: str = "") -> dict[str, Any]:
     """Context of templates that extend includes/progress.html. `state`: the thing's own, where it has one."""
     if job is not None:
         note_silence([job])
     return {
         "job": job,
         "state": state or (job.state if job is not None else LOST),
-        "position": None if job is None else position_in_queue(job),
+        "behind": "" if job is None or job.waits_for else place_in_queue(job, user),
     }
 
 

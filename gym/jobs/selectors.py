@@ -13,6 +13,8 @@ from django.utils import timezone
 from gym.jobs import conf, fairness
 from gym.jobs.models import Job, State, WorkerHeartbeat
 
+MOST_NAMED = 3
+"""Jobs at work that somebody who waits is told of."""
 ALIVE = timedelta(seconds=3 * conf.SIGN_SECONDS + 15)
 
 
@@ -51,6 +53,40 @@ class WorkerView:
 def position_in_queue(job: Job) -> int | None:
     """1 = next; None when the job is not queued. Correct as long as nobody queues anything else."""
     return fairness.position(job)
+
+
+def behind(job: Job | None, user: Any) -> str:
+    """What a queued job waits for, in words for this person: `next in the queue, behind Demo GPT-2 on Agreement r1`.
+    Empty where it does not wait. Titles may name private things, so those of others are told to staff alone."""
+    if job is None or job.state != State.QUEUED:
+        return ""
+    if job.waits_for:
+        return f"waiting for a worker with {job.waits_for}"
+    note_silence([job])
+    return f"no worker serves the queue “{job.queue}”" if job.silence else place_in_queue(job, user)
+
+
+def place_in_queue(job: Job, user: Any) -> str:
+    """The same for a job that workers take up."""
+    place = position_in_queue(job)
+    if place is None:
+        return ""
+    words = "next in the queue" if place == 1 else f"number {place} in the queue"
+    at_work = Job.objects.filter(state=State.RUNNING, queue__in=_same_threads(job.queue)).order_by("started")
+    titles = [_title_for(user, other) for other in at_work[:MOST_NAMED]]
+    return f"{words}, behind {' and '.join(dict.fromkeys(titles))}" if titles else words
+
+
+def _same_threads(queue: str) -> list[str]:
+    """The queues whose jobs run on the threads that take up this one's."""
+    if conf.has_own_thread(queue):
+        return [queue]
+    return [name for name in conf.queues() if not conf.has_own_thread(name)]
+
+
+def _title_for(user: Any, job: Job) -> str:
+    is_told = user.is_authenticated and (user.is_staff or job.owner_id == user.pk)
+    return str(job) if is_told else "work of somebody else" if job.owner_id else "work of the site"
 
 
 def workers() -> list[WorkerView]:

@@ -110,9 +110,10 @@ class WorkerProcess:
             sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
-        """One for the ordinary queues, and one with a thread of its own for each quick queue and each queue of work
-        that waits for other machines: what a person waits for does not queue behind hours of work, and work that
-        computes does not queue behind work that waits. They share the process, and so the loaded models."""
+        """One for the ordinary queues, and one with a thread of its own for each quick queue and each queue of short
+        work or of work that waits for other machines: what a person waits for does not queue behind hours of work,
+        and work that computes does not queue behind work that waits. They share the process, and so the loaded
+        models."""
         ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
         lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]

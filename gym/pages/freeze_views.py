@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.runs.read.comparison_selectors import on_both
-from gym.runs.work.services import queue_run
+from gym.runs.work.services import queue_once
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites import services
@@ -86,8 +86,7 @@ def _freeze(request: HttpRequest, suite: Suite, form: FreezeAndRunForm) -> HttpR
     runs = 0
     try:
         for model in form.cleaned_data["models"]:
-            queue_run(revision, model, actor=request.user)
-            runs += 1
+            runs += queue_once(revision, model, actor=request.user).is_new
     except (ValidationError, TooManyJobs) as error:
         messages.error(
             request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)

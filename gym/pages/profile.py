@@ -19,7 +19,7 @@ from gym.accounts import daily_sentences, quotas
 from gym.accounts.forms import CurrentPassword
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
-from gym.accounts.views import form_page, form_status, throttled, with_password
+from gym.accounts.views import forget_in_browser, form_page, form_status, throttled, with_password
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
 from gym.pages import account_deletion
@@ -88,8 +88,11 @@ def account_delete(request: HttpRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
+            username = request.user.get_username()
             logout(request)
             messages.success(request, "Your account is deleted.")
-            return redirect("home")
+            response = redirect("home")
+            forget_in_browser(response, username)
+            return response
     context = {"form": form, "plan": account_deletion.plan(request.user)}
     return render(request, "accounts/delete.html", context, status=form_status(request))

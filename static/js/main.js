@@ -14,6 +14,7 @@ import "./ticks.js";
 import "./filter.js";
 import "./unsaved.js";
 import "./keep-files.js";
+import "./signing-out.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {

@@ -45,13 +45,22 @@ def draft_of(suite: Suite) -> SuiteRevision:
     return draft
 
 
-def tag(draft: SuiteRevision) -> str:
-    """The ETag of a draft: its version, which never comes back within a suite."""
-    return f'"v{draft.edits}"'
+def tag(draft: SuiteRevision, version: int | None = None) -> str:
+    """The ETag of a draft, at this version (default: its own). The number of the revision is in it because the draft
+    that follows a frozen one begins with the version of the frozen one."""
+    return f'"r{draft.number}v{draft.edits if version is None else version}"'
 
 
 def shown(draft: SuiteRevision) -> Response:
     return Response(drafts.card(draft), headers={"ETag": tag(draft)})
+
+
+def check_draft(request: Request, suite: Suite, *, needed: bool = False) -> SuiteRevision | None:
+    """The suite's draft, if it is the one that If-Match names; a draft that was frozen or discarded is 412. Lock the
+    suite first."""
+    draft = suite.draft
+    check_match(request, tag(draft) if draft else None, needed=needed)
+    return draft
 
 
 class Draft(SuiteView):
@@ -88,8 +97,7 @@ class Draft(SuiteView):
         document = document_in(body)
         with transaction.atomic():
             services.lock(suite)
-            if before := suite.draft:
-                check_match(request, tag(before), needed=True)
+            check_draft(request, suite, needed=True)
             newest = suite.revisions.order_by("-number").first()
             if document.is_table and newest is not None:
                 document = inherit(document, document_of(newest))
@@ -109,8 +117,7 @@ class Draft(SuiteView):
         suite = self.changeable()
         with transaction.atomic():
             services.lock(suite)
-            if draft := suite.draft:
-                check_match(request, tag(draft))
+            check_draft(request, suite)
             services.discard_draft(suite, actor=request.user)
         return Response(status=204)
 
@@ -135,11 +142,10 @@ class DraftCells(SuiteView, ListView):
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
-            if (draft := suite.draft) is not None:
-                check_match(request, tag(draft))
+            draft = check_draft(request, suite)
             edits = [dict(edit) for edit in body["edits"]]
             outcome = drafts.apply_edits(suite, body["version"], edits, actor=request.user)
-        headers = {"ETag": f'"v{outcome.version}"'}
+        headers = {"ETag": tag(draft, outcome.version)} if draft else {}
         if outcome.conflicts:
             more = {
                 "version": outcome.version,
@@ -159,8 +165,7 @@ class Freeze(SuiteView):
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
-            if draft := suite.draft:
-                check_match(request, tag(draft))
+            check_draft(request, suite)
             revision = services.freeze(suite, actor=request.user, note=body["note"])
         return self.answer(revision, "api-revision", slug, revision.number)
 

@@ -199,7 +199,7 @@ def test_the_matrix_shows_the_newest_result_and_the_flaky_badge(alice, people):
         reverse("agent-suite-run", args=[suite.slug]), {"server": AgentServer.objects.get().pk}
     )
     assert answer.url == AgentRun.objects.get().get_absolute_url()
-    assert "number 1 in the queue" in text_of(alice.get(answer.url))
+    assert "next in the queue" in text_of(alice.get(answer.url))
     run_pending()
     page = text_of(alice.get(suite.get_absolute_url()))
     assert "2/4" in page

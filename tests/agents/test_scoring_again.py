@@ -105,12 +105,12 @@ def test_a_variable_that_the_case_named_before_may_be_what_was_hidden(people, se
 @pytest.mark.parametrize(
     ("test", "text"), [("less", "zz hush-hush"), ("not_greater", "aa"), ("greater", SECRET)]
 )
-def test_the_order_of_what_is_hidden_is_known_to_nobody(test, text):
+def test_the_order_of_what_is_hidden_is_told_to_nobody(test, text):
     case = read_case(
         f"agent: a, interactions: [{{text: q, response: {{text: {{{test}: ${{KEY}}}}}}}}]", {"KEY": SECRET}
     )
     before = run_case(case, says(text), None, Options(secrets=(SECRET,))).iterations[0]
-    assert outcomes(before)[0] in ("pass", "fail")
+    assert outcomes(before) == ["error"]
     assert outcomes(rescore(case, before, None, "document", redactor([SECRET]))) == ["error"]
 
 

@@ -128,6 +128,7 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-suite-download": "agent_suites_export_retrieve",
     "agent-suite-run": "agent_runs_create agent_runs_batch_create",
     "agent-schedule-new": "agent_suites_schedules_create",
+    "agent-schedule-resume": "agent_suites_schedules_resume_create",
     "agent-schedule-delete": "agent_suites_schedules_destroy",
     "agent-case": "agent_suites_cases_retrieve",
     "agent-case-new": "agent_suites_cases_create",

@@ -9,7 +9,7 @@ from django.urls import reverse
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache, SuiteRun
-from gym.runs.work import services, several
+from gym.runs.work import services
 from models_registry.engine import ScoringPolicy
 from tests.factories import make_model, make_revision, make_suite
 
@@ -169,10 +169,10 @@ def test_numbers_of_another_engine_are_neither_reused_nor_offered_as_the_same_ru
     model.fingerprint = first.provenance["model_fingerprint"]
     model.save()
     asked = (revision, model, ScoringPolicy())
-    assert several.same_run(*asked, user=people.alice) == first
+    assert services.same_run(*asked, user=people.alice) == first
     monkeypatch.setattr("gym.runs.work.cache.ENGINE_VERSION", "another")
-    monkeypatch.setattr("gym.runs.work.several.ENGINE_VERSION", "another")
-    assert several.same_run(*asked, user=people.alice) is None
+    monkeypatch.setattr("gym.runs.work.services.ENGINE_VERSION", "another")
+    assert services.same_run(*asked, user=people.alice) is None
     second = services.queue_run(revision, model, actor=people.alice)
     run_pending()
     second.refresh_from_db()

@@ -73,8 +73,10 @@ def _short(text: str) -> str:
 class Notes:
     """Keeps the first MAX_NOTES errors and as many remarks."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document
+        self.secret = secret and bool(document.variables)
+        """Values of variables are in the document, and problems could tell what they are."""
         self.problems: list[Problem] = []
         self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
@@ -422,7 +424,7 @@ def _remark_on_expectation(
 
 def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
     problem = schema_problem(element) if test in SCHEMAS else pattern_problem(element)
-    if problem:
+    if problem and not notes.secret:
         notes.error("own-test", path, problem)
     if test in SCHEMAS and isinstance(element, dict) and WITHIN_TEXT in element and not of_text:
         notes.warn("own-test", path, f"{WITHIN_TEXT} is for the text of an answer and means nothing here.")
@@ -441,18 +443,21 @@ MAX_INTERACTIONS = 200
 MAX_CHECKS = 2000
 
 
-def read_case(data: bytes | str, variables: Mapping[str, str] | None = None) -> TestCase:
-    """Read a case. Raises CaseError with all errors; warnings and remarks are in `.findings`."""
-    case, problems = look_at(data, variables)
+def read_case(
+    data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
+) -> TestCase:
+    """Read a case. Raises CaseError with all errors; warnings and remarks are in `.findings`. `secret`: `look_at`."""
+    case, problems = look_at(data, variables, secret=secret)
     if case is None:
         raise CaseError([problem for problem in problems if problem.severity == "error"])
     return case
 
 
 def look_at(
-    data: bytes | str, variables: Mapping[str, str] | None = None
+    data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> tuple[TestCase | None, list[Problem]]:
-    """The case, or None, and all its problems."""
+    """The case, or None, and all its problems. `secret`: who wrote the case may not know the values of the variables.
+    Patterns and schemas made of them are not looked at then: whether one is wrong tells something of the values."""
     try:
         document = read(data, variables)
     except HoconError as error:
@@ -460,7 +465,7 @@ def look_at(
         return None, [
             Problem("error", error.code, where, error.line, error.column, error.message, error.hint)
         ]
-    notes = Notes(document)
+    notes = Notes(document, secret=secret)
     if not isinstance(document.value, dict):
         notes.error("type", (), f"A test case is an object, not {kind(document.value)}.")
         return None, notes.problems

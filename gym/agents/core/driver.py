@@ -21,7 +21,17 @@ from gym.agents.core.foreseen import why_none_can_pass
 from gym.agents.core.protocol import ENDINGS, Answer, request_body
 from gym.agents.core.redact import Redactor, bounded, given_only, messages_kept, redactor, tested_only
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
-from gym.agents.core.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
+from gym.agents.core.scoring import (
+    BROKEN_OFF,
+    Judge,
+    breaks_off,
+    cleaned,
+    cleaned_turn,
+    score_turn,
+    veil_answer,
+    veil_checks,
+    without_secrets,
+)
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask, earliest
 
 USER_ID = "lm-gym"
@@ -81,7 +91,9 @@ class Driver:
         self.options = options
         self.deadline = deadline
         self.stop = stop
-        self.clean: Redactor = redactor([*options.secrets, *transport.secrets])
+        secrets = [*options.secrets, *transport.secrets]
+        self.clean: Redactor = redactor(secrets)
+        self.veil: Redactor | None = redactor(secrets, marked=True) if secrets else None
 
     def iteration(self, number: int) -> IterationResult:
         started = time.monotonic()
@@ -103,8 +115,8 @@ class Driver:
                 )
                 answered = not turn.trouble
                 until = self._until(self.options.request_seconds, "The judge", deadline)
-                found = score_turn(interaction, turn, self.judge, self.options.reading, agent_error, until)
-                checks += [cleaned(check, self.clean) for check in found]
+                found = self._scored(interaction, turn, agent_error, until)
+                checks += [cleaned(without_secrets(check), self.clean) for check in found]
                 if until.waited:
                     turn = replace(
                         turn,
@@ -121,6 +133,13 @@ class Driver:
         return IterationResult(
             number, outcome_of(checks, trouble), tuple(checks), tuple(turns), seconds, message
         )
+
+    def _scored(
+        self, interaction: Interaction, turn: TurnResult, agent_error: str, until: Deadline
+    ) -> list[CheckResult]:
+        if self.veil is not None:
+            interaction, turn = veil_checks(interaction, self.veil), veil_answer(turn, self.veil)
+        return score_turn(interaction, turn, self.judge, self.options.reading, agent_error, until)
 
     def _until(self, seconds: float, what: str, deadline: Deadline | None) -> Deadline:
         limit = Deadline(time.monotonic() + seconds, what)

@@ -76,6 +76,8 @@ def search(pattern: str, value: Any) -> Result:
 def _found(pattern: str, text: str) -> bool:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS, concurrent=True) is not None
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:  # made of a variable's value
+        raise _TooMuch(f"This is no regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(
             f"The regular expression was given up after {PATTERN_SECONDS:g} s on this answer. Make it simpler."

@@ -21,6 +21,9 @@ SHORTEST = 4
 TOO_SHORT = f"A secret has at least {SHORTEST} characters: shorter ones cannot be looked for in answers."
 CUT = "…"
 """Ends a truncated text, which may end in part of a secret."""
+FIRST_MARK, MARKS = 0xE000, 6_400
+"""Private-use characters. One behind HIDDEN says which text is hidden, as long as answers are compared."""
+MARKED = re.compile(f"{HIDDEN}[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MARKS - 1)}]")
 CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
 MOST_CUTS = 50
 
@@ -37,15 +40,20 @@ def can_be_hidden(value: str) -> bool:
     return len(value.strip()) >= SHORTEST
 
 
-def redactor(secrets: Iterable[str]) -> Redactor:
-    """A function that removes these texts, and characters that a database refuses, from any JSON value."""
+def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
+    """A function that removes these texts, and characters that a database refuses, from any JSON value. `marked`: the
+    places of different texts stay different, for comparing; without it such marks are removed, too."""
     known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, words))) if words else None
+    marks = {word: chr(FIRST_MARK + number % MARKS) if marked else "" for number, word in enumerate(words)}
 
     def text(value: str) -> str:
         value = UNKEPT.sub("\ufffd", value)
-        return _without_beginnings(pattern.sub(HIDDEN, value), words) if pattern else value
+        if pattern is None:
+            return value
+        value = pattern.sub(lambda found: HIDDEN + marks[found[0]], value if marked else unmarked(value))
+        return _without_beginnings(value, words)
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
@@ -55,10 +63,15 @@ def redactor(secrets: Iterable[str]) -> Redactor:
         if isinstance(value, list | tuple):
             return [clean(below) for below in value]
         if isinstance(value, int | float) and str(value) in known:
-            return HIDDEN_NUMBER
+            return HIDDEN_NUMBER.replace(HIDDEN, HIDDEN + marks[str(value)])
         return value
 
     return clean
+
+
+def unmarked(text: str) -> str:
+    """A text of `redactor(…, marked=True)` as it may be shown."""
+    return MARKED.sub(HIDDEN, text)
 
 
 def _spellings(word: str) -> set[str]:

@@ -7,15 +7,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gym.agents.core.cases import ORDERED, Check, Interaction, Reading, TestCase
+from gym.agents.core.cases import Check, Interaction, Reading, TestCase
 from gym.agents.core.checks import MISSING, Outcome, Verdict, apply_check, skipped_by, value_at
 from gym.agents.core.llm_judge import Opinion, RememberingJudge, VotingJudge
-from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions
+from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions, unmarked
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
+WITHHELD = "The answer or the expected value holds a secret here, and a verdict could tell what it is: there is none."
+WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
+"""Tests that take a hidden text as one sign."""
 MAX_ERROR = 2_000
 BROKEN_OFF = "Not reached: neuro-san ends an iteration where expected value and answer cannot be compared."
 
@@ -112,7 +115,8 @@ def _gist(
         return Verdict("error", "", "No judge is configured, so gist cannot be checked."), None
     if deadline is not None and deadline.passed:
         return Verdict("timeout", "", "There was no time left to ask the judge."), None
-    opinion = judge.judge(str(check.expected), sample_of(actual, reading), deadline)
+    criterion, sample = unmarked(str(check.expected)), unmarked(sample_of(actual, reading))
+    opinion = judge.judge(criterion, sample, deadline)
     wanted = "pass" if check.test == "gist" else "fail"
     if opinion.verdict == "error":
         outcome: Outcome = "fail" if reading == "reference-compatible" else "error"
@@ -143,10 +147,10 @@ def rescore(
             turn = absent if trouble == BROKEN_OFF else known.get((place, index), absent)
             agent_error = "" if turn.trouble else turn.error
             kept = _kept(before, index)
-            hidden = _hidden(interaction, clean)
+            veiled = veil_checks(interaction, clean)
             remembering = judge and RememberingJudge(judge, [] if ask_judge else _opinions(before, turn))
-            found = score_turn(hidden, turn, remembering, reading, agent_error, kept=kept)
-            checks += [cleaned(_told_apart(check, several), clean) for check in found]
+            found = score_turn(veiled, turn, remembering, reading, agent_error, kept=kept)
+            checks += [cleaned(without_secrets(check, several=several), clean) for check in found]
             trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, reading) else "")
     return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks), turns=turns)
 
@@ -164,20 +168,39 @@ def _kept(before: IterationResult, interaction: int) -> set[str]:
     return {_place(check.where) for check in compared if check.interaction == interaction}
 
 
-def _hidden(interaction: Interaction, clean: Redactor) -> Interaction:
-    checks = tuple(replace(check, expected=clean(check.expected)) for check in interaction.checks)
+def veil_checks(interaction: Interaction, veil: Redactor) -> Interaction:
+    """The interaction with hidden texts in what its checks expect, as they are hidden in answers."""
+    checks = tuple(replace(check, expected=veil(check.expected)) for check in interaction.checks)
     return replace(interaction, checks=checks)
 
 
-def _told_apart(check: CheckResult, several: bool) -> CheckResult:
-    """No verdict where two hidden texts may be different variables, or where their order matters."""
+def veil_answer(turn: TurnResult, veil: Redactor) -> TurnResult:
+    return replace(turn, text=veil(turn.text), structure=veil(turn.structure), sly_data=veil(turn.sly_data))
+
+
+def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult:
+    """No verdict where it would say something about what is hidden, or could be wrong because of it.
+
+    People who may change cases read verdicts and must not read secrets, so checks are made on texts in which every
+    secret is one sign. What is found there is there: a keyword beside a secret, or a secret as a whole. A text that is
+    not found may be part of a secret, and what patterns, schemas and orders say of a sign is nothing. `several`: the
+    signs of different secrets are the same."""
     if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
         return check
-    expected, actual = mentions(HIDDEN, check.expected), mentions(HIDDEN, check.actual)
-    unsure = expected and actual and (several or mentions(HIDDEN_NUMBER, check.actual))
-    if unsure or (check.test in ORDERED and (expected or actual)):
-        return replace(check, outcome="error", comparison="", message=UNTOLD)
-    return check
+    looks_at_keys = isinstance(check.actual, dict) and check.test in ("keywords", "not_keywords")
+    compared = list(check.actual) if looks_at_keys else check.actual
+    expected, actual = mentions(HIDDEN, check.expected), mentions(HIDDEN, compared)
+    if check.actual is None or not (expected or actual):
+        return check
+    why = ""
+    if check.test not in WHOLE:
+        why = WITHHELD if check.expected is not None else ""
+    elif expected:
+        why = UNTOLD if actual and (several or mentions(HIDDEN_NUMBER, check.actual)) else ""
+    else:
+        is_found = check.outcome == ("fail" if check.test.startswith("not_") else "pass")
+        why = "" if is_found and "•" not in str(check.expected) else WITHHELD
+    return replace(check, outcome="error", comparison="", message=why) if why else check
 
 
 def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:

@@ -186,7 +186,7 @@ class _RunWork:
         for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
             self.check()
             try:
-                case = repeated(read_case(case_run.text, self.variables), self.run.iterations)
+                case = repeated(read_case(case_run.text, self.variables, secret=True), self.run.iterations)
             except CaseError as error:
                 problem = redactor(self.variables.values())(str(error))
                 with self.context.transaction():
@@ -352,7 +352,7 @@ def agent_rescore(context: JobContext) -> None:
 
 def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
     """The variables that the case named then; all of them if it cannot be read any more."""
-    case, _ = look_at(case_run.text, variables)
+    case, _ = look_at(case_run.text, variables, secret=True)
     return case.variables if case is not None else tuple(variables)
 
 

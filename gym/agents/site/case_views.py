@@ -63,7 +63,7 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
-    read, problems = case.look()
+    read, problems = selectors.look(case, request.user)
     history = selectors.history_of(case, request.user)
     told = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
     context = {
@@ -109,7 +109,7 @@ def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpRespo
     """Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
-    read, problems = AgentCase(suite=suite, text=text).look()
+    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
     form = CaseForm(request.POST or None, instance=case)
     if request.method == "POST" and form.is_valid():
         try:
@@ -129,7 +129,7 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
     """What there is to say about a text that is being written; nothing is saved. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
-    read, problems = AgentCase(suite=suite, text=text).look()
+    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
     return render(request, "agents/_findings.html", {"suite": suite, "problems": problems, "read": read})
 
 
@@ -138,7 +138,7 @@ def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The case in fields. Saving writes its text anew, so comments go."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
-    read, _ = case.look()
+    read, _ = selectors.look(case, request.user)
     why = "cannot be read"
     if read is not None:
         many = len(read.interactions) > MAX_TURNS
@@ -169,7 +169,7 @@ def _fields(
     made, wrong = document_of(document, top, turns)
     # Compared as text: to Python 1 and true are equal.
     text = case.text if not new and _same(made, document) else write_case(made)
-    read, problems = _look_at_fields(suite, text, wrong)
+    read, problems = _look_at_fields(request, suite, text, wrong)
     if request.headers.get("HX-Request"):
         context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
         return render(request, "agents/_findings.html", context)
@@ -200,9 +200,11 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _look_at_fields(suite: AgentSuite, text: str, wrong: list[str]) -> tuple[TestCase | None, list[Problem]]:
+def _look_at_fields(
+    request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
+) -> tuple[TestCase | None, list[Problem]]:
     """Lines are left out: nobody who fills in fields sees the text."""
-    read, found = AgentCase(suite=suite, text=text).look()
+    read, found = selectors.look(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
     return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
 

@@ -43,8 +43,8 @@ def visible_case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
     )
 
 
-def _live(run: AgentRun) -> dict[str, Any]:
-    return {"run": run, "rows": presenters.rows_of(run), **progress_of(run.job, run.state)}
+def _live(request: HttpRequest, run: AgentRun) -> dict[str, Any]:
+    return {"run": run, "rows": presenters.rows_of(run), **progress_of(run.job, request.user, run.state)}
 
 
 @require_safe
@@ -79,13 +79,13 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, position, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
+    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
     others (runs to compare with), more_others."""
     run = visible_run(request, key)
     fall = Fall.from_dict(run.fall) if run.fall else None
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
-        **_live(run),
+        **_live(request, run),
         "totals": presenters.totals_of(run),
         "repeats": presenters.repeats_of(run),
         "tokens": tokens_of(run.case_runs.all()),
@@ -99,9 +99,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part. Context: run, job, state, position, rows."""
+    """The live part. Context: run, job, state, behind, rows."""
     run = visible_run(request, key)
-    return polled(request, "agents/_progress.html", _live(run), final=run.state in FINAL_STATES)
+    return polled(request, "agents/_progress.html", _live(request, run), final=run.state in FINAL_STATES)
 
 
 @login_required

@@ -22,6 +22,7 @@ from gym.agents.core.falls import COMPARED, Fall, Limit, Stratum, fall, limits
 from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun
 from gym.agents.site import permissions, services
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
@@ -42,7 +43,7 @@ Every = AgentSchedule.Every
 
 def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
     """All of a suite for those who edit it; else one's own."""
-    found = suite.schedules.select_related("server__model", "owner", "suite")
+    found = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
     if permissions.can_edit(user, suite):
         return found
     return found.filter(owner=user) if user.is_authenticated else found.none()
@@ -121,7 +122,7 @@ def ask_versions() -> int:
             if claimed and not questions.filter(state__in=ACTIVE_STATES).exists():
                 questions.delete()  # 144 a day would hide the jobs that people ask for
                 title = f"Ask {server} for its version"
-                jobs.enqueue("agent_version", {"server": server.pk}, queue=services.QUEUE, title=title)
+                jobs.enqueue("agent_version", {"server": server.pk}, queue=SHORT, title=title)
                 asked += 1
     return asked
 
@@ -147,11 +148,13 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
         with transaction.atomic():
             schedule.owner.hold()  # accounts first, then things
             rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
-            row = rows.select_related("suite", "server__model", "owner").filter(pk=schedule.pk).first()
+            row = rows.select_related("suite__judge", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
                 return False  # another worker started it
-            row.next_at, row.trouble = _next(row, now), _queue(row)
-            if not version:
+            row.next_at, row.trouble = _next(row, now), row.pause or _queue(row)
+            if row.is_paused:
+                pass  # what there is to run is run once it is resumed
+            elif not version:
                 row.stamp = stamp_of(row.suite)
             elif not row.trouble:
                 row.stamp = version

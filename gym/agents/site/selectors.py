@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Windo
 from django.db.models.functions import RowNumber
 
 from gym.accounts.models import AnyUser
+from gym.agents.core.cases import Problem, TestCase
 from gym.agents.core.check_rows import places
 from gym.agents.core.checks import OUTCOMES, VERDICTS
 from gym.agents.core.pass_rates import Evidence, evidence
@@ -23,6 +24,7 @@ from gym.agents.models import (
     CaseIteration,
     CaseRun,
 )
+from gym.agents.site import permissions
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
@@ -249,6 +251,11 @@ def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
     for turn in turns:
         found[turn.interaction] = places(turn.structure, turn.sly_data)
     return found
+
+
+def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
+    """The case and its problems. Only who may see the names of the suite's variables is told that one is missing."""
+    return case.look() if permissions.can_manage(user, case.suite) else case.look_blindly()
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:

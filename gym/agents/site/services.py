@@ -30,9 +30,11 @@ from gym.agents.models import (
     Naming,
 )
 from gym.agents.site import permissions
+from gym.agents.site.pauses import note_changes
 from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
-from gym.agents.site.selectors import judges_for, servers_lent_to, servers_usable_by
+from gym.agents.site.selectors import judges_for, look, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.secrets import sealed
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
@@ -120,7 +122,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
     with transaction.atomic():
         model.status, model.status_reason = RegisteredModel.Status.UNCHECKED, ""
         model.check_job = jobs.enqueue(
-            "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.name}"
+            "check_agent", {"server": server.pk}, owner=actor, queue=SHORT, title=f"Check {model.name}"
         )
         model.save(update_fields=["status", "status_reason", "check_job"])
 
@@ -210,12 +212,15 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
         raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
-    read, problems = case.look()
+    read, problems = look(case, actor)
     if read is None:
         raise ValidationError({"text": errors_in(problems)})
     case.agent = read.agent
     case.full_clean()
+    before = AgentCase.objects.filter(pk=case.pk).first()
     with AGENT_SUITES.growing(case.suite.owner, actor=actor):
+        if before is None or (before.name, before.text) != (case.name, case.text):
+            note_changes(case.suite, [case.name], actor=actor)
         case.save()
     return case
 
@@ -236,7 +241,7 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
         if time.thread_time() - began > READING_SECONDS:
             message = f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
             raise ValidationError(message)
-        case, found = AgentCase(suite=suite, text=text).look()
+        case, found = look(AgentCase(suite=suite, text=text), actor)
         if case is None:
             problems += [f"{name}: {problem}" for problem in errors_in(found)]
         else:
@@ -247,7 +252,10 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
     if problems:
         raise ValidationError(problems)
     saved = []
+    changed = [name for name, text in files.items() if name not in there or there[name].text != text]
     with AGENT_SUITES.growing(suite.owner, actor=actor):
+        if changed:
+            note_changes(suite, changed, actor=actor)
         for name, text in files.items():
             case = there.get(name) or AgentCase(suite=suite, name=name)
             case.text, case.agent = text, agents[name]

@@ -40,6 +40,7 @@ urlpatterns = [
     path("<slug:slug>/download/", views.suite_download, name="agent-suite-download"),
     path("<slug:slug>/schedules/", views.schedule_new, name="agent-schedule-new"),
     path("<slug:slug>/schedules/limits/", views.schedule_limits, name="agent-schedule-limits"),
+    path("<slug:slug>/schedules/<int:pk>/resume/", views.schedule_resume, name="agent-schedule-resume"),
     path("<slug:slug>/schedules/<int:pk>/delete/", views.schedule_delete, name="agent-schedule-delete"),
     path("<slug:slug>/run/", views.suite_run, name="agent-suite-run"),
     path("<slug:slug>/cases/new/", case_views.case_new, name="agent-case-new"),

@@ -17,7 +17,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.agents.core.archives import write_archive
 from gym.agents.core.falls import least_iterations
 from gym.agents.models import AgentSuite
-from gym.agents.site import permissions, schedules, selectors, services
+from gym.agents.site import pauses, permissions, schedules, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
 from gym.agents.site.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.jobs.pages import act, show_error
@@ -250,6 +250,20 @@ def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
     least = least_iterations(sum(limit.cases for limit in found)) if found else None
     context = {"suite": suite, "limits": found, "least": least, "problem": problem}
     return render(request, "agents/_limits.html", context)
+
+
+@login_required
+@require_POST
+def schedule_resume(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
+    try:
+        pauses.resume(schedule, actor=request.user, seen=request.POST.get("seen", ""))
+    except ValidationError as error:
+        show_error(request, error)
+    else:
+        messages.success(request, "The schedule is resumed.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
 @login_required

@@ -94,7 +94,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Statistics with the filter and the partition of the address. Context: game, job, state, position, keep, filters,
+    """Statistics with the filter and the partition of the address. Context: game, job, state, behind, keep, filters,
     whole, more, users, partition, learning (Figure or None), comparable, counterpart, may_steer."""
     game = selectors.get_game(request.user, key)
     if game.key != key:
@@ -419,7 +419,7 @@ def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
 def about(request: HttpRequest, game: Game) -> dict[str, Any]:
     return {
         "game": game,
-        **progress_of(game.job, game.state),
+        **progress_of(game.job, request.user, game.state),
         "may_steer": permissions.can_steer(request.user, game),
         "options": presenters.options(game),
         "is_indexed": reading.is_indexed(game),

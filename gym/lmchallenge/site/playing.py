@@ -15,6 +15,7 @@ from django.db import transaction
 from gym.accounts import daily_sentences
 from gym.accounts.models import User
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.errors import WrongState
 from gym.lib.bounded import Limits, Refused, check
 from gym.lmchallenge.core import corpus as corpora
@@ -318,7 +319,7 @@ def upload_log(
         game.has_targets = holds.words or not holds.entries
         game.has_predictions = holds.predictions
         title, batch = f"Count {game.title}", jobs.batch_of(actor)
-        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=title, batch=batch)
+        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, queue=SHORT, title=title, batch=batch)
         game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
     return game
 
@@ -383,7 +384,7 @@ def count_again(game: Game, *, actor: User) -> None:
     with transaction.atomic():
         title = f"Count {game.title} again"
         game.job = jobs.enqueue(
-            COUNT, {"game": game.pk}, owner=owner, title=title, batch=jobs.batch_of(owner)
+            COUNT, {"game": game.pk}, owner=owner, queue=SHORT, title=title, batch=jobs.batch_of(owner)
         )
         game.save(update_fields=["job"])
 

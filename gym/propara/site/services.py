@@ -18,6 +18,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.models import Job
 from gym.lib.text import count
 from gym.propara.core.published import PUBLISHED, TABLE, TABLE_LINK, Published, split_of
@@ -431,7 +432,8 @@ def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
     if not n:
         return None
     title = f"{version}: score {count(n, 'earlier submission')}"
-    return jobs.enqueue(SCORE_VERSION, {"version": version.pk}, owner=actor, title=title, total=n)
+    payload = {"version": version.pk}
+    return jobs.enqueue(SCORE_VERSION, payload, owner=actor, queue=SHORT, title=title, total=n)
 
 
 # --- published results ---

@@ -111,7 +111,7 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "answer_set": submission.version.answer_set,
         "may_steer": permissions.can_steer(request.user, submission),
         "kind": KINDS.get(submission.kind, submission.kind),
-        **progress_of(submission.job),
+        **progress_of(submission.job, request.user),
     }
 
 

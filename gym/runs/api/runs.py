@@ -27,7 +27,6 @@ from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
-from gym.runs.work.several import same_run
 from gym.sharing.api import DeletionQuery
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import (
@@ -121,15 +120,16 @@ class RunList(ListView):
         revision = _revision(request, suite, body.get("revision"))
         try:
             policy = _policy(revision, body.get("policy", {}))
-            there = None if body["again"] else same_run(revision, model, policy, user=request.user)
-            run = there or services.queue_run(revision, model, policy, actor=request.user)
+            answered = services.queue_once(revision, model, policy, actor=request.user, again=body["again"])
         except OverQuota:
             raise
         except ValidationError as error:
             raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error
+        run = answered.run if answered.is_new else run_of(request, answered.run.key)
         place = reverse("api-run", args=[run.key], request=request)
-        found = get_or_404(with_results(run_at(request.user, run.key))) if there else run
-        return Response(shown(request, found), status=200 if there else 201, headers={"Location": place})
+        return Response(
+            shown(request, run), status=201 if answered.is_new else 200, headers={"Location": place}
+        )
 
 
 def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevision:
@@ -199,7 +199,7 @@ def _queue(
         revision = newest.get(found[suite].pk) if suite in found else None
         policy = _policy(revision, changes) if revision else None
         for model in models:
-            run, error, there = None, None, None
+            answered, error = None, None
             if suite not in found:
                 error = "There is no such suite."
             elif revision is None:
@@ -207,23 +207,25 @@ def _queue(
             elif model not in known:
                 error = "There is no such model."
             else:
-                if policy is not None and not again:
-                    there = same_run(revision, known[model], policy, user=request.user)
-                if there is None:
-                    run, error = _cell(revision, known[model], policy, request.user)
-            key = (there or run) and (there or run).key  # type: ignore[union-attr]
+                answered, error = _cell(revision, known[model], policy, request.user, again)
             cells.append(
-                {"suite": suite, "model": model, "run": key, "there": there is not None, "error": error}
+                {
+                    "suite": suite,
+                    "model": model,
+                    "run": answered and answered.run.key,
+                    "there": answered is not None and not answered.is_new,
+                    "error": error,
+                }
             )
     return cells
 
 
 def _cell(
-    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: Any
-) -> tuple[SuiteRun | None, str | None]:
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: Any, again: bool
+) -> tuple[services.Answered | None, str | None]:
     try:
         with transaction.atomic():
-            return services.queue_run(revision, model, policy, actor=actor), None
+            return services.queue_once(revision, model, policy, actor=actor, again=again), None
     except ValidationError as error:
         return None, " ".join(error.messages)
     except (TooManyJobs, PermissionDenied) as error:

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from gym.jobs.api import BehindField
 from gym.jobs.models import Job
 from gym.runs.core.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from gym.runs.core.compute import region_bits, token_bits
@@ -88,6 +89,7 @@ class ProgressSerializer(serializers.Serializer):
     total = serializers.IntegerField()
     eta_seconds = serializers.FloatField(allow_null=True)
     error = serializers.CharField()
+    behind = BehindField()
 
 
 class RunSerializer(serializers.ModelSerializer):

@@ -68,7 +68,7 @@ def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> Htt
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """What became of a file. Context: upload, job, state, position (in the queue), report (unmatched, notices), refused
+    """What became of a file. Context: upload, job, state, behind, report (unmatched, notices), refused
     (see `_alike`), page (of runs), n_runs, n_hidden (runs that are not told, see `known_runs`), rows (of the page; see
     `_planned`), rule, rules."""
     upload = _own(request, key)
@@ -78,7 +78,7 @@ def upload_report(request: HttpRequest, key: str) -> HttpResponse:
     n_runs = upload.runs.count()
     context = {
         "upload": upload,
-        **progress_of(upload.job),
+        **progress_of(upload.job, request.user),
         "report": upload.report,
         "refused": _alike(upload.report.get("refused", [])),
         "page": page,

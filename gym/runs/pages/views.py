@@ -45,7 +45,6 @@ from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
-from gym.runs.work.several import same_run
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from suites.presenters import critical_regions, shown_prediction
@@ -121,13 +120,10 @@ def run_start(request: HttpRequest) -> HttpResponse:
     policy = form.policy()
     try:
         for model in form.cleaned_data["models"]:
-            same = (
-                None if form.cleaned_data["again"] else same_run(revision, model, policy, user=request.user)
+            answered = services.queue_once(
+                revision, model, policy, actor=request.user, again=form.cleaned_data["again"]
             )
-            if same is not None:
-                there.append(same)
-            else:
-                runs.append(services.queue_run(revision, model, policy, actor=request.user))
+            (runs if answered.is_new else there).append(answered.run)
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
     if there:
@@ -144,7 +140,7 @@ def run_start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, position, may_steer, may_delete, is_public; when done also results
+    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public; when done also results
     (ShownResult),
     items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
     filter), chart (svg), summary (rows of the
@@ -164,7 +160,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "model": run.model,
         "may_steer": permissions.can_steer(request.user, run),
         "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
-        **progress_of(run.job, run.state),
+        **progress_of(run.job, request.user, run.state),
     }
     shown = (run.revision.suite.visibility, run.model.visibility)
     context["is_public"] = run.is_done and set(shown) == {Visibility.PUBLIC}
@@ -185,9 +181,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page. Context: run, job, state, position."""
+    """The live part of a run's page. Context: run, job, state, behind."""
     run = _visible(request, key)
-    context = {"run": run, **progress_of(run.job, run.state)}
+    context = {"run": run, **progress_of(run.job, request.user, run.state)}
     return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
 
 

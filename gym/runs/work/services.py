@@ -7,22 +7,25 @@ from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from gym.accounts import daily_sentences
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import AnyUser, User
 from gym.jobs import services as jobs
+from gym.jobs.models import ACTIVE_STATES
 from gym.runs import permissions
 from gym.runs.models import RunScore, SuiteRun
 from gym.runs.policies import default_policy
 from gym.runs.quotas import RUNS
 from gym.runs.read.leaderboard.model import Board
+from gym.runs.read.selectors import visible_to
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
 from models_registry import permissions as model_permissions
 from models_registry.backends.base import refusal
-from models_registry.engine import ScoringPolicy
+from models_registry.engine import ENGINE_VERSION, ScoringPolicy
 from models_registry.models import RegisteredModel
 from models_registry.queues import queue_of
 from models_registry.selectors import runnable_by
@@ -36,7 +39,8 @@ NOTHING_NEEDED = "This suite makes no predictions, so none of its tokens is need
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision. Run and job are written together or not at all.
+    """Queue one model on one frozen revision, whatever is there already: people ask through `queue_once`. Run and job
+    are written together or not at all.
 
     Raises OverQuota, TooManySentences and TooManyJobs when the account's allowances are used up."""
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
@@ -76,6 +80,54 @@ def queue_run(
         )
         run.save(update_fields=["job"])
     return run
+
+
+def same_run(
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy, *, user: User
+) -> SuiteRun | None:
+    """The newest run that this user may see, done or under way, of the same files of the model on this revision under
+    this policy, by this version of the engine. A new one would give the same numbers."""
+    policy = plain(policy, model)
+    done = Q(completed_at__isnull=False)
+    if model.fingerprint:
+        done &= Q(provenance__model_fingerprint=model.fingerprint, provenance__engine=ENGINE_VERSION)
+    runs = visible_to(user).filter(
+        Q(completed_at=None, job__state__in=ACTIVE_STATES) | done,
+        revision=revision,
+        model=model,
+        source=SuiteRun.Source.COMPUTED,
+        policy=policy.to_dict(),
+    )
+    return runs.order_by("-created", "-pk").first()
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A run that answers what was asked for. `is_new`: it was queued for it; otherwise it was there."""
+
+    run: SuiteRun
+    is_new: bool
+
+
+def queue_once(
+    revision: SuiteRevision,
+    model: RegisteredModel,
+    policy: ScoringPolicy | None = None,
+    *,
+    actor: User,
+    again: bool = False,
+) -> Answered:
+    """The same run where there is one, else a new one. `again`: a new one all the same.
+
+    Holds the account from the look to the new row, so of requests that arrive together one makes the run and the
+    others find it. Raises what `queue_run` raises."""
+    policy = policy or default_policy(revision)
+    with transaction.atomic():
+        actor.hold()
+        there = None if again else same_run(revision, model, policy, user=actor)
+        if there is not None:
+            return Answered(there, is_new=False)
+        return Answered(queue_run(revision, model, policy, actor=actor), is_new=True)
 
 
 def cancel_run(run: SuiteRun, *, actor: User) -> None:
@@ -161,12 +213,17 @@ def _with_rate(board: Board, models: Iterable[int]) -> set[tuple[int, int]]:
 
 def queue_missing(board: Board, *, actor: User) -> Queued:
     """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; what is under way stays alone."""
-    pairs = missing_pairs(board, actor)
+    with transaction.atomic():
+        actor.hold()
+        return _queue_missing(missing_pairs(board, actor), actor)
+
+
+def _queue_missing(pairs: Sequence[tuple[SuiteRevision, RegisteredModel]], actor: User) -> Queued:
     active = set(
         SuiteRun.objects.filter(
             revision__in=[revision.pk for revision, _ in pairs],
             completed_at=None,
-            job__state__in=["queued", "running"],
+            job__state__in=ACTIVE_STATES,
         ).values_list("revision_id", "model_id")
     )
     wanted = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in active]

@@ -15,6 +15,7 @@ from gym import __version__
 from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
@@ -144,7 +145,12 @@ def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
         model_ids={run.part.model: run.model.pk for run in plan.good if run.model},
     )
     upload.job = jobs.enqueue(
-        JOB, {"upload": upload.pk}, owner=actor, title=f"Upload {file.name}"[:200], total=len(plan.good)
+        JOB,
+        {"upload": upload.pk},
+        owner=actor,
+        queue=SHORT,
+        title=f"Upload {file.name}"[:200],
+        total=len(plan.good),
     )
     upload.save(update_fields=["job"])
 

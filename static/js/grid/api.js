@@ -61,7 +61,7 @@ const PAGE = 500;
    somebody changes the draft meanwhile, it begins anew. `known`: everything but the rows, as it came with the page. */
 export async function loadDraft({ draft, cells }, onPage = () => {}, known = null) {
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const head = known && attempt === 0 ? { data: known, etag: `"v${known.version}"` } : call("GET", draft);
+    const head = known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
     const both = Promise.all([head, call("GET", `${cells}?limit=${PAGE}`)]);
     const found = await both.catch((error) => {
       if (error.status !== 404 || attempt) throw error;

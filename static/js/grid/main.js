@@ -14,7 +14,7 @@ import { Preview } from "./preview.js";
 import { ScoringPanel } from "./scoring.js";
 import { SentenceDialog } from "./sentence.js";
 import { SaveQueue, bodyOf, conflictsOf, together, undone } from "./save.js";
-import { LocalStore } from "./store.js";
+import { LocalStore, choiceKeys } from "./store.js";
 
 const root = document.querySelector("[data-grid-editor]");
 const find = (name) => root.querySelector(`[data-${name}]`);
@@ -149,15 +149,13 @@ function drawResults() {
   predictions.tally(preview.tally(editor.doc));
 }
 
-const CHOICE = "lmgym-preview-model";
+const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 
 /* The model that this person looked at last in this suite, else anywhere, is the one to begin with. */
-const choiceKeys = () => [`${CHOICE}:${root.dataset.user}:${root.dataset.suite}`, `${CHOICE}:${root.dataset.user}`];
-
 function recallModel(choice) {
   try {
     const known = new Set([...choice.options].map((one) => one.value));
-    const last = choiceKeys().map((key) => localStorage.getItem(key)).find((one) => known.has(one));
+    const last = modelKeys.map((key) => localStorage.getItem(key)).find((one) => known.has(one));
     if (last) choice.value = last;
   } catch {
     /* storage is forbidden */
@@ -166,7 +164,7 @@ function recallModel(choice) {
 
 function rememberModel(model) {
   try {
-    for (const key of choiceKeys()) localStorage.setItem(key, model);
+    for (const key of modelKeys) localStorage.setItem(key, model);
   } catch {
     /* storage is forbidden */
   }
@@ -225,7 +223,10 @@ function attach() {
     dialog.addEventListener("click", (event) => event.target.closest("[data-close]") && dialog.close());
   }
   window.addEventListener("online", () => save.retry());
+  window.addEventListener("storage", (event) => store.hear(event));
+  document.addEventListener("signing-out", () => store.close());
   window.addEventListener("beforeunload", (event) => {
+    if (store.closed) return;
     editor.keyboard.commit(false);
     document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
     if (!save.unsaved && !save.conflicts.length && !sentence.unsaved) return;

@@ -3,10 +3,46 @@
 
 const LIVES = 15_000;
 const PREFIX = "lmgym-draft";
+const CHOICE = "lmgym-preview-model";
+const SIGNED_OUT = "lmgym-signed-out";
+
+const keysOf = (storage, starts) =>
+  Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) => starts.some((one) => key.startsWith(one)));
+
+/* Suites with something of this person that has not reached the server. */
+export function unsavedSuites(user, storage = window.localStorage) {
+  const found = new Set();
+  try {
+    for (const key of keysOf(storage, [`${PREFIX}:${user}:`])) {
+      const record = JSON.parse(storage.getItem(key) ?? "null");
+      if (record?.edits?.length || record?.conflicts?.length) found.add(key.split(":")[2]);
+    }
+  } catch {
+    /* storage is forbidden: nothing was kept */
+  }
+  return [...found];
+}
+
+/* Delete what is kept of this person in this browser, and let other tabs keep nothing more. */
+export function forgetPerson(user, storage = window.localStorage) {
+  try {
+    const keys = keysOf(storage, [`${PREFIX}:${user}:`, `${CHOICE}:${user}:`]);
+    for (const key of [...keys, `${CHOICE}:${user}`]) storage.removeItem(key);
+    storage.setItem(SIGNED_OUT, user);
+    storage.removeItem(SIGNED_OUT);
+  } catch {
+    /* storage is forbidden: nothing was kept */
+  }
+}
+
+/* Keys of the models that this person looked at last: in this suite, anywhere. */
+export const choiceKeys = (user, suite) => [`${CHOICE}:${user}:${suite}`, `${CHOICE}:${user}`];
 
 export class LocalStore {
   constructor(suite, user, { storage = window.localStorage, session = window.sessionStorage, now = Date.now } = {}) {
     this.base = `${PREFIX}:${user}:${suite}:`;
+    this.user = user;
+    this.closed = false;
     this.storage = storage;
     this.now = now;
     this.full = false;
@@ -62,7 +98,18 @@ export class LocalStore {
     this.taken = [];
   }
 
+  /* Another tab signed this person out. */
+  hear({ key, newValue }) {
+    if (key === SIGNED_OUT && newValue === this.user) this.close();
+  }
+
+  /* Nothing is kept any more. */
+  close() {
+    this.closed = true;
+  }
+
   keep({ version, edits, conflicts }) {
+    if (this.closed) return;
     try {
       if (!edits.length && !conflicts.length) this.storage.removeItem(this.key);
       else {

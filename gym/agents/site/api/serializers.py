@@ -83,7 +83,7 @@ class AgentSuiteSerializer(serializers.ModelSerializer):
 class AgentSuiteDetailSerializer(AgentSuiteSerializer):
     judge = serializers.SerializerMethodField(help_text="who checks the gist, if you may see it")
     variables = serializers.SerializerMethodField(
-        help_text="names, for those who may edit; else null. Values are never shown."
+        help_text="names, for its owner and staff; else null. Values are never shown."
     )
     n_cases = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -108,10 +108,13 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
 class AgentScheduleSerializer(serializers.ModelSerializer):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
+    pause = serializers.CharField(help_text="why it waits until its owner has looked; empty: it does not")
 
     class Meta:
         model = AgentSchedule
-        fields = ["id", "server", "every", "iterations", "next_at", "trouble", "owner", "created"]
+        fields = [
+            "id", "server", "every", "iterations", "next_at", "trouble", "pause", "unseen", "owner", "created",
+        ]  # fmt: skip
         read_only_fields = fields
 
 

@@ -17,7 +17,7 @@ from gym.accounts.models import Scope
 from gym.agents.core.archives import MAX_FILES, ArchiveError, name_of
 from gym.agents.core.cases import MAX_ITERATIONS
 from gym.agents.models import AgentCase, AgentSchedule, AgentSuite
-from gym.agents.site import permissions, schedules, selectors, services
+from gym.agents.site import pauses, permissions, schedules, selectors, services
 from gym.agents.site.api.serializers import (
     AgentCaseDetailSerializer,
     AgentCaseSerializer,
@@ -216,6 +216,25 @@ class Schedule(SuiteView):
         return Response(status=204)
 
 
+class ResumeBody(Body):
+    seen = serializers.CharField(
+        trim_whitespace=False, help_text="the changes you looked at: `unseen` of the schedule"
+    )
+
+
+class ScheduleResume(SuiteView):
+    token_scope = Scope.RUN
+
+    @operation("Resume a schedule of agent tests", takes=ResumeBody, answers=AgentScheduleSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        """A schedule that uses secrets pauses when somebody else changed a case (`unseen`). Its owner looks at the
+        cases and sends `seen`; what was changed since is a 400, and the schedule stays paused."""
+        found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
+        pauses.resume(found, actor=request.user, seen=self.body()["seen"])
+        found.refresh_from_db()
+        return self.answer(found)
+
+
 class Export(SuiteView):
     content_negotiation_class = AddressDecides
 
@@ -230,7 +249,8 @@ class Check(SuiteView):
     def post(self, request: Request, slug: str) -> Response:
         """Everything that is wrong with it or odd, with its line; nothing is saved."""
         suite = self.changeable()
-        read, problems = AgentCase(suite=suite, text=self.body()["text"].replace("\r\n", "\n")).look()
+        case = AgentCase(suite=suite, text=self.body()["text"].replace("\r\n", "\n"))
+        read, problems = selectors.look(case, request.user)
         data = {"ok": read is not None, "agent": read.agent if read else "", "findings": problems}
         return self.answer(data)
 
@@ -293,7 +313,7 @@ class Case(SuiteView):
 
     def shown(self, case: AgentCase) -> Response:
         history = selectors.history_of(case, self.request.user)
-        _, problems = case.look()
+        _, problems = selectors.look(case, self.request.user)
         told = {"findings": problems, "flaky": selectors.flaky(history), "history": history}
         return self.answer({**vars(case), **told})
 

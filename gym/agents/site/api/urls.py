@@ -18,6 +18,11 @@ urlpatterns = [
     *people_api(ROOM, _SUITE),
     path(f"{_SUITE}matrix/", suites.Matrix.as_view(), name="api-agent-matrix"),
     path(f"{_SUITE}schedules/", suites.Schedules.as_view(), name="api-agent-schedules"),
+    path(
+        f"{_SUITE}schedules/<int:pk>/resume/",
+        suites.ScheduleResume.as_view(),
+        name="api-agent-schedule-resume",
+    ),
     path(f"{_SUITE}schedules/<int:pk>/", suites.Schedule.as_view(), name="api-agent-schedule"),
     path(f"{_SUITE}export/", suites.Export.as_view(), name="api-agent-suite-export"),
     path(f"{_SUITE}check/", suites.Check.as_view(), name="api-agent-case-check"),

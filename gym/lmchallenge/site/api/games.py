@@ -17,6 +17,7 @@ from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
+from gym.jobs.api import told_behind
 from gym.lmchallenge.core import typing_errors
 from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
@@ -42,7 +43,9 @@ class GameSerializer(serializers.ModelSerializer):
         source="played_by", help_text="as a new game takes it; empty of an uploaded log"
     )
     options = serializers.DictField()
-    progress = serializers.SerializerMethodField(help_text="lines played of all, and the job's error")
+    progress = serializers.SerializerMethodField(
+        help_text="lines played of all, the job's error, and what it waits for (`behind`, empty in lists)"
+    )
     version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
     figure = serializers.SerializerMethodField(
         help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
@@ -61,7 +64,9 @@ class GameSerializer(serializers.ModelSerializer):
 
     def get_progress(self, row: Game) -> dict[str, Any] | None:
         job = row.job
-        return None if job is None else {"done": job.done, "total": job.total, "error": job.error}
+        if job is None:
+            return None
+        return {"done": job.done, "total": job.total, "error": job.error, "behind": told_behind(self, job)}
 
     def get_figure(self, row: Game) -> dict[str, Any] | None:
         found = row.headline

@@ -22,7 +22,7 @@ from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRendere
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Several
-from gym.jobs.api import no_results
+from gym.jobs.api import no_results, told_behind
 from gym.propara.core.groups import repair_groups
 from gym.propara.core.report import digest, evaluate
 from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
@@ -112,7 +112,13 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
         job = row.job
         if job is None or row.state != Submission.State.GENERATING:
             return None
-        return {"state": job.state, "done": job.done, "total": job.total, "error": job.error}
+        return {
+            "state": job.state,
+            "done": job.done,
+            "total": job.total,
+            "error": job.error,
+            "behind": told_behind(self, job),
+        }
 
 
 class ProParaProcessSerializer(serializers.Serializer):

@@ -1,0 +1,66 @@
+"""The names of a suite's variables are known to its owner alone: others are answered the same for every name."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.agents.models import AgentCase
+from gym.agents.site import services
+from gym.sharing.models import Role
+from tests.agents.site import GOOD, make_suite
+
+pytestmark = pytest.mark.django_db
+CASE = 'agent: echo\ninteractions: [{text: ${%s}, sly_data: {k: ${?%s}}, response: {text: {keywords: "x"}}}]'
+
+
+@pytest.fixture
+def suite(people):
+    made = make_suite(people.alice, variables={"HERE": "hush-hush"}, cases={"hello": GOOD})
+    made.collaborations.create(user=people.bob, role=Role.EDIT)
+    return made
+
+
+def text(name: str) -> str:
+    return CASE % (name, name)
+
+
+def check(client, suite, name):
+    place = f"/api/v1/agent-suites/{suite.slug}/check/"
+    return client.post(place, {"text": text(name)}, "application/json").json()
+
+
+def plain(answer, name):
+    return str(answer).replace(name, "NAME")
+
+
+def test_an_editor_is_answered_the_same_for_every_name(people, suite, client):
+    client.force_login(people.bob)
+    told = {plain(check(client, suite, name), name) for name in ("HERE", "GONE")}
+    assert len(told) == 1
+    assert "has no value here" in told.pop()
+    for address, field in (("cases/new/", "text"), ("cases/check/", "text")):
+        place = f"{suite.get_absolute_url()}{address}"
+        pages = [client.post(place, {"name": "", field: text(name)}) for name in ("HERE", "GONE")]
+        assert len({page.status_code for page in pages}) == 1, address
+
+
+def test_an_editor_saves_and_imports_a_case_with_any_name(people, suite, client):
+    client.force_login(people.bob)
+    for name in ("HERE", "GONE"):
+        services.save_case(AgentCase(suite=suite, name=name, text=text(name)), actor=people.bob)
+        services.import_cases(suite, {f"{name}2": text(name)}, actor=people.bob)
+    told = set()
+    for case in suite.cases.exclude(name="hello"):
+        name = case.name.removesuffix("2")
+        answer = client.get(f"/api/v1/agent-suites/{suite.slug}/cases/{case.pk}/").json()
+        told.add(plain(answer["findings"], name))
+        page = client.get(case.get_absolute_url()).content.decode()
+        assert "There is no value" not in page
+    assert len(told) == 1
+
+
+def test_its_owner_is_told_which_variable_is_missing(people, suite, client):
+    client.force_login(people.alice)
+    assert check(client, suite, "HERE")["ok"]
+    wrong = check(client, suite, "GONE")
+    assert (wrong["ok"], wrong["findings"][0]["code"]) == (False, "undefined")
