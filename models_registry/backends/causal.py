@@ -36,6 +36,7 @@ from models_registry.backends.tuning import (
     prepare_bfloat16,
     spellings,
 )
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -68,10 +69,12 @@ class CausalBackend:
         tokenizer: Any,
         *,
         facts: ModelFacts,
+        seen: Seen | None = None,
     ) -> None:
         from models_registry.engine.memory import default_budget
 
         self.facts = facts
+        self.seen = seen
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
@@ -90,10 +93,13 @@ class CausalBackend:
         With `needed`, tokens outside the character ranges of their text are not computed. A text over the
         context length, with characters that are no text, or with a value that is not finite gives a
         ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
-        have.
+        have, and BackendUnavailable when the files of the model changed meanwhile.
         """
         with self._one_at_a_time:
-            return self._score(texts, policy, needed)
+            results = self._score(texts, policy, needed)
+        if self.seen is not None:
+            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+        return results
 
     @contextmanager
     def held(self) -> Iterator[tuple[ModelRunner, Any]]:
@@ -303,7 +309,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         error_bits=error_bound(name, half=seen, ways=runner.gap),
         kernels="packed" if runner.packed else "stock",
     )
-    return CausalBackend(runner, tokenizer, facts=facts)
+    return CausalBackend(runner, tokenizer, facts=facts, seen=found.seen)
 
 
 def _tuned(

@@ -1,4 +1,4 @@
-"""Model files on disk: where they may lie, what they may hold, and the digest that names them. No torch.
+"""Model files on disk: where they may lie, and what they may hold. No torch.
 
 A model folder is untrusted input. Weights come from safetensors only, and no file may bring or name code. Names and
 shapes of tensors are read off the headers and compared with the configuration before anything is built: that takes
@@ -7,7 +7,6 @@ milliseconds, and building a model by a configuration that does not belong to th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -175,16 +174,6 @@ def _weights(folder: Path) -> list[Path]:
 def count_numbers(folder: Path) -> int:
     """How many numbers the weights of a checked folder hold, by the headers of its files."""
     return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
-
-
-def digest(folder: Path) -> str:
-    """sha256 over names and contents of all files that can change a score, as 64 hexadecimal digits."""
-    total = hashlib.sha256()
-    for path in sorted({path for pattern in KEPT for path in folder.glob(pattern) if path.is_file()}):
-        with path.open("rb") as stream:
-            part = hashlib.file_digest(stream, "sha256").hexdigest()
-        total.update(f"{path.name}\0{part}\n".encode())
-    return total.hexdigest()
 
 
 # ---- the headers of the weights ----

@@ -20,6 +20,7 @@ from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from models_registry.backends.room import require_room
 from models_registry.backends.tokenizer_file import hold_to_file
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.device_errors import says_broken
 from models_registry.engine.scores import ScoringFailure
 
@@ -31,17 +32,20 @@ SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True)
 class Folder:
-    """A checked model folder. `commit` is that of the hub, which names what it holds."""
+    """A checked model folder. `seen` are its files before anything was read; `commit` is that of the hub, which names
+    what it holds."""
 
     path: Path
+    seen: Seen
     revision: str = ""
     commit: str = ""
 
     @property
     def content(self) -> str:
-        """A name for weights, configuration and tokenizer. Without a commit all files are read for it, which takes
-        minutes of a large model: asked for once, after the model was loaded."""
-        return self.commit or files.digest(self.path)
+        """A name for weights, configuration and tokenizer, once they are all loaded. All files are read for it, which
+        takes a second per gigabyte or two. Raises BackendUnavailable when they are no longer what was loaded."""
+        self.seen.confirm()
+        return self.commit or self.seen.digest
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
@@ -54,12 +58,14 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
                 "Put the model into the model directory, or allow the Hub in the settings.",
             )
         folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
+        seen = Seen(folder, in_cache=True)
         files.check_folder(folder, None)
         commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
-        return Folder(folder, revision, commit)
+        return Folder(folder, seen.read(), revision, commit)
     folder = files.inside(model_dir, config["path"])
+    seen = Seen(folder)
     files.check_folder(folder, model_dir)
-    return Folder(folder)
+    return Folder(folder, seen.read())
 
 
 EVERY_GPU = "cuda:all"
