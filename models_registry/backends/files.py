@@ -22,7 +22,24 @@ KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
 _MAX_JSON = 2_000_000
-_PLAIN_ATTENTION = (None, "eager", "sdpa")
+_CHOSEN_CODE = {
+    "attn_implementation": ("attention", (None, "eager", "sdpa")),
+    "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
+}
+"""Endings of keys that choose code, which may be a repository of the hub; and what is part of torch. transformers keeps
+them under names that end in `_internal`; before 5.3 it took those from a configuration as well (CVE-2026-4372)."""
+_CODE = (
+    "use_kernels",
+    "kernel_config",
+    "kernel_mapping",
+    "custom_pipelines",
+    "custom_generate",
+    "trust_remote_code",  # before 5.5 LightGlue's was believed (CVE-2026-5241)
+    "transformers_weights",
+    "configuration_files",
+    "fast_tokenizer_files",
+)
+"""Keys that name or allow code, or name other files to be read than those that are checked here."""
 _CONVERT = (
     "On a machine where you trust the files, load the model and write it again with "
     "`model.save_pretrained(folder, safe_serialization=True)`, then use that folder."
@@ -132,11 +149,12 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
                 f"{name} asks to run code that comes with the model (auto_map).",
                 "Code from models is never run here. Use a model whose architecture is part of transformers.",
             )
-        if key.endswith("attn_implementation") and value not in _PLAIN_ATTENTION:
-            raise BackendError(
-                f"{name} names its own attention code ({value!r}).", f"Remove {key!r} from {name}."
-            )
-        if key in ("use_kernels", "kernel_config", "transformers_weights") and value:
+        for ending, (what, plain) in _CHOSEN_CODE.items():
+            if key.removesuffix("_internal").endswith(ending) and value not in plain:
+                raise BackendError(
+                    f"{name} names its own {what} code ({value!r}).", f"Remove {key!r} from {name}."
+                )
+        if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
         if key in ("quantization_config", "compression_config") and value:
             raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
