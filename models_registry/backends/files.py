@@ -54,7 +54,10 @@ SIDES = {
     "hidden layer": ("hidden_size", "n_embd", "d_model"),
 }
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
-_HINT = "Use the config.json that was saved with these weights."
+HINT = "Use the config.json that was saved with these weights."
+MAX_LOOPED_LAYERS = 256
+"""Some models run their layers several times and count each time (HRM). To find out whether a configuration of more
+layers than are stored is one of those, the model is built without memory, which takes 40 ms a layer."""
 
 
 def inside(model_dir: Path, name: str) -> Path:
@@ -235,16 +238,12 @@ def _shape(path: Path, name: str, entry: Any) -> tuple[int, ...]:
 
 
 def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
-    """Refuse a configuration that asks for more layers than the weights hold, or for a vocabulary or a hidden layer of
-    a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises BackendError."""
-    text = next((config[name] for name in _TEXT_PARTS if isinstance(config.get(name), dict)), config)
-    stored = layers_stored(shapes)
-    for key in _layer_keys(text):
-        asked = text.get(key)
-        if type(asked) is int and asked > stored:
-            raise BackendError(
-                f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}.", _HINT
-            )
+    """Refuse a configuration that asks for many more layers than the weights hold, or for a vocabulary or a hidden
+    layer of a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises
+    BackendError."""
+    text = _text_part(config)
+    if missing := _missing_layers(text, shapes, more_than=MAX_LOOPED_LAYERS):
+        raise BackendError(missing, HINT)
     sides = {side for shape in shapes.values() for side in shape}
     for what, keys in SIDES.items():
         for key in keys:
@@ -253,8 +252,29 @@ def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
                 raise BackendError(
                     f"config.json says that the {what} has {asked:,} entries ({key}), and no tensor of the weights has "
                     "a side of that length.",
-                    _HINT,
+                    HINT,
                 )
+
+
+def missing_layers(folder: Path) -> str:
+    """How many layers the configuration of a checked folder asks for that the weights do not hold, in words; "" where
+    they hold them all. Of a model that runs its layers several times none may be missing all the same."""
+    return _missing_layers(
+        _text_part(_read_json(folder / "config.json")), _read_shapes(_weights(folder)), more_than=0
+    )
+
+
+def _missing_layers(text: Mapping[str, Any], shapes: Shapes, *, more_than: int) -> str:
+    stored = layers_stored(shapes)
+    for key in _layer_keys(text):
+        asked = text.get(key)
+        if type(asked) is int and asked > max(stored, more_than):
+            return f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}."
+    return ""
+
+
+def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((config[name] for name in _TEXT_PARTS if isinstance(config.get(name), dict)), config)
 
 
 def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:

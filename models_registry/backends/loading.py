@@ -6,6 +6,7 @@ but safetensors is read (see `files.check_folder`).
 
 from __future__ import annotations
 
+import copy
 import gc
 import hashlib
 import platform
@@ -154,6 +155,7 @@ def read_model(
             _set_libraries_aside()
             require_room(folder, dtype, device, spread=spread)
             full_precision()
+            _require_layers(folder, settings, auto)
             model, report = auto.from_pretrained(
                 folder,
                 config=settings,
@@ -176,6 +178,25 @@ def read_model(
         )
     model.config.get_text_config().use_cache = False
     return model.eval()
+
+
+def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
+    """Where the weights hold fewer layers than the configuration asks for, build the model without memory and look what
+    it lacks: nothing, if it runs its layers several times. Otherwise all layers that are missing would be made up
+    before transformers says so. Raises BackendError."""
+    missing = files.missing_layers(folder)
+    if not missing:
+        return
+    _, report = auto.from_pretrained(
+        folder,
+        config=copy.deepcopy(settings),
+        device_map="meta",
+        use_safetensors=True,
+        output_loading_info=True,
+        **SAFE,
+    )
+    if report["missing_keys"]:
+        raise BackendError(missing, files.HINT)
 
 
 def full_precision() -> None:
