@@ -92,8 +92,9 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
     links). Raises BackendError.
     """
     if not folder.is_dir():
+        require_no_gguf(folder.name)
         raise BackendError(
-            "A causal model is a folder, and this is a file.", "Name the folder with config.json in it."
+            "A model is a folder, and this is a file.", "Name the folder with config.json in it."
         )
     if root is not None:
         base = Path(root).resolve()
@@ -106,6 +107,8 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
         raise BackendError(
             "This is an adapter, not a model.", "Merge it into its base model and save the result."
         )
+    if not (folder / "config.json").is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
     config = _read_json(folder / "config.json")
     _refuse_code(config, "config.json")
     for name in ("tokenizer_config.json", "generation_config.json"):
@@ -113,6 +116,17 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
             _refuse_code(_read_json(folder / name), name)
     _compare(config, _read_shapes(_weights(folder)))
     return config
+
+
+def require_no_gguf(*names: str) -> None:
+    """Of a model that lacks what is loaded here: raise BackendError where it is one of llama.cpp's files."""
+    for name in names:
+        if name.endswith(".gguf"):
+            raise BackendError(
+                f"The weights are there only as GGUF ({name}), which is not loaded here.",
+                "Use the safetensors weights that it was made of; or serve the file with llama.cpp and register that "
+                "as a completion server.",
+            )
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -169,6 +183,7 @@ def _weights(folder: Path) -> list[Path]:
     if (folder / "model.safetensors").is_file():
         return [folder / "model.safetensors"]
     if not index.is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
         pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
         if pickles:
             raise BackendError(

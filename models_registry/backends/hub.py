@@ -17,7 +17,7 @@ from pathlib import Path
 
 from models_registry.backends import hub_listing
 from models_registry.backends.base import BackendError
-from models_registry.backends.files import KEPT
+from models_registry.backends.files import KEPT, require_no_gguf
 from models_registry.backends.hub_listing import BY_HAND
 
 MAX_BYTES = 40 * 10**9
@@ -177,6 +177,8 @@ def _is_wanted(name: str) -> bool:
 
 def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> None:
     """What can be seen without fetching: configuration, weights, size."""
+    if "config.json" not in names or not any(name.endswith(".safetensors") for name in model.files):
+        require_no_gguf(*sorted(names))
     if "config.json" not in names:
         raise BackendError(f"{model.repo} has no config.json.", "It is not a transformers model.")
     if not any(name.endswith(".safetensors") for name in model.files):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from models_registry.backends.room import require_room
-from models_registry.backends.tokenizer_file import hold_to_file
+from models_registry.backends.tokenizer_file import hold_to_file, no_tokenizer
 from models_registry.backends.unchanged import Seen
 from models_registry.engine.device_errors import says_broken
 from models_registry.engine.scores import ScoringFailure
@@ -120,10 +120,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **SAFE)
     except Exception as error:
-        raise BackendError(
-            f"The tokenizer could not be read: {first_line(error, folder)}",
-            "The folder needs a tokenizer.json.",
-        ) from error
+        raise no_tokenizer(folder, first_line(error, folder)) from error
     if not tokenizer.is_fast:
         raise BackendError(
             f"{type(tokenizer).__name__} does not say which characters a token covers.",

@@ -73,6 +73,8 @@ def test_names_that_are_no_revisions(fake: FakeHub, revision: str) -> None:
         ({"config.json": 5, "sub/model.safetensors": 5}, "no safetensors weights"),
         ({"config.json": 5, "model.safetensors": 41 * 10**9}, r"takes 41\.0 GB"),
         ({}, "no config.json"),
+        ({"m-Q4.gguf": 5}, r"only as GGUF \(m-Q4\.gguf\)"),
+        ({"config.json": 5, "m-Q4.gguf": 5}, "only as GGUF"),
     ],
 )
 def test_what_the_listing_shows(fake: FakeHub, files: dict[str, int | None], message: str) -> None:
