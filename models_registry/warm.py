@@ -36,6 +36,7 @@ from models_registry.backends import (
     NoRoom,
     load_backend,
 )
+from models_registry.backends.unchanged import has_changed_files
 from models_registry.engine.scores import HALF_TYPES
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
 
@@ -210,7 +211,7 @@ def _acquire(model: RegisteredModel) -> _Held:
     while True:
         with _lock:
             held = _held.get(key)
-            if held is None or _was_made_otherwise(held, model, config):
+            if held is None or _is_stale(held, model, config):
                 _make_room(model.weight_bytes)
                 held = _held[key] = _Held(model.slug, model.weight_bytes, users=1)
                 break
@@ -227,13 +228,15 @@ def _key(model: RegisteredModel) -> str:
     return json.dumps([model.backend, _own_config(model), model.secrets], sort_keys=True)
 
 
-def _was_made_otherwise(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
-    """With other kernels or another start token than the last check found."""
+def _is_stale(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
+    """Whether a loaded model has other kernels or another start token than the last check chose, or files that changed
+    since."""
     if held.backend is None:
         return False
     facts = held.backend.facts
     has_other_start = bool(model.start_tokens) and facts.bos != model.facts["bos"]
-    return has_other_start or config.get("kernels") not in (None, facts.kernels)
+    has_other_kernels = config.get("kernels") not in (None, facts.kernels)
+    return has_other_start or has_other_kernels or has_changed_files(held.backend)
 
 
 def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, object]) -> _Held:

@@ -25,7 +25,7 @@ from gym.runs.work import score_requests as scoring
 from gym.sharing import invitations
 from gym.sharing import services as sharing
 from models_registry import actors
-from models_registry.backends import BACKENDS, hub, lmzoo, openai
+from models_registry.backends import BACKENDS, downloads, hub, hub_listing, lmzoo, openai
 from suites import imports, intake, several
 from suites.formats import documents as suite_files
 from suites.formulas import parser as formulas
@@ -194,7 +194,12 @@ def limits() -> dict[str, list[object]]:
         "job that was cancelled or is out of time": [react, deaf],
         "worker that gives no sign of life": [default("GYM_JOB_LEASE_SECONDS")],
         "attempts at a job that get it no further": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
-        "model fetched from the Hugging Face hub": [hub.MAX_BYTES],
+        "model fetched from the Hugging Face hub": [hub.MAX_BYTES, hub.MAX_FILES],
+        "what the hub says about a repository": [
+            hub_listing.MAX_BYTES,
+            downloads.ASK_SECONDS,
+            hub.TIMEOUT_SECONDS,
+        ],
         "answer of a completion server": [openai._MOST_BYTES, most_seconds(BACKENDS["openai"].schema)],
         "answer of an agent server": [protocol.MAX_BYTES, protocol.MAX_LINE],
         "one LM Zoo command": [lmzoo.MOST_OUTPUT, most_seconds(BACKENDS["lmzoo"].schema)],

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
 import httpx2
 
 from gym.net.answers import Answer, headers_of, lines, pieces
-from gym.net.errors import BadAnswer, HungUp, Refused
+from gym.net.errors import BadAnswer, HungUp, Refused, Unreachable
 from gym.net.policy import NetPolicy
 from gym.net.rules import Address, require_admitted
 from gym.net.wire import Deadline, Fixed, look_up_within
@@ -177,15 +178,50 @@ def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, 
             connection.close()
 
 
-def _connection(call: _Call, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPConnection:
+def _connection(
+    call: _Call, policy: NetPolicy, deadline: Deadline
+) -> httpcore2.HTTPConnection | httpcore2.HTTPProxy:
+    if policy.proxies and any(rule.lists(call.host) for rule in policy.rules) and (proxy := _proxy(call)):
+        return _through(proxy, policy, deadline)
     addresses = look_up_within(policy.lookup, call.host, call.port, deadline)
     require_admitted(policy.rules, call.url.scheme, call.host, addresses, call.port)
     if call.url.scheme == "http" and _SECRET & set(call.headers):
         _require_listed(call, addresses, policy)
-    most_bytes = 8 * policy.max_bytes + _HEADER_ROOM  # a body cut into tiny chunks is larger on the wire
     origin = httpcore2.Origin(call.url.scheme.encode(), call.host.encode(), call.port)
-    backend = Fixed(addresses, deadline, most_bytes, call.what)
+    backend = Fixed(addresses, deadline, _most_bytes(policy), call.what)
     return httpcore2.HTTPConnection(origin, ssl_context=policy.tls, network_backend=backend)
+
+
+def _most_bytes(policy: NetPolicy) -> int:
+    """On the wire, where a body that is cut into tiny chunks is larger."""
+    return 8 * policy.max_bytes + _HEADER_ROOM
+
+
+def _proxy(call: _Call) -> httpx2.URL | None:
+    """The proxy that the environment names for this host."""
+    named = getproxies()
+    url = named.get(call.url.scheme) or named.get("all")
+    if not url or proxy_bypass(call.host):
+        return None
+    try:
+        return httpx2.URL(url if "://" in url else f"http://{url}")
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise Unreachable("The proxy that the environment names is no address.") from error
+
+
+def _through(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
+    port = proxy.port or _SCHEMES.get(proxy.scheme, 80)
+    what = f"the proxy {proxy.host}:{port}"
+    addresses = look_up_within(policy.lookup, proxy.host, port, deadline)
+    if proxy.scheme not in _SCHEMES or not addresses:
+        raise Unreachable(f"The proxy {proxy.host}:{port} is no HTTP proxy, or its name is unknown.")
+    signed = (proxy.username, proxy.password) if proxy.userinfo else None
+    return httpcore2.HTTPProxy(
+        f"{proxy.scheme}://{proxy.netloc.decode('ascii')}",
+        proxy_auth=signed,
+        ssl_context=policy.tls,
+        network_backend=Fixed(addresses, deadline, _most_bytes(policy), what),
+    )
 
 
 def _require_listed(call: _Call, addresses: list[Address], policy: NetPolicy) -> None:
@@ -258,6 +294,8 @@ def _translated(what: str) -> Iterator[None]:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
         raise HungUp(f"{what} hung up.") from error
+    except httpcore2.ProxyError as error:
+        raise Unreachable(f"The proxy does not connect to {what}.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
         raise BadAnswer(f"{what} broke off, or does not speak HTTP: {error}") from error
 

@@ -19,6 +19,8 @@ class NetPolicy:
     max_line_bytes: of one line of `stream_lines`
     tls: certificates that are trusted instead of the system's
     redirects: how many are followed. 0: the answer 3xx is handed over as it is
+    proxies: whether hosts that a rule names are asked by way of the proxy that the environment names (HTTPS_PROXY,
+        HTTP_PROXY, ALL_PROXY, NO_PROXY), which then looks up their addresses
     """
 
     rules: tuple[Rule, ...] = ()
@@ -27,6 +29,7 @@ class NetPolicy:
     max_request_bytes: int = 5_000_000
     max_line_bytes: int = 1_000_000
     redirects: int = 0
+    proxies: bool = False
     tls: ssl.SSLContext | None = field(default=None, compare=False, repr=False)
     lookup: Lookup = field(default=look_up, compare=False, repr=False)
 

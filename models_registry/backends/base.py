@@ -283,7 +283,8 @@ def _check_tokens(text: str, score: TokenScores) -> None:
     if any(character.isalnum() for character in lost):
         raise BackendError(
             f"The tokenizer loses characters without a trace: {''.join(lost)!r}.",
-            "Values of regions that hold them would be too low.",
+            "Values of regions that hold them would be too low. Use a tokenizer with an unknown token, or one that "
+            "spells unknown characters byte by byte.",
         )
 
 

@@ -40,6 +40,7 @@ from models_registry.backends.tuning import (
     special_ids,
     spellings,
 )
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -73,12 +74,14 @@ class CausalBackend:
         *,
         facts: ModelFacts,
         start_is_given: bool = False,
+        seen: Seen | None = None,
     ) -> None:
         """`start_is_given`: facts.bos was chosen, by somebody or by a check."""
         from models_registry.engine.memory import default_budget
 
         self.facts = facts
         self._start_is_given = start_is_given
+        self.seen = seen
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
@@ -142,10 +145,13 @@ class CausalBackend:
         With `needed`, tokens outside the character ranges of their text are not computed. A text over the
         context length, with characters that are no text, or with a value that is not finite gives a
         ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
-        have.
+        have, and BackendUnavailable when the files of the model changed meanwhile.
         """
         with self._one_at_a_time:
-            return self._score(texts, policy, needed)
+            results = self._score(texts, policy, needed)
+        if self.seen is not None:
+            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+        return results
 
     @contextmanager
     def held(self) -> Iterator[tuple[ModelRunner, Any]]:
@@ -366,7 +372,9 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         error_bits=error_bound(name, half=seen, ways=runner.gap),
         kernels="packed" if runner.packed else "stock",
     )
-    backend = CausalBackend(runner, tokenizer, facts=facts, start_is_given="bos_token" in config)
+    backend = CausalBackend(
+        runner, tokenizer, facts=facts, seen=found.seen, start_is_given="bos_token" in config
+    )
     if backend.start_id is not None and backend.start_id >= runner.vocabulary:
         raise no_such_token(str(facts.bos))
     return backend

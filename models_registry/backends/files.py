@@ -1,4 +1,4 @@
-"""Model files on disk: where they may lie, what they may hold, and the digest that names them. No torch.
+"""Model files on disk: where they may lie, and what they may hold. No torch.
 
 A model folder is untrusted input. Weights come from safetensors only, and no file may bring or name code. Names and
 shapes of tensors are read off the headers and compared with the configuration before anything is built: that takes
@@ -7,7 +7,6 @@ milliseconds, and building a model by a configuration that does not belong to th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -25,7 +24,24 @@ FETCHED = (*KEPT, "chat_template.jinja")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
 _MAX_JSON = 2_000_000
-_PLAIN_ATTENTION = (None, "eager", "sdpa")
+_CHOSEN_CODE = {
+    "attn_implementation": ("attention", (None, "eager", "sdpa")),
+    "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
+}
+"""Endings of keys that choose code, which may be a repository of the hub; and what is part of torch. transformers keeps
+them under names that end in `_internal`; before 5.3 it took those from a configuration as well (CVE-2026-4372)."""
+_CODE = (
+    "use_kernels",
+    "kernel_config",
+    "kernel_mapping",
+    "custom_pipelines",
+    "custom_generate",
+    "trust_remote_code",  # before 5.5 LightGlue's was believed (CVE-2026-5241)
+    "transformers_weights",
+    "configuration_files",
+    "fast_tokenizer_files",
+)
+"""Keys that name or allow code, or name other files to be read than those that are checked here."""
 _CONVERT = (
     "On a machine where you trust the files, load the model and write it again with "
     "`model.save_pretrained(folder, safe_serialization=True)`, then use that folder."
@@ -40,7 +56,10 @@ SIDES = {
     "hidden layer": ("hidden_size", "n_embd", "d_model"),
 }
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
-_HINT = "Use the config.json that was saved with these weights."
+HINT = "Use the config.json that was saved with these weights."
+MAX_LOOPED_LAYERS = 256
+"""Some models run their layers several times and count each time (HRM). To find out whether a configuration of more
+layers than are stored is one of those, the model is built without memory, which takes 40 ms a layer."""
 
 
 def inside(model_dir: Path, name: str) -> Path:
@@ -75,8 +94,9 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
     links). Raises BackendError.
     """
     if not folder.is_dir():
+        require_no_gguf(folder.name)
         raise BackendError(
-            "A causal model is a folder, and this is a file.", "Name the folder with config.json in it."
+            "A model is a folder, and this is a file.", "Name the folder with config.json in it."
         )
     if root is not None:
         base = Path(root).resolve()
@@ -89,6 +109,8 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
         raise BackendError(
             "This is an adapter, not a model.", "Merge it into its base model and save the result."
         )
+    if not (folder / "config.json").is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
     config = _read_json(folder / "config.json")
     _refuse_code(config, "config.json")
     for name in ("tokenizer_config.json", "generation_config.json"):
@@ -96,6 +118,17 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
             _refuse_code(_read_json(folder / name), name)
     _compare(config, _read_shapes(_weights(folder)))
     return config
+
+
+def require_no_gguf(*names: str) -> None:
+    """Of a model that lacks what is loaded here: raise BackendError where it is one of llama.cpp's files."""
+    for name in names:
+        if name.endswith(".gguf"):
+            raise BackendError(
+                f"The weights are there only as GGUF ({name}), which is not loaded here.",
+                "Use the safetensors weights that it was made of; or serve the file with llama.cpp and register that "
+                "as a completion server.",
+            )
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -135,11 +168,12 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
                 f"{name} asks to run code that comes with the model (auto_map).",
                 "Code from models is never run here. Use a model whose architecture is part of transformers.",
             )
-        if key.endswith("attn_implementation") and value not in _PLAIN_ATTENTION:
-            raise BackendError(
-                f"{name} names its own attention code ({value!r}).", f"Remove {key!r} from {name}."
-            )
-        if key in ("use_kernels", "kernel_config", "transformers_weights") and value:
+        for ending, (what, plain) in _CHOSEN_CODE.items():
+            if key.removesuffix("_internal").endswith(ending) and value not in plain:
+                raise BackendError(
+                    f"{name} names its own {what} code ({value!r}).", f"Remove {key!r} from {name}."
+                )
+        if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
         if key in ("quantization_config", "compression_config") and value:
             raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
@@ -151,6 +185,7 @@ def _weights(folder: Path) -> list[Path]:
     if (folder / "model.safetensors").is_file():
         return [folder / "model.safetensors"]
     if not index.is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
         pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
         if pickles:
             raise BackendError(
@@ -177,16 +212,6 @@ def _weights(folder: Path) -> list[Path]:
 def count_numbers(folder: Path) -> int:
     """How many numbers the weights of a checked folder hold, by the headers of its files."""
     return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
-
-
-def digest(folder: Path) -> str:
-    """sha256 over names and contents of all files that can change a score, as 64 hexadecimal digits."""
-    total = hashlib.sha256()
-    for path in sorted({path for pattern in KEPT for path in folder.glob(pattern) if path.is_file()}):
-        with path.open("rb") as stream:
-            part = hashlib.file_digest(stream, "sha256").hexdigest()
-        total.update(f"{path.name}\0{part}\n".encode())
-    return total.hexdigest()
 
 
 # ---- the headers of the weights ----
@@ -230,16 +255,12 @@ def _shape(path: Path, name: str, entry: Any) -> tuple[int, ...]:
 
 
 def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
-    """Refuse a configuration that asks for more layers than the weights hold, or for a vocabulary or a hidden layer of
-    a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises BackendError."""
-    text = next((config[name] for name in _TEXT_PARTS if isinstance(config.get(name), dict)), config)
-    stored = layers_stored(shapes)
-    for key in _layer_keys(text):
-        asked = text.get(key)
-        if type(asked) is int and asked > stored:
-            raise BackendError(
-                f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}.", _HINT
-            )
+    """Refuse a configuration that asks for many more layers than the weights hold, or for a vocabulary or a hidden
+    layer of a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises
+    BackendError."""
+    text = _text_part(config)
+    if missing := _missing_layers(text, shapes, more_than=MAX_LOOPED_LAYERS):
+        raise BackendError(missing, HINT)
     sides = {side for shape in shapes.values() for side in shape}
     for what, keys in SIDES.items():
         for key in keys:
@@ -248,8 +269,29 @@ def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
                 raise BackendError(
                     f"config.json says that the {what} has {asked:,} entries ({key}), and no tensor of the weights has "
                     "a side of that length.",
-                    _HINT,
+                    HINT,
                 )
+
+
+def missing_layers(folder: Path) -> str:
+    """How many layers the configuration of a checked folder asks for that the weights do not hold, in words; "" where
+    they hold them all. Of a model that runs its layers several times none may be missing all the same."""
+    return _missing_layers(
+        _text_part(_read_json(folder / "config.json")), _read_shapes(_weights(folder)), more_than=0
+    )
+
+
+def _missing_layers(text: Mapping[str, Any], shapes: Shapes, *, more_than: int) -> str:
+    stored = layers_stored(shapes)
+    for key in _layer_keys(text):
+        asked = text.get(key)
+        if type(asked) is int and asked > max(stored, more_than):
+            return f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}."
+    return ""
+
+
+def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((config[name] for name in _TEXT_PARTS if isinstance(config.get(name), dict)), config)
 
 
 def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The Hugging Face Hub: pin a model to a commit, look at it before fetching, fetch only harmless files.
 
+`hub_listing` asks what there is; the Hub's own library fetches, where models are loaded and never for a page.
 No access token is ever sent, so that a member's request cannot read with the site's own rights; gated and
 private models go into the model directory instead. Every failure is a BackendError in words.
 `HF_HUB_OFFLINE=1` is respected: then only what is already in the cache can be used.
@@ -13,19 +14,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
-from models_registry.backends.base import BackendError, FilesMissing
-from models_registry.backends.files import FETCHED, KEPT
+from models_registry.backends import hub_listing
+from models_registry.backends.base import BackendError
+from models_registry.backends.files import FETCHED, KEPT, require_no_gguf
+from models_registry.backends.hub_listing import BY_HAND
 
 MAX_BYTES = 40 * 10**9
+MAX_FILES = 2_000
 TIMEOUT_SECONDS = 30.0
 
-_REPO = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}")
+_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
+_REPO = re.compile(f"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SKIPPED = ("*/*", "consolidated*")  # sub-folders hold other formats; "consolidated" repeats the weights
-_BY_HAND = "Fetch it yourself and put the folder into the model directory."
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def is_commit(revision: str) -> bool:
 
 def check_names(repo: str, revision: str) -> None:
     """BackendError unless both look like what the Hub itself would accept (and never like a path)."""
-    if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo:
+    if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo or repo.endswith((".git", ".ipynb")):
         raise BackendError(
             f"{repo!r} is not a Hub model.", "Write it as organisation/name, for instance org/model."
         )
@@ -109,18 +112,16 @@ def room() -> tuple[Path, int | None]:
 def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[str, int]]:
     """The model with the files that would be fetched, and the bytes of all its files."""
     check_names(repo, revision)
-    from huggingface_hub import HfApi
-
-    try:
-        info = HfApi(token=False).model_info(repo, revision=revision, files_metadata=True, timeout=seconds)
-    except Exception as error:
-        raise _in_words(error, repo, revision) from error
-    commit = str(info.sha or "")
-    if not is_commit(commit):
+    found = hub_listing.ask(repo, revision, seconds=seconds)
+    if not is_commit(found.commit):
         raise BackendError(f"The Hub gave no commit for {repo} at {revision}.", "Try again later.")
-    names = {str(entry.rfilename): int(entry.size or 0) for entry in info.siblings or ()}
-    files = {name: size for name, size in sorted(names.items()) if _is_wanted(name)}
-    return HubModel(repo, commit, _licence(info), files), names
+    files = {name: size for name, size in sorted(found.sizes.items()) if _is_wanted(name)}
+    if len(files) > MAX_FILES:
+        raise BackendError(
+            f"{repo} has {len(files):,} files to download; this site takes at most {MAX_FILES:,}.", BY_HAND
+        )
+    hub_listing.require_file_names(repo, list(files))
+    return HubModel(repo, found.commit, found.licence, files), found.sizes
 
 
 def _local(repo: str, commit: str) -> Path | None:
@@ -174,17 +175,10 @@ def _is_wanted(name: str) -> bool:
     return matches(FETCHED) and not matches(_SKIPPED)
 
 
-def _licence(info: Any) -> str:
-    """The licence that the model card states, or nothing."""
-    card = getattr(info, "card_data", None)
-    stated = card.get("license") if card is not None and hasattr(card, "get") else None
-    if isinstance(stated, list):
-        stated = ", ".join(map(str, stated))
-    return str(stated or "")
-
-
 def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> None:
     """What can be seen without fetching: configuration, weights, size."""
+    if "config.json" not in names or not any(name.endswith(".safetensors") for name in model.files):
+        require_no_gguf(*sorted(names))
     if "config.json" not in names:
         raise BackendError(f"{model.repo} has no config.json.", "It is not a transformers model.")
     if not any(name.endswith(".safetensors") for name in model.files):
@@ -196,7 +190,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
         raise BackendError(
             f"{model.repo} takes {model.total_bytes / 1e9:.1f} GB; "
             f"this site fetches at most {max_bytes / 1e9:.1f} GB.",
-            _BY_HAND,
+            BY_HAND,
         )
 
 
@@ -207,26 +201,18 @@ def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
     if isinstance(error, BackendError):
         return error
     if isinstance(error, errors.GatedRepoError):
-        return BackendError(f"{repo} is gated: its owners ask for an agreement first.", _BY_HAND)
+        return hub_listing.gated(repo)
     if isinstance(error, errors.RepositoryNotFoundError):
-        return BackendError(
-            f"The Hub has no public model {repo}.", "Check the spelling; private models: " + _BY_HAND
-        )
+        return hub_listing.no_model(repo)
     if isinstance(error, errors.RevisionNotFoundError):
-        return BackendError(f"{repo} has no revision {revision!r}.", "Give a branch, a tag or a full commit.")
+        return hub_listing.no_revision(repo, revision)
     if isinstance(error, errors.DisabledRepoError):
-        return BackendError(f"The Hub has disabled {repo}.")
+        return hub_listing.disabled(repo)
     if isinstance(error, errors.OfflineModeIsEnabled | errors.LocalEntryNotFoundError):
-        return FilesMissing(
-            f"{repo} at {revision} is not in the local cache and the Hub cannot be asked.",
-            "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
-        )
+        return hub_listing.not_here(repo, revision)
     if isinstance(error, errors.HfHubHTTPError):
         status = getattr(getattr(error, "response", None), "status_code", "an error")
-        return BackendError(f"The Hub answered {status} when asked for {repo}.", "Try again later.")
+        return hub_listing.bad_status(repo, status)
     if isinstance(error, OSError) and error.errno == 28:
         return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
-    return BackendError(
-        f"The Hub could not be reached for {repo} ({type(error).__name__}).",
-        "Check the network and try again.",
-    )
+    return hub_listing.unreachable(repo, error)

@@ -6,6 +6,7 @@ but safetensors is read (see `files.check_folder`).
 
 from __future__ import annotations
 
+import copy
 import gc
 import hashlib
 import platform
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from models_registry.backends.room import require_room
-from models_registry.backends.tokenizer_file import hold_to_file
+from models_registry.backends.tokenizer_file import hold_to_file, no_tokenizer
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.device_errors import says_broken
 from models_registry.engine.scores import ScoringFailure
 
@@ -31,17 +33,20 @@ SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True)
 class Folder:
-    """A checked model folder. `commit` is that of the hub, which names what it holds."""
+    """A checked model folder. `seen` are its files before anything was read; `commit` is that of the hub, which names
+    what it holds."""
 
     path: Path
+    seen: Seen
     revision: str = ""
     commit: str = ""
 
     @property
     def content(self) -> str:
-        """A name for weights, configuration and tokenizer. Without a commit all files are read for it, which takes
-        minutes of a large model: asked for once, after the model was loaded."""
-        return self.commit or files.digest(self.path)
+        """A name for weights, configuration and tokenizer, once they are all loaded. All files are read for it, which
+        takes a second per gigabyte or two. Raises BackendUnavailable when they are no longer what was loaded."""
+        self.seen.confirm()
+        return self.commit or self.seen.digest
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
@@ -54,12 +59,14 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
                 "Put the model into the model directory, or allow the Hub in the settings.",
             )
         folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
+        seen = Seen(folder, in_cache=True)
         files.check_folder(folder, None)
         commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
-        return Folder(folder, revision, commit)
+        return Folder(folder, seen.read(), revision, commit)
     folder = files.inside(model_dir, config["path"])
+    seen = Seen(folder)
     files.check_folder(folder, model_dir)
-    return Folder(folder)
+    return Folder(folder, seen.read())
 
 
 EVERY_GPU = "cuda:all"
@@ -113,10 +120,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **SAFE)
     except Exception as error:
-        raise BackendError(
-            f"The tokenizer could not be read: {first_line(error, folder)}",
-            "The folder needs a tokenizer.json.",
-        ) from error
+        raise no_tokenizer(folder, first_line(error, folder)) from error
     if not tokenizer.is_fast:
         raise BackendError(
             f"{type(tokenizer).__name__} does not say which characters a token covers.",
@@ -148,6 +152,7 @@ def read_model(
             _set_libraries_aside()
             require_room(folder, dtype, device, spread=spread)
             full_precision()
+            _require_layers(folder, settings, auto)
             model, report = auto.from_pretrained(
                 folder,
                 config=settings,
@@ -170,6 +175,25 @@ def read_model(
         )
     model.config.get_text_config().use_cache = False
     return model.eval()
+
+
+def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
+    """Where the weights hold fewer layers than the configuration asks for, build the model without memory and look what
+    it lacks: nothing, if it runs its layers several times. Otherwise all layers that are missing would be made up
+    before transformers says so. Raises BackendError."""
+    missing = files.missing_layers(folder)
+    if not missing:
+        return
+    _, report = auto.from_pretrained(
+        folder,
+        config=copy.deepcopy(settings),
+        device_map="meta",
+        use_safetensors=True,
+        output_loading_info=True,
+        **SAFE,
+    )
+    if report["missing_keys"]:
+        raise BackendError(missing, files.HINT)
 
 
 def full_precision() -> None:

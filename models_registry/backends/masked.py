@@ -32,6 +32,7 @@ from models_registry.backends.tuning import (
     special_ids,
     spellings,
 )
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.plan import needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -69,10 +70,18 @@ class MaskedBackend:
     """
 
     def __init__(
-        self, runner: ModelRunner, tokenizer: Any, *, facts: ModelFacts, method: str, rows: Rows | None = None
+        self,
+        runner: ModelRunner,
+        tokenizer: Any,
+        *,
+        facts: ModelFacts,
+        method: str,
+        rows: Rows | None = None,
+        seen: Seen | None = None,
     ) -> None:
         from models_registry.engine.memory import default_budget
 
+        self.seen = seen
         self._one_at_a_time = threading.Lock()
         self.facts = facts
         self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
@@ -94,7 +103,10 @@ class MaskedBackend:
         the policy cannot be followed."""
         require_possible("masked", policy)
         with self._one_at_a_time:
-            return self._score(texts, policy, needed)
+            results = self._score(texts, policy, needed)
+        if self.seen is not None:
+            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+        return results
 
     def _score(
         self,
@@ -236,7 +248,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         score_kind=f"pseudo-log-likelihood {method}",
         error_bits=error_bound(name, half=seen, ways=runner.gap),
     )
-    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=found.seen)
 
 
 def _read_settings(folder: Path) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import platform
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from models_registry.backends import files
 from models_registry.backends.base import ModelFacts, no_such_token
 from models_registry.backends.ngram_file import FILE_NAME, load_model
 from models_registry.backends.ngram_model import BOS, EOS, SPECIALS, UNK, NgramModel, tokenize
+from models_registry.backends.unchanged import Seen
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
@@ -93,6 +93,7 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Ngram
     path = files.inside(model_dir, config["path"])
     if path.is_dir():
         path = files.inside(model_dir, f"{config['path'].rstrip('/')}/{FILE_NAME}")
-    with path.open("rb") as stream:
-        fingerprint = hashlib.file_digest(stream, "sha256").hexdigest()
-    return NgramBackend(load_model(path), fingerprint=fingerprint)
+    seen = Seen(path).read()
+    model = load_model(path)
+    seen.confirm()
+    return NgramBackend(model, fingerprint=seen.digest)

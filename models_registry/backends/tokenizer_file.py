@@ -34,6 +34,13 @@ TEXTS = (
     "x=f(a_b)[0]; // http://example.org/?q=1&r=2",
 )
 """Digits, blanks, marks, letter case and scripts that normalizers and pre-tokenizers treat in different ways."""
+_PIECES = ("*.model", "*.tiktoken")
+_VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt")
+_SAVE = f"Copy {NAME} from where the model comes from, or write it: fast_tokenizer.save_pretrained(folder)."
+_CONVERT = (
+    f"Write a {NAME} on a machine with the packages sentencepiece, tiktoken and protobuf, and copy it into the folder: "
+    "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+)
 _FLAGS = ("content", "single_word", "lstrip", "rstrip", "normalized")
 _SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -47,10 +54,13 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
         framed: whether texts are read in the tokenizer's own frame, so that its post-processor counts.
 
     Raises:
-        BackendError: the file cannot be read, or the tokenizer made of it still differs.
+        BackendError: the file cannot be read, or the tokenizer made of it still differs; there is no vocabulary; or
+            tokens are chosen at random.
     """
     path = folder / NAME
     if not path.is_file():
+        if not set(tokenizer.get_vocab()) - set(tokenizer.get_added_vocab()):
+            raise no_tokenizer(folder)
         return tokenizer
     raw = _read(path)
     if framed and raw.post_processor is None:
@@ -72,6 +82,32 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
     return own
 
 
+def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
+    """Why a folder gives no tokenizer: by its files, or else for the `reason` that a library gives."""
+    if (folder / NAME).is_file():
+        return BackendError(f"{NAME} could not be read: {reason}", _SAVE)
+    pieces = [path.name for pattern in _PIECES for path in sorted(folder.glob(pattern))]
+    if pieces:
+        return BackendError(f"The tokenizer is there only as {pieces[0]}, and {NAME} is missing.", _CONVERT)
+    parts = [name for name in _VOCABULARIES if (folder / name).is_file()]
+    if parts:
+        said = f": {reason.rstrip('.')}." if reason else ", which holds no words."
+        return BackendError(
+            f"{NAME} is missing, and no tokenizer could be made of {' and '.join(parts)}{said}", _SAVE
+        )
+    return BackendError(f"The folder has no tokenizer: {NAME} is missing.", _SAVE)
+
+
+def _require_steady(raw: Any) -> None:
+    """Raise BackendError for dropout of merges, a way to train that gives a text other tokens each time."""
+    share = getattr(raw.model, "dropout", None)
+    if share:
+        raise BackendError(
+            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text has other tokens each time.",
+            f'Dropout is for training. Set "dropout" of "model" in {NAME} to null.',
+        )
+
+
 def _read(path: Path) -> Any:
     from tokenizers import Tokenizer
 
@@ -80,6 +116,7 @@ def _read(path: Path) -> Any:
     except Exception as error:
         line = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
         raise BackendError(f"{NAME} could not be read: {line}.", "Save the tokenizer again.") from error
+    _require_steady(raw)
     raw.no_padding()
     raw.no_truncation()
     return raw

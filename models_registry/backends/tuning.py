@@ -200,10 +200,9 @@ class Blanks:
 
 def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple[float, str]:
     """`compare_half` for a masked model."""
-    from models_registry.engine.masked import probe_bits
-    from models_registry.engine.model_runner import ModelRunner
+    from models_registry.engine.masked import plain_runner, probe_bits
 
-    return compare_half(model, device, lambda one: probe_bits(ModelRunner.whole(one, device), mask_id))
+    return compare_half(model, device, lambda one: probe_bits(plain_runner(one, device), mask_id))
 
 
 def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
@@ -219,16 +218,16 @@ def prepare_masked(
     """The same for a masked model: a runner, and how to run its last layer for the wanted rows only (None:
     for all). Each step is kept only if it gives the plain values."""
     from models_registry.engine import packing as packs
-    from models_registry.engine.masked import make_masked_runner, probe_bits
-    from models_registry.engine.model_runner import ModelRunner
+    from models_registry.engine.masked import choose_batching, make_masked_runner, plain_runner, probe_bits
     from models_registry.engine.tree_support import tolerance
 
-    plain = probe_bits(ModelRunner.whole(model, device), mask_id)
-    allowed, notes, packed, gap = tolerance(model), list[str](), False, 0.0
+    plain = probe_bits(plain_runner(model, device), mask_id)
+    batching, said = choose_batching(model, device, mask_id, plain)
+    allowed, notes, packed, gap = tolerance(model), [said] if said else [], False, 0.0
     if device.type == "cpu" and packing is not False and packs.available():
         gain = packs.measure(model).gain if packing is None else packs.GAIN
         if gain >= packs.GAIN:
-            whole = ModelRunner.whole(model, device)
+            whole = plain_runner(model, device, batching)
             gap = _gap_of_packing(model, lambda: probe_bits(whole, mask_id), plain)
             packed = gap <= allowed
             if packed:
@@ -236,7 +235,7 @@ def prepare_masked(
             else:
                 model, gap = reload(), 0.0
                 notes.append("Stock linear kernels: this model does not work with packed ones.")
-    runner, rows = make_masked_runner(model, device, mask_id, plain)
+    runner, rows = make_masked_runner(model, device, mask_id, plain, batching)
     runner.packed, runner.gap = packed, max(runner.gap, gap)
     runner.notes[:0] = notes
     return runner, rows

@@ -26,6 +26,13 @@ from models_registry.engine.scores import ScoringFailure
 from models_registry.engine.tree_support import apart, context_limit, probe_sequences, rest_of, tolerance
 
 METHODS = ("original", "within_word_l2r")
+BATCHINGS = {
+    "padded": "",
+    "equal": "Scored in batches of equal lengths: beside padding probe tokens {problem}.",
+    "alone": "Scored one masked copy at a time: in batches probe tokens {problem}.",
+}
+"""How copies share forward passes, the fastest first, and what a model's notes say of it. Models that mix positions
+without a mask (FNet's Fourier transform) take padding for text."""
 
 
 class Copy(NamedTuple):
@@ -106,8 +113,8 @@ def compute_masked(
     rows: Rows | None = None,
 ) -> list[Floats | ScoringFailure]:
     """Bits of each needed token; NaN = not asked for. Each distinct copy is run once; copies are sorted by
-    length and batched under a budget of padded tokens; when memory runs out it is halved. `rows` runs the model
-    for one place per copy, see `last_rows`."""
+    length and batched as `runner.batching` says under a budget of padded tokens; when memory runs out it is halved.
+    `rows` runs the model for one place per copy, see `last_rows`."""
     copies = masked_copies(words, needed, method)
     inputs, places = distinct_copies(sequences, copies, mask_id)
     values = _run(runner, inputs, budget, rows or whole_rows(runner))
@@ -134,7 +141,7 @@ def _run(
     """Bits of the tokens of each input; None = memory ran out on it alone."""
     found: list[list[float] | None] = [None] * len(inputs)
     lengths = [len(one.ids) for one in inputs]
-    pending = chunks(lengths, budget)[::-1]
+    pending = _batches(lengths, budget, runner.batching)[::-1]
     while pending:
         batch = pending.pop()
         bits = unless_full(runner.device, partial(_forward, runner, [inputs[at] for at in batch], rows))
@@ -144,20 +151,32 @@ def _run(
         elif len(batch) > 1:
             rest = [at for group in (batch, *reversed(pending)) for at in group]
             budget = max(1, min(budget, lengths[batch[-1]] * len(batch)) // 2)
-            again = chunks([lengths[at] for at in rest], budget)
+            again = _batches([lengths[at] for at in rest], budget, runner.batching)
             pending = [[rest[place] for place in group] for group in again][::-1]
     return found
 
 
-Rows = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""(ids, attention mask [copies, width], place [copies]) -> one hidden row per copy, as the head takes it."""
+def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[int]]:
+    """Numbers into `lengths`, shortest first."""
+    if batching == "padded":
+        return chunks(lengths, budget)
+    found = []
+    for length in sorted(set(lengths)):
+        same = [at for at, one in enumerate(lengths) if one == length]
+        size = 1 if batching == "alone" else max(1, budget // length)
+        found += [same[start : start + size] for start in range(0, len(same), size)]
+    return found
+
+
+Rows = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
+"""(model inputs [copies, width], place [copies]) -> one hidden row per copy, as the head takes it."""
 
 
 def whole_rows(runner: ModelRunner) -> Rows:
     """Run the body for all positions and pick."""
 
-    def run(ids: torch.Tensor, mask: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-        states = runner.states(input_ids=ids, attention_mask=mask)
+    def run(inputs: dict[str, torch.Tensor], place: torch.Tensor) -> torch.Tensor:
+        states = runner.states(**inputs)
         return states[torch.arange(len(place), device=place.device), place]
 
     return run
@@ -171,10 +190,13 @@ def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list
     for line, one in enumerate(batch):
         ids[line, : len(one.ids)] = one.ids
         mask[line, : len(one.ids)] = 1
+    inputs = {"input_ids": to_device(ids, runner.device)}
+    if runner.batching == "padded":  # else there is nothing to mask, and some models take no mask
+        inputs["attention_mask"] = to_device(mask, runner.device)
     place = np.array([one.place for one in batch])
     counts = [len(one.tokens) for one in batch]
     tokens = np.array([token for one in batch for token in one.tokens])
-    states = rows(*(to_device(part, runner.device) for part in (ids, mask, place)))
+    states = rows(inputs, to_device(place, runner.device))
     bits = iter(look_up(runner, states, np.repeat(np.arange(len(batch)), counts), tokens).bits.tolist())
     return [list(islice(bits, count)) for count in counts]
 
@@ -191,7 +213,7 @@ def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
         return None
     last = layers[-1]
 
-    def run(ids: torch.Tensor, mask: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+    def run(inputs: dict[str, torch.Tensor], place: torch.Tensor) -> torch.Tensor:
         line = torch.arange(len(place), device=place.device)
 
         def pick(_module: Any, _inputs: Any, output: Any) -> Any:
@@ -201,7 +223,7 @@ def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
 
         handle = last.attention.register_forward_hook(pick)
         try:
-            return runner.states(input_ids=ids, attention_mask=mask)[:, 0]
+            return runner.states(**inputs)[:, 0]
         finally:
             handle.remove()
 
@@ -221,11 +243,33 @@ def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> F
     return np.concatenate(parts)
 
 
+def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> ModelRunner:
+    """The model as it comes; by itself each copy has the value that every other way must give."""
+    runner = ModelRunner.whole(model, device)
+    runner.batching = batching
+    return runner
+
+
+def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[str, str]:
+    """The fastest of BATCHINGS that gives the `plain` bits, and a note on why it is none that is faster."""
+    problem = ""
+    for batching, said in BATCHINGS.items():
+        gap = 0.0
+        if batching != "alone":
+            gap = _gap(plain_runner(model, device, batching), mask_id, plain, None)
+        if gap <= tolerance(model):
+            return batching, said.format(problem=problem)
+        problem = (
+            f"differ by {gap:.2g} bits from one copy at a time" if math.isfinite(gap) else "cannot be scored"
+        )
+    raise AssertionError
+
+
 def make_masked_runner(
-    model: Any, device: torch.device, mask_id: int, plain: Floats
+    model: Any, device: torch.device, mask_id: int, plain: Floats, batching: str = "padded"
 ) -> tuple[ModelRunner, Rows | None]:
     """A runner, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
-    runner = ModelRunner.whole(model, device)
+    runner = plain_runner(model, device, batching)
     runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)
     if gap > allowed:

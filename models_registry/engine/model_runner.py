@@ -35,6 +35,7 @@ class ModelRunner:
     blocks      queries per block of tree attention (see `engine.block_attention`), where it was shown to work; 0 = no
                 trees: padded batches, in which a text's places are those it has alone
     reach       longest text in tokens that may go into trees (see `lengths.reach`); None = any
+    batching    how copies for a masked model share passes (see `masked.BATCHINGS`)
     packed      whether its linear weights were repacked for the CPU's kernels
     gap         largest difference in bits that was seen on probes between these ways and the plain one
     notes       what was measured and decided, in words
@@ -48,6 +49,7 @@ class ModelRunner:
     parts: list[Part] = field(default_factory=list)
     blocks: int = 0
     reach: int | None = None
+    batching: str = "padded"
     packed: bool = False
     gap: float = 0.0
     notes: list[str] = field(default_factory=list)

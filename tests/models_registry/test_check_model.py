@@ -21,7 +21,7 @@ from gym.jobs.testing import run_pending
 from models_registry import services, warm
 from models_registry.actors import inspect
 from models_registry.backends import ModelFacts, trial
-from models_registry.backends.files import digest
+from models_registry.backends.unchanged import Seen
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
 from tests.models_registry import tiny
@@ -84,7 +84,7 @@ def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(client
     assert model.parameters == sum(weights.numel() for weights in network.parameters())
     assert model.vocabulary_size == tokenizer.get_vocab_size()
     assert model.fingerprint == warm.load_registered(model).facts.fingerprint
-    assert model.fingerprint == sha256(f"{digest(folder)} float32".encode()).hexdigest()
+    assert model.fingerprint == sha256(f"{Seen(folder).read().digest} float32".encode()).hexdigest()
     assert (model.facts["bos"], model.facts["device"], model.facts["context_length"]) == ("<s>", "cpu", 256)
     assert model.source_revision == ""
     page = client.get(model.get_absolute_url()).content.decode()
@@ -216,6 +216,8 @@ def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch
     assert found == {
         "problem": "Trying the model out raised TypeError: Expected 4 heads at …/config.json",
         "raised": True,
+        "no_room": False,
+        "lacks": "",
     }
     assert "Traceback" in capsys.readouterr().err
 

@@ -14,8 +14,8 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled
 from models_registry import actors, services
 from models_registry.actors import inspect
-from models_registry.backends import BackendError
-from models_registry.backends.files import check_folder, layers_stored
+from models_registry.backends import BackendError, load_backend, probe
+from models_registry.backends.files import check_folder, layers_stored, missing_layers
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
 from tests.models_registry import tiny
@@ -62,7 +62,7 @@ def test_a_configuration_that_belongs_to_the_weights_is_accepted(tmp_path, confi
             {"n_layer": 1_000_000},
             "config.json asks for 1,000,000 layers (n_layer), and the weights hold 2.",
         ),
-        ({"num_hidden_layers": 3}, "asks for 3 layers (num_hidden_layers), and the weights hold 2."),
+        ({"num_hidden_layers": 257}, "asks for 257 layers (num_hidden_layers), and the weights hold 2."),
         ({"n_embd": 10**9}, "the hidden layer has 1,000,000,000 entries (n_embd), and no tensor"),
         ({"vocab_size": 10**12}, "the vocabulary has 1,000,000,000,000 entries (vocab_size), and no tensor"),
         ({"text_config": {"num_hidden_layers": 10**6}}, "asks for 1,000,000 layers"),
@@ -101,6 +101,42 @@ def test_no_family_of_models_is_taken_for_a_lie(tmp_path, kind):
     pytest.importorskip("torch")
     tiny.causal(kind, 90).save_pretrained(tmp_path / kind)
     assert check_folder(tmp_path / kind)["model_type"]
+
+
+def load(folder: Path) -> Any:
+    tokenizer = tiny.fast(tiny.train("character"))
+    tokenizer.save_pretrained(folder)
+    config = {"source": "directory", "path": folder.name, "device": "cpu", "kernels": "stock"}
+    return load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
+
+
+def test_a_few_layers_too_many_are_refused_before_they_are_made_up(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    vocabulary = len(tiny.fast(tiny.train("character")))
+    tiny.llama(vocabulary).save_pretrained(tmp_path / "m")
+    tiny.edit_json(tmp_path / "m" / "config.json", num_hidden_layers=3)
+    made = []
+    monkeypatch.setattr(torch.Tensor, "normal_", lambda one, *given, **more: made.append(one.device.type))
+    with pytest.raises(BackendError) as caught:
+        load(tmp_path / "m")
+    assert str(caught.value) == (
+        "config.json asks for 3 layers (num_hidden_layers), and the weights hold 2. "
+        "Use the config.json that was saved with these weights."
+    )
+    assert set(made) <= {"meta"}
+
+
+def test_a_model_that_runs_its_layers_several_times_is_loaded(tmp_path):
+    pytest.importorskip("torch")
+    from transformers import HrmTextConfig, HrmTextForCausalLM
+
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2, "num_key_value_heads": 2}
+    config = HrmTextConfig(vocab_size=len(tiny.fast(tiny.train("character"))), num_hidden_layers=2, **shape)
+    HrmTextForCausalLM(config).eval().save_pretrained(tmp_path / "m")
+    asked = json.loads((tmp_path / "m" / "config.json").read_text())["num_hidden_layers"]
+    assert asked > 2
+    assert "layers (num_hidden_layers)" in missing_layers(tmp_path / "m")
+    assert probe(load(tmp_path / "m"))["parameters"] > 0
 
 
 # --- the check, in a process of its own ---

@@ -5,17 +5,17 @@ from __future__ import annotations
 import shutil
 from types import SimpleNamespace
 
-import huggingface_hub
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 from huggingface_hub import constants
-from huggingface_hub.errors import OfflineModeIsEnabled
 
 from gym.jobs.models import Job
+from gym.net import Unreachable
 from models_registry import services
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
+from tests.models_registry.fake_hub import FakeHub
 
 ADDRESS = "/models/register/"
 UNIFORM = {"kind": "uniform", "vocabulary_size": 1024, "name": "Ten bits", "slug": "ten-bits"}
@@ -81,27 +81,10 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     assert "Waits for staff to approve it; until then it is not loaded." in page
 
 
-class FakeHub:
-    """Answers like HfApi: one model, or the error that it is given."""
-
-    def __init__(self, **files: int) -> None:
-        self.sizes = {name.replace("__", "."): size for name, size in files.items()}
-        self.error: Exception | None = None
-
-    def __call__(self, token: object) -> FakeHub:
-        return self
-
-    def model_info(self, repo: str, **asked: object) -> SimpleNamespace:
-        if self.error:
-            raise self.error
-        siblings = [SimpleNamespace(rfilename=name, size=size) for name, size in self.sizes.items()]
-        return SimpleNamespace(sha="0123456789" * 4, siblings=siblings, card_data=None)
-
-
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
-    fake = FakeHub(config__json=1024, model__safetensors=3 * 2**20, pytorch_model__bin=2**30)
-    monkeypatch.setattr(huggingface_hub, "HfApi", fake)
+    files = {"config.json": 1024, "model.safetensors": 3 * 2**20, "pytorch_model.bin": 2**30}
+    fake = FakeHub(files).install(monkeypatch)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
     return fake
@@ -137,25 +120,22 @@ def test_staff_that_approves_a_model_of_the_hub_reads_what_is_downloaded_first(c
 
 
 def test_what_does_not_fit_the_disk_is_said_and_can_be_registered_all_the_same(client, people, hub):
-    hub.sizes["model.safetensors"] = 2 * 2**30
+    hub.files["model.safetensors"] = 2 * 2**30
     assert "The disk is too small." in review(client, people.charlie)
     assert register(client, people.charlie, HUB).status_code == 302
 
 
-@pytest.mark.parametrize(
-    ("error", "says"),
-    [
-        (ConnectionError("no route"), "The Hub could not be reached"),
-        (OfflineModeIsEnabled("offline"), "The hub could not be asked: this site is offline"),
-    ],
-)
-def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(
-    client, people, hub, error, says
-):
-    hub.error = error
+def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(client, people, hub):
+    hub.error = Unreachable("no route")
     page = review(client, people.charlie)
     assert "Size unknown." in page
-    assert says in page
+    assert "The Hub could not be reached" in page
+
+
+def test_a_site_that_is_offline_says_so(client, people, hub, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert "The hub could not be asked: this site is offline" in review(client, people.charlie)
+    assert hub.urls == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +165,7 @@ def test_the_api_says_before_registering_what_would_be_downloaded(client, people
     found = client.post(address, {"config": config}, content_type="application/json").json()
     assert found["download_bytes"] == found["total_bytes"] == 3 * 2**20 + 1024
     assert [file["name"] for file in found["files"]] == ["config.json", "model.safetensors"]
-    hub.error = ConnectionError()
+    hub.error = Unreachable("no route")
     found = client.post(address, {"config": config}, content_type="application/json").json()
     assert (found["total_bytes"], found["unknown"][:32]) == (None, "The Hub could not be reached for")
 

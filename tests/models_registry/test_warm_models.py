@@ -15,6 +15,7 @@ from gym.jobs.selectors import held_somewhere
 from gym.jobs.worker import worker_replaced
 from models_registry import warm
 from models_registry.backends import BackendError, ModelFacts
+from models_registry.backends.unchanged import Seen
 from tests.factories import make_model
 
 MB = 1_000_000
@@ -103,6 +104,18 @@ def test_a_model_whose_files_changed_is_loaded_anew_and_the_others_stay(loads, m
     use(changed)
     use(other)
     assert loads == ["40-a", "40-b", "40-a"]
+
+
+def test_a_model_whose_files_are_no_longer_as_they_were_is_loaded_anew(loads, model, monkeypatch, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr(Loaded, "seen", Seen(tmp_path), raising=False)
+    one = model("40-a")
+    use(one)
+    use(one)
+    assert loads == ["40-a"]
+    (tmp_path / "config.json").write_text("[]")
+    use(one)
+    assert loads == ["40-a", "40-a"]
 
 
 def test_two_threads_load_a_model_once_and_another_need_not_wait(loads, model, monkeypatch):

@@ -217,6 +217,9 @@ def gap_filler(name: str, vocabulary: int) -> Any:
         "camembert": lambda: t.CamembertForMaskedLM(
             t.CamembertConfig(**{**shape, "max_position_embeddings": 65})
         ),
+        "fnet": lambda: t.FNetForMaskedLM(
+            t.FNetConfig(**{name: value for name, value in shape.items() if name != "num_attention_heads"})
+        ),
         # MPNet's padding is 1 whatever the configuration says.
         "mpnet": lambda: t.MPNetForMaskedLM(t.MPNetConfig(**{**shape, "max_position_embeddings": 66})),
     }

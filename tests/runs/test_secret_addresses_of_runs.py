@@ -64,6 +64,27 @@ def renew(run, people) -> str:
     return before
 
 
+@pytest.mark.parametrize("visibility", ["unlisted", "public"])
+def test_the_job_of_a_stranger_says_nothing_of_the_suite_any_more(client, people, make_run, visibility):
+    run = make_run(visibility)
+    suite = run.revision.suite
+    assert suite.title in run.job.title
+    renew(run, people)
+    client.force_login(people.charlie)
+    told = client.get(f"/api/v1/jobs/{run.job_id}/").content.decode()
+    told += client.get("/api/v1/jobs/").content.decode()
+    assert "Run of a suite whose address was renewed" in told
+    assert suite.title not in told
+
+
+def test_jobs_of_people_with_a_role_still_name_the_suite(people, make_run):
+    run = make_run()
+    mine = services.queue_run(run.revision, run.model, actor=people.dora)
+    renew(run, people)
+    mine.job.refresh_from_db()
+    assert run.revision.suite.title in mine.job.title
+
+
 def opened(client, path: str, key: str):
     response = client.get(path.format(key=key), follow=True)
     if response.streaming:

@@ -1,5 +1,6 @@
 """Addresses of runs that are gone: that of a deleted run answers 410 and says what it was, and a suite that gets a
-secret address closes the old addresses of its runs, too, which would tell the new one."""
+secret address closes the old addresses of its runs, too, which would tell the new one. Jobs of people without a role
+no longer name it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from django.dispatch import receiver
 
 from gym.accounts.models import AnyUser
 from gym.jobs import services as jobs
-from gym.jobs.models import ACTIVE_STATES
+from gym.jobs.models import ACTIVE_STATES, Job
 from gym.runs.models import DeletedRun, FormerRunKey, SuiteRun
 from gym.runs.signals import runs_deleting
 from gym.sharing.addresses import renew_keys, secret_address_given
@@ -20,6 +21,9 @@ from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
+
+RENEWED = "Run of a suite whose address was renewed"
+"""Title of jobs whose owners are not to be told of the suite any more."""
 
 
 def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
@@ -79,3 +83,5 @@ def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
 @receiver(secret_address_given, sender=Suite, dispatch_uid="gym.runs.work.deleted_runs")
 def _new_keys(thing: Suite, **kwargs: Any) -> None:
     renew_keys(SuiteRun.objects.filter(revision__suite=thing).only("pk", "key"), FormerRunKey)
+    of_strangers = Job.objects.filter(suite_run__revision__suite=thing).exclude(owner=thing.owner)
+    of_strangers.exclude(owner__in=thing.collaborations.values("user")).update(title=RENEWED, log="")

@@ -103,6 +103,14 @@ def test_code_that_comes_with_a_model_is_refused_and_not_run(folder: Path, file:
         ({"transformers_weights": "../other.safetensors"}, "transformers_weights"),
         ({"quantization_config": {"quant_method": "bitsandbytes"}}, "Quantised"),
         ({"use_kernels": True}, "use_kernels"),
+        ({"kernel_config": {"kernel_mapping": {"RMSNorm": "someone/kernel:RMSNorm"}}}, "kernel_config"),
+        ({"_attn_implementation_internal": "someone/kernel"}, "attention code"),
+        ({"text_config": {"_attn_implementation_internal": "flash_attention_2"}}, "attention code"),
+        ({"_experts_implementation_internal": "someone/kernel"}, "experts' code"),
+        ({"experts_implementation": "someone/kernel"}, "experts' code"),
+        ({"custom_generate": "someone/code"}, "custom_generate"),
+        ({"keypoint_detector_config": {"trust_remote_code": True}}, "trust_remote_code"),
+        ({"configuration_files": ["config.5.0.0.json"]}, "configuration_files"),
     ],
 )
 def test_configurations_that_fetch_or_point_elsewhere(
@@ -111,6 +119,16 @@ def test_configurations_that_fetch_or_point_elsewhere(
     tiny.edit_json(folder / "config.json", **changes)
     with pytest.raises(BackendError, match=message):
         load(folder.parent, "m")
+
+
+def test_choices_that_are_part_of_torch_are_accepted(folder: Path) -> None:
+    plain = {
+        "_attn_implementation": "sdpa",
+        "_attn_implementation_autoset": True,
+        "attn_implementation": None,
+    }
+    tiny.edit_json(folder / "config.json", **plain, _experts_implementation="eager")
+    load(folder.parent, "m")
 
 
 def test_adapters_are_refused(folder: Path) -> None:
@@ -213,6 +231,21 @@ def test_missing_files(folder: Path) -> None:
     (folder / "config.json").unlink()
     with pytest.raises(BackendError, match=r"no config\.json"):
         load(folder.parent, "m")
+
+
+@pytest.mark.parametrize("kept", [(), ("config.json", "tokenizer.json")])
+def test_gguf_is_named_and_says_what_to_do(folder: Path, kept: tuple[str, ...]) -> None:
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    (folder / "tiny-Q4_K_M.gguf").write_bytes(b"GGUF")
+    for name in ("m", "m/tiny-Q4_K_M.gguf"):
+        with pytest.raises(BackendError) as caught:
+            load(folder.parent, name)
+        assert caught.value.message == (
+            "The weights are there only as GGUF (tiny-Q4_K_M.gguf), which is not loaded here."
+        )
+        assert "llama.cpp" in caught.value.hint
 
 
 @pytest.mark.parametrize("content", [b"", b"not safetensors", b"\xff" * 64])

@@ -7,64 +7,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import huggingface_hub
 import pytest
 from huggingface_hub import errors
 
+from gym.net import Unreachable
 from models_registry.backends import BackendError, hub, load_backend
+from tests.models_registry.fake_hub import COMMIT, FakeHub
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {"config.json": 500, "model.safetensors": 10_000, "tokenizer.json": 2_000}
-
-
-class FakeHub:
-    """Stands in for HfApi and snapshot_download; remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, int | None] = dict(FILES)
-        self.sha: str | None = COMMIT
-        self.card: dict[str, Any] | None = {"license": "apache-2.0"}
-        self.info_error: Exception | None = None
-        self.download_error: Exception | None = None
-        self.cached: Path | None = None
-        self.folder: Path | None = None
-        self.asked: list[tuple[str, str, bool]] = []
-        self.tokens: list[Any] = []
-        self.patterns: list[Any] = []
-
-    def api(self, token: Any = None) -> Any:
-        self.tokens.append(token)
-        return SimpleNamespace(model_info=self.model_info)
-
-    def model_info(self, repo: str, *, revision: str, files_metadata: bool, timeout: float) -> Any:
-        if self.info_error:
-            raise self.info_error
-        assert files_metadata
-        assert timeout > 0
-        siblings = [SimpleNamespace(rfilename=name, size=size) for name, size in self.files.items()]
-        return SimpleNamespace(sha=self.sha, siblings=siblings, card_data=self.card)
-
-    def snapshot(
-        self, repo: str, *, revision: str, local_files_only: bool, token: Any, **patterns: Any
-    ) -> str:
-        self.asked.append((repo, revision, local_files_only))
-        self.tokens.append(token)
-        self.patterns.append(patterns)
-        if local_files_only:
-            if self.cached is None:
-                raise errors.LocalEntryNotFoundError("not cached")
-            return str(self.cached)
-        if self.download_error:
-            raise self.download_error
-        return str(self.folder)
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeHub:
-    fake = FakeHub()
-    monkeypatch.setattr(huggingface_hub, "HfApi", fake.api)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fake.snapshot)
-    return fake
+    return FakeHub(FILES).install(monkeypatch)
 
 
 def test_a_branch_is_pinned_to_its_commit(fake: FakeHub) -> None:
@@ -77,7 +32,7 @@ def test_a_branch_is_pinned_to_its_commit(fake: FakeHub) -> None:
     model = hub.resolve("org/name", "main")
     assert (model.commit, model.licence, model.files) == (COMMIT, "apache-2.0", FILES)
     assert model.total_bytes == 12_500
-    assert fake.tokens == [False]
+    assert fake.urls == ["https://huggingface.co/api/models/org/name/revision/main?blobs=true"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +45,11 @@ def test_licences(fake: FakeHub, card: dict[str, Any] | None, licence: str) -> N
 
 
 @pytest.mark.parametrize(
-    "repo", ["gpt2", "../x/y", "org/../x", "/org/name", "org/name/x", ".a/b", "a/b c", "a--b/c", "é/b"]
+    "repo",
+    [
+        *("gpt2", "../x/y", "org/../x", "/org/name", "org/name/x", ".a/b", "a/b c", "a--b/c", "é/b"),
+        *("a/b.", "a-/b", "a/b.git", "a/b\n", "a/" + "b" * 97),
+    ],
 )
 def test_names_that_are_no_repositories(fake: FakeHub, repo: str) -> None:
     with pytest.raises(BackendError, match="not a Hub model"):
@@ -114,6 +73,8 @@ def test_names_that_are_no_revisions(fake: FakeHub, revision: str) -> None:
         ({"config.json": 5, "sub/model.safetensors": 5}, "no safetensors weights"),
         ({"config.json": 5, "model.safetensors": 41 * 10**9}, r"takes 41\.0 GB"),
         ({}, "no config.json"),
+        ({"m-Q4.gguf": 5}, r"only as GGUF \(m-Q4\.gguf\)"),
+        ({"config.json": 5, "m-Q4.gguf": 5}, "only as GGUF"),
     ],
 )
 def test_what_the_listing_shows(fake: FakeHub, files: dict[str, int | None], message: str) -> None:
@@ -161,18 +122,36 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("error", "message"), FAILURES, ids=[message for _, message in FAILURES])
-def test_every_failure_is_said_in_words(fake: FakeHub, error: Exception, message: str) -> None:
-    fake.info_error = error
+def test_every_failure_of_a_download_is_said_in_words(fake: FakeHub, error: Exception, message: str) -> None:
+    fake.download_error = error
     with pytest.raises(BackendError, match=message) as caught:
-        hub.resolve("org/name")
-    assert "secret detail" not in str(caught.value)
-    fake.info_error, fake.download_error = None, error
-    with pytest.raises(BackendError, match=message):
         hub.fetch("org/name", "main")
+    assert "secret detail" not in str(caught.value)
+
+
+REFUSALS = [
+    (404, {"x-error-code": "RepoNotFound"}, "no public model org/name"),
+    (401, {}, "no public model org/name"),
+    (403, {"x-error-code": "GatedRepo"}, "gated"),
+    (404, {"x-error-code": "RevisionNotFound"}, "no revision 'v9'"),
+    (403, {"x-error-message": "Access to this resource is disabled."}, "disabled"),
+    (503, {}, "answered 503"),
+    (404, {}, "answered 404"),
+]
+
+
+@pytest.mark.parametrize(("status", "headers", "message"), REFUSALS)
+def test_every_refusal_of_a_listing_is_said_in_words(
+    fake: FakeHub, status: int, headers: dict[str, str], message: str
+) -> None:
+    fake.refusal = status, headers
+    with pytest.raises(BackendError, match=message) as caught:
+        hub.resolve("org/name", "v9")
+    assert "secret detail" not in str(caught.value)
 
 
 def test_a_cached_commit_needs_no_network(fake: FakeHub, tmp_path: Path) -> None:
-    fake.cached, fake.info_error = tmp_path, ConnectionError("no network")
+    fake.cached, fake.error = tmp_path, Unreachable("no network")
     assert hub.fetch("org/name", COMMIT) == (tmp_path, COMMIT)
     assert fake.asked == [("org/name", COMMIT, True)]
 

@@ -163,6 +163,58 @@ def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
     assert "65 tokens, and the model reads 64" in long.reason
 
 
+@pytest.fixture
+def fnet(tmp_path: Path) -> Path:
+    """Mixes positions by a Fourier transform that sees padding, and takes no attention mask."""
+    tokenizer = tiny.framed(tiny.train("wordpiece"))
+    return tiny.save(tmp_path / "fnet", tiny.gap_filler("fnet", len(tokenizer)), tokenizer)
+
+
+def require_exact(backend: MaskedBackend, folder: Path) -> None:
+    for text, score in zip(TEXTS, backend.score(TEXTS, ScoringPolicy()), strict=True):
+        assert isinstance(score, TokenScores)
+        expected = [bit for bit in reference(backend, folder, text, "original") if bit is not None]
+        assert [bit for bit in score.bits if bit is not None] == pytest.approx(expected, abs=TOLERANCE)
+    probe(backend)
+
+
+def test_a_model_that_takes_padding_for_text_is_scored_in_equal_lengths(fnet: Path) -> None:
+    backend = load(fnet.parent, "fnet", "original")
+    assert backend._runner.batching == "equal"
+    assert any("Scored in batches of equal lengths" in note for note in backend.facts.notes)
+    require_exact(backend, fnet)
+
+
+def test_a_model_whose_batches_mix_is_scored_one_copy_at_a_time(
+    fnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import FNetForMaskedLM
+
+    forward = FNetForMaskedLM.forward
+
+    def mixing(self: Any, input_ids: torch.Tensor, **more: Any) -> Any:
+        out = forward(self, input_ids, **more)
+        out.logits = out.logits + out.logits.mean() * len(input_ids)
+        out.logits[:, :, 5] += len(input_ids) - 1
+        return out
+
+    monkeypatch.setattr(FNetForMaskedLM, "forward", mixing)
+    config = {"source": "directory", "path": "fnet", "method": "original"}
+    backend = load_backend("masked", config, model_dir=fnet.parent, hub_allowed=False)
+    assert isinstance(backend, MaskedBackend)
+    assert backend._runner.batching == "alone"
+    assert any(
+        note.startswith("Scored one masked copy at a time: in batches probe tokens differ by")
+        for note in backend.facts.notes
+    )
+    require_exact(backend, fnet)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_others_are_scored_in_padded_batches(folder: Path, name: str) -> None:
+    assert load(folder, name, "original")._runner.batching == "padded"
+
+
 def test_a_causal_model_is_refused(tiny_models: Path) -> None:
     with pytest.raises(BackendError, match="not a masked language model"):
         load_backend(

@@ -133,3 +133,64 @@ def test_a_vocabulary_without_an_unknown_token_is_no_reason_to_refuse(tmp_path: 
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     found = read_tokenizer(write(tmp_path, made, "PreTrainedTokenizerFast", "llama", unk_token=None), notes)
     assert (found("keys", add_special_tokens=False)["input_ids"], notes) == ([1], [])
+
+
+# --- what a folder lacks is said by name ---
+
+
+@pytest.fixture
+def folder(tiny_models: Path, tmp_path: Path) -> Path:
+    """A model without any file of a tokenizer."""
+    folder = Path(shutil.copytree(tiny_models / "byte-bpe", tmp_path / "models" / "m"))
+    for path in folder.glob("*token*"):
+        path.unlink()
+    return folder
+
+
+def refusal(folder: Path) -> BackendError:
+    config = {"source": "directory", "path": folder.name}
+    with pytest.raises(BackendError) as caught:
+        load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", [None, "GPT2Tokenizer", "LlamaTokenizer"])
+def test_a_folder_without_a_tokenizer_says_which_file_is_missing(folder: Path, name: str | None) -> None:
+    if name:
+        (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
+    error = refusal(folder)
+    assert error.message == "The folder has no tokenizer: tokenizer.json is missing."
+    assert "save_pretrained" in error.hint
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "spiece.model"])
+def test_sentencepiece_alone_says_how_to_convert_it(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02")
+    error = refusal(folder)
+    assert error.message == f"The tokenizer is there only as {name}, and tokenizer.json is missing."
+    assert "sentencepiece" in error.hint
+    assert "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)" in error.hint
+
+
+def test_a_vocabulary_that_makes_no_tokenizer_is_named(folder: Path) -> None:
+    (folder / "vocab.json").write_text("{}")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
+    error = refusal(folder)
+    assert error.message.startswith("tokenizer.json is missing, and no tokenizer could be made of vocab.json")
+
+
+def test_a_vocabulary_without_tokenizer_json_is_used(folder: Path) -> None:
+    tiny.train("byte-bpe").model.save(str(folder))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
+    found = read_tokenizer(folder)
+    assert found("The keys")["input_ids"]
+
+
+def test_dropout_of_merges_is_refused_by_name(folder: Path, tiny_models: Path) -> None:
+    shutil.copy(tiny_models / "byte-bpe" / "tokenizer.json", folder)
+    made = json.loads((folder / "tokenizer.json").read_text())
+    made["model"]["dropout"] = 0.1
+    (folder / "tokenizer.json").write_text(json.dumps(made))
+    error = refusal(folder)
+    assert "leaves out merges at random (BPE dropout 0.1)" in error.message
+    assert error.hint == 'Dropout is for training. Set "dropout" of "model" in tokenizer.json to null.'

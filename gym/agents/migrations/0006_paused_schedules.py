@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0004_version_schedules'),
+        ('agents', '0005_verdicts_in_results'),
     ]
 
     operations = [
