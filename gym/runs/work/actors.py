@@ -91,9 +91,9 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     result = evaluate_document(
         scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
     )
-    record = provenance(run.revision.sha256, run.model.backend, backend, result)
     with context.finish():
-        coverage = coverage_of_run(facts, result)
+        coverage = coverage_of_run(facts, result.sentences)
+        record = provenance(run.revision.sha256, run.model.backend, backend, result, coverage)
         write_result(run, result, record, n_unique=scoring.n_unique, coverage=coverage)
 
 
