@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher  # noqa: TID251  quadratic at best: callers bound what they compare
 from typing import Any
 
+from suites.formats.designs import KEY, Factor, factors_in
 from suites.formats.documents import PredictionDoc, SuiteDocument
 
 MOST_WORD_PAIRS = 10_000
@@ -205,11 +206,32 @@ def _about(old: SuiteDocument, new: SuiteDocument) -> list[Changed]:
 def _facts(document: SuiteDocument) -> dict[str, str]:
     facts: dict[str, Any] = {"name": document.name, "metric": document.metric, **document.meta}
     facts |= {key: value for key, value in document.extra.items() if key != "items"}
-    return {key: value if isinstance(value, str) else _plain(value) for key, value in facts.items()}
+    if design := factors_in(document.meta, document.conditions):
+        facts.pop(KEY)
+        facts |= {f"factor {factor.name}": _levels(factor) for factor in design}
+    return {key: _in_words(value) for key, value in facts.items()}
 
 
-def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _levels(factor: Factor) -> str:
+    """Each level with its conditions: sing (match_sing, mismatch_sing), plural (match_plural, mismatch_plural)."""
+    found: dict[str, list[str]] = {level: [] for level in factor.levels}
+    for condition, level in factor.conditions.items():
+        found[level].append(condition)
+    return ", ".join(
+        f"{level} ({', '.join(sorted(names))})" if names else level for level, names in found.items()
+    )
+
+
+def _in_words(value: Any) -> str:
+    """A value of JSON without brackets and quotes; lists of lists or objects are divided by semicolons."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_in_words(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        is_flat = not any(isinstance(one, Mapping | list | tuple) for one in value)
+        return (", " if is_flat else "; ").join(map(_in_words, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
 
 
 def _predictions(old: SuiteDocument, new: SuiteDocument) -> list[PredictionChange]:

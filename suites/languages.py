@@ -59,6 +59,19 @@ def tag_of(text: str) -> str | None:
     return normal(tag) if len(tag) <= 35 and TAG.fullmatch(tag) else None
 
 
+_RIGHT_TO_LEFT = frozenset(
+    "ar arc arz ary apc ckb dv fa glk he iw ji ks lrc mzn nqo pnb ps sd skr syr ug ur yi".split()
+)
+_RIGHT_TO_LEFT_SCRIPTS = frozenset("Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa".split())
+
+
+def is_right_to_left(tag: str) -> bool:
+    """Whether the language is written from right to left; a script in the tag decides (ku-Arab, ar-Latn)."""
+    language, *rest = normal(tag).split("-") if tag else [""]
+    script = next((part for part in rest if len(part) == 4 and part.isalpha()), None)
+    return script in _RIGHT_TO_LEFT_SCRIPTS if script else language in _RIGHT_TO_LEFT
+
+
 def name_of(tag: str) -> str:
     """For reading: German (de). A tag without a known name stands alone."""
     if not tag:

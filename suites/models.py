@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
-from suites.languages import name_of
+from suites.languages import is_right_to_left, name_of
 from suites.signals import address_leaving
 
 
@@ -106,6 +106,11 @@ class Suite(addresses.Addressed):
     @property
     def language_name(self) -> str:
         return name_of(self.language)
+
+    @property
+    def is_right_to_left(self) -> bool:
+        """Its sheet and tables of regions then begin at the right."""
+        return is_right_to_left(self.language)
 
     @property
     def draft(self) -> SuiteRevision | None:

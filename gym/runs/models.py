@@ -14,7 +14,7 @@ from gym.jobs.models import HasJob
 from gym.runs.core.against_chance import Verdict, alone, verdicts
 from gym.runs.core.compute import STORED as SENTENCE_COLUMNS
 from gym.runs.core.compute import SentenceResult
-from gym.runs.core.coverage import coverage_share, coverage_words
+from gym.runs.core.coverage import Spelling, coverage_share, coverage_words
 from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
 from gym.runs.core.outcomes import PredictionOutcome
 from gym.sharing.addresses import NOTE, FormerKey
@@ -176,6 +176,11 @@ class SuiteRun(HasJob, models.Model):
     def coverage_words(self) -> str:
         """The same for pages; empty where all words are known or they were not counted."""
         return coverage_words(self.n_words, self.n_unknown_words)
+
+    @property
+    def spelling(self) -> Spelling:
+        """Into how many pieces its words were split; all counts are 0 where that was not counted."""
+        return Spelling.from_json(self.provenance.get("spelling"))
 
     def tested_predictions(self) -> list[PredictionResult]:
         """Its results, each with its `verdict`: the predictions of a run are tested together."""

@@ -82,6 +82,23 @@ class Design:
             return True
         return region <= self._reach.get((one, other), 0.0)
 
+    @cached_property
+    def _compared(self) -> set[tuple[str, str, int]]:
+        """(condition, condition, region) where both sides of one comparison name the region. `*` names none: a suite
+        that compares whole sentences may vary another region in each item."""
+        return {
+            (one.condition, other.condition, one.region)
+            for _, formula in self.formulas
+            for node, _ in walk(formula.ast)
+            if isinstance(node, Comparison)
+            for one, other in permutations(references(node), 2)
+            if isinstance(one.region, int) and one.region == other.region
+        }
+
+    def compares_at(self, one: str, other: str, region: int) -> bool:
+        """Whether a formula sets the two conditions against each other at this very region (from 1)."""
+        return (one, other, region) in self._compared
+
 
 def quoted(text: str, limit: int = 60) -> str:
     """`“text”`, shortened; `nothing` for an empty one."""

@@ -2,6 +2,9 @@
 
 Per region, the *equality pattern* says which conditions have the same text and the *empty pattern* which have
 none. Published suites follow their own patterns almost without exception, so the exceptions are worth a look.
+
+Three quarters of the items make a pattern. In a region that a formula compares, more than half do: other words there
+are part of the measured difference, and a slip in 3 of 8 items leaves no pattern of three quarters.
 """
 
 from __future__ import annotations
@@ -36,10 +39,20 @@ def emptiness(cells: Sequence[str]) -> Pattern:
 
 def usual(patterns: Sequence[Pattern]) -> Pattern | None:
     """The pattern of at least three quarters of the items, if there are enough items to say so."""
-    if len(patterns) < MIN_ITEMS:
-        return None
-    pattern, number = Counter(patterns).most_common(1)[0]
+    pattern, number = _commonest(patterns)
     return pattern if number >= MAJORITY * len(patterns) else None
+
+
+def prevalent(patterns: Sequence[Pattern]) -> Pattern | None:
+    """The pattern of more than half of the items, if there are enough items to say so."""
+    pattern, number = _commonest(patterns)
+    return pattern if 2 * number > len(patterns) else None
+
+
+def _commonest(patterns: Sequence[Pattern]) -> tuple[Pattern | None, int]:
+    if len(patterns) < MIN_ITEMS:
+        return None, 0
+    return Counter(patterns).most_common(1)[0]
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,30 @@ def check_patterns(design: Design, identical: Identical) -> Iterator[Finding]:
                 groups[norm.region, equality(cells), severity].append(item)
     for (region, _, severity), items in groups.items():
         yield _equality_finding(design, norms[region], items, severity)
+    yield from _confounds(design, norms, identical)
+
+
+def _confounds(design: Design, norms: list[Norm], identical: Identical) -> Iterator[Finding]:
+    """Deviations from a bare majority, in compared regions without a pattern of three quarters.
+
+    Only between conditions that have text there: `empty-reference` reports compared regions without any.
+    """
+    for region in (norm.region for norm in norms if norm.equality is None):
+        rows = {item: design.row(item, region) for item in design.items}
+        norm = Norm(
+            region,
+            prevalent([equality(row) for row in rows.values()]),
+            prevalent([emptiness(row) for row in rows.values()]),
+        )
+        groups: dict[Pattern, list[int]] = defaultdict(list)
+        for item, row in rows.items():
+            if norm.odd_equality(row) and any(
+                design.compares_at(one, other, region + 1)
+                for one, other in _broken(design, norm, item, identical)
+            ):
+                groups[equality(row)].append(item)
+        for items in groups.values():
+            yield _equality_finding(design, norm, items, "warning")
 
 
 def _find_swap(design: Design, norms: list[Norm], odd: list[Norm], item: int) -> Finding | None:
@@ -167,6 +204,15 @@ def _empty_finding(design: Design, norm: Norm, item: int) -> Finding:
 
 def _severity(design: Design, norm: Norm, item: int, identical: Identical) -> Severity | None:
     """Warning where a formula compares what breaks the pattern, else info; None: known already."""
+    broken = _broken(design, norm, item, identical)
+    if not broken:
+        return None
+    compared = any(design.compares(one, other, norm.region + 1) for one, other in broken)
+    return "warning" if compared else "info"
+
+
+def _broken(design: Design, norm: Norm, item: int, identical: Identical) -> list[tuple[str, str]]:
+    """Pairs of conditions that share their text here and not in the pattern, or the other way round."""
     expected = norm.equality or ()
     found = equality(design.row(item, norm.region))
     broken = [
@@ -177,11 +223,7 @@ def _severity(design: Design, norm: Norm, item: int, identical: Identical) -> Se
     # Sentences that are the same as a whole are known already, and so is what follows for their conditions.
     same = [pair for pair in broken if len({identical.get((item, name), name) for name in pair}) == 1]
     known = {name for pair in same for name in pair}
-    broken = [pair for pair in broken if known.isdisjoint(pair)]
-    if not broken:
-        return None
-    compared = any(design.compares(one, other, norm.region + 1) for one, other in broken)
-    return "warning" if compared else "info"
+    return [pair for pair in broken if known.isdisjoint(pair)]
 
 
 def _equality_finding(design: Design, norm: Norm, items: list[int], severity: Severity) -> Finding:
@@ -192,7 +234,10 @@ def _equality_finding(design: Design, norm: Norm, items: list[int], severity: Se
     ordered = sorted(blocks.items(), key=lambda block: len(block[1]))
     spelled = " but ".join(f"{quoted(text)} in {', '.join(names)}" for text, names in ordered[:3])
     example = f"item {item} has " if len(items) > 1 else ""
-    message = f"{example}{spelled}; in the other items {_design_in_words(design, norm.equality or ())}"
+    pattern = norm.equality or ()
+    alike = sum(equality(design.row(one, region)) == pattern for one in design.items)
+    others = "the other" if alike + len(items) == len(design.items) else f"{alike} of {len(design.items)}"
+    message = f"{example}{spelled}; in {others} items {_design_in_words(design, pattern)}"
     hint = "Make it like the other items, unless it is meant."
     if severity == "info":
         hint = "No formula compares what differs here; nothing to do if it is meant."

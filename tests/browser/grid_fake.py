@@ -42,7 +42,12 @@ def render(card: Doc) -> str:
         name: f"/{name}/"
         for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet")
     }
-    suite = SimpleNamespace(slug="demo", title="Agreement, a demonstration", get_absolute_url="/suites/demo/")
+    suite = SimpleNamespace(
+        slug="demo",
+        title="Agreement, a demonstration",
+        get_absolute_url="/suites/demo/",
+        is_right_to_left=card.get("rtl"),
+    )
     context = {
         "suite": suite,
         "draft": SimpleNamespace(number=2),

@@ -105,6 +105,35 @@ def test_low_coverage_takes_above_chance_from_page_and_board(client, people):
         assert "coverage 60%: 4 words this model does not know" in client.get(address).content.decode()
 
 
+@pytest.fixture
+def spelled(people, settings):
+    """A run of the demo's GPT-2, whose 878 pieces spell words that the demo's grammar lacks."""
+    shutil.copytree(MODELS_DIR / "demo-gpt2", settings.GYM_MODEL_DIR / "demo-gpt2")
+    config = {"source": "directory", "path": "demo-gpt2", "device": "cpu"}
+    model = make_model(people.alice, slug="gpt2", backend="causal", config=config)
+    queued = services.queue_run(make_revision(people.alice, items=5), model, actor=people.alice)
+    run_pending()
+    queued.refresh_from_db()
+    return queued
+
+
+def test_words_spelled_in_pieces_weigh_as_unknown_ones_and_the_page_names_threshold_and_words(
+    client, spelled
+):
+    assert spelled.provenance["spelling"]["n_words"] == 18  # without “The”, “My” and “Some”
+    assert {"friend", "plays", "play"} <= set(spelled.unknown_words)
+    page = client.get(spelled.get_absolute_url()).content.decode()
+    assert ", ".join(spelled.unknown_words) in page
+    assert spelled.spelling.words in page
+    assert "Above 1.8 pieces a word" in spelled.spelling.words
+    assert "so nothing here counts as above chance" in page
+
+
+def test_the_item_page_names_words_in_pieces_of_a_run_that_is_spelled(client, spelled):
+    page = client.get(reverse("run-item", args=[spelled.key, 3])).content.decode()
+    assert "friend, " in page.partition("this model does not know")[2].partition("</div>")[0]
+
+
 def test_a_tie_on_every_item_is_no_difference(client, people):
     run = finished_run(make_revision(people.alice, items=20), make_model(people.alice), [2] * 20)
     page = client.get(run.get_absolute_url()).content.decode()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tokenizers import Tokenizer
 
+from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
 from gym.runs.core.against_chance import Tails, against_chance
-from gym.runs.core.coverage import LOW_COVERAGE, coverage_of, coverage_words
+from gym.runs.core.coverage import LOW_COVERAGE, coverage_of, coverage_share, coverage_words, is_low
 
 BPE = 50_257
 
@@ -67,6 +69,113 @@ def test_words_count_once_per_spelling_and_unknown_anywhere_is_unknown():
     later = "the dax", tokens(("the", 0, 3), ("Ġdax", 3, 7))
     found = coverage_of([first, later, later], vocabulary_size=BPE)
     assert (found.n_words, found.unknown) == (2, ("dax",))
+
+
+def cut(*words):
+    """(text, tokens) of words with dots between their pieces: h·or·se."""
+    rows, at = [], 0
+    for word in words:
+        for k, piece in enumerate(word.split("·")):
+            begin = at - (k == 0 and at > 0)  # the blank before a word belongs to its first piece
+            rows.append((piece, begin, at + len(piece)))
+            at += len(piece)
+        at += 1
+    return " ".join(words).replace("·", ""), tokens(*rows)
+
+
+TEN = ["the", "sleeps", "near", "that", "river", "under", "old", "bridge", "every", "night"]
+"""Words in one piece."""
+
+
+def spelling(*words):
+    return coverage_of([cut(*words)], vocabulary_size=BPE).spelling
+
+
+def test_more_than_a_tenth_of_the_words_in_pieces_of_two_letters_is_spelled():
+    found = coverage_of([cut(*TEN[2:], "h·or·se", "d·og", "thr·ough")], vocabulary_size=BPE)
+    assert (found.spelling.n_words, found.spelling.n_short, found.spelling.is_in_pieces) == (11, 2, True)
+    assert found.unknown == ("horse", "dog", "through")
+    assert is_low(coverage_share(found.n_words, found.n_unknown))
+
+
+def test_a_tenth_of_the_words_is_not_spelled_and_then_all_are_known():
+    found = coverage_of([cut(*TEN[:9], "h·or·se")], vocabulary_size=BPE)
+    assert (found.spelling.short_share, found.unknown) == (0.1, ())
+    assert found.spelling.words == ""
+
+
+def test_more_than_one_and_eight_tenths_pieces_a_word_is_spelled():
+    pairs = ["hor·ses", "bar·ley", "ket·tle", "pur·ple", "sil·ver", "gar·den", "win·dow", "can·dle"]
+    found = coverage_of([cut(*pairs, "the", "old")], vocabulary_size=BPE)
+    assert (found.spelling.pieces_per_word, found.spelling.is_in_pieces) == (1.8, False)
+    found = coverage_of([cut(*pairs, "the", "old", "mar·ket")], vocabulary_size=BPE)
+    assert (found.spelling.n_short, found.spelling.is_in_pieces) == (0, True)
+    assert found.unknown[-1] == "market"
+    assert found.spelling.words == (
+        "Spelled in pieces: 1.8 pieces a word, and 0% of the words only in pieces of one or two letters. Above 1.8 "
+        "pieces a word (of fewer than 3.25 letters each) or 10% of such words, every word in two pieces or more counts "
+        "as unknown."
+    )
+
+
+def test_long_words_in_long_pieces_are_not_spelled():
+    stems = ["talo", "kirja", "vene", "katu", "puisto", "silta", "meri", "kaupunki", "metsä", "joki"]
+    words = [f"{stem}·issa·mme" for stem in stems]
+    assert (spelling(*words).pieces_per_word, spelling(*words).is_in_pieces) == (3.0, False)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["X·av·ie·r", "NA·TO", "B2·b", "19·84·s", "he·'s", "l·’·eau", "あ·げ·ら·れた", "ไป·ไหน"],
+)  # fmt: skip
+def test_names_acronyms_figures_clitics_and_scripts_without_blanks_are_not_counted(word):
+    found = coverage_of([cut(*TEN, *(word for _ in range(4)), f"{word}·{word[-1]}")], vocabulary_size=BPE)
+    assert (found.spelling.n_words, found.unknown) == (10, ())
+
+
+def test_a_syllable_of_hangul_has_its_letters():
+    words = [
+        "학생·이",
+        "선생·님·을",
+        "학교·에",
+        "책·을",
+        "친구·가",
+        "집·에",
+        "물·을",
+        "밥·을",
+        "꽃·이",
+        "길·에",
+    ]
+    assert spelling(*words).n_short == 0
+
+
+def test_a_word_counts_where_it_has_the_fewest_pieces():
+    rows = [cut(*TEN), cut("th·e", "sl·ee·ps", "ne·ar")]
+    assert coverage_of(rows, vocabulary_size=BPE).spelling.n_pieces == 10
+
+
+def test_from_few_words_and_from_a_model_of_characters_nothing_is_concluded():
+    assert not spelling("h·or·se", "d·og", *TEN[:7]).is_in_pieces
+    letters = ["·".join(word) for word in TEN]
+    assert coverage_of([cut(*letters)], vocabulary_size=384).spelling.n_words == 0
+
+
+def test_a_toy_tokenizer_spells_real_english_and_knows_its_own():
+    tokenizer = Tokenizer.from_file(str(MODELS_DIR / "demo-gpt2" / "tokenizer.json"))
+
+    def found(*texts):
+        encoded = [(text, tokenizer.encode(text)) for text in texts]
+        rows = [
+            (text, [[s, i, *span] for s, i, span in zip(e.tokens, e.ids, e.offsets, strict=True)])
+            for text, e in encoded
+        ]
+        return coverage_of(rows, vocabulary_size=tokenizer.get_vocab_size())
+
+    real = found("The horse raced past the old barn fell.", "The soldier warned about hidden mines stopped.")
+    assert real.spelling.is_in_pieces
+    assert {"horse", "barn", "soldier"} <= set(real.unknown)
+    own = found(*(SUITES_DIR.parent / "sentences.txt").read_text(encoding="utf-8").splitlines()[:40])
+    assert (own.spelling.pieces_per_word, own.unknown) == (1.0, ())
 
 
 def test_without_tokens_nothing_is_said():

@@ -78,6 +78,40 @@ def test_a_removed_prediction_has_the_number_that_it_had():
     assert [(p.number, p.kind) for p in found.predictions] == [(1, "removed"), (3, "removed")]
 
 
+def test_a_design_that_changed_is_told_in_words():
+    old, new = (
+        replace(
+            start(),
+            meta={
+                "factors": [
+                    {
+                        "name": name,
+                        "levels": levels,
+                        "conditions": dict(zip(start().conditions, levels, strict=True)),
+                    }
+                    for name, levels in design.items()
+                ]
+            },
+        )
+        for design in ({"verb": ["good", "bad"]}, {"verb": ["good", "worse"], "number": ["sing", "plural"]})
+    )
+    assert [(c.what, c.old, c.new) for c in diff(old, new).about] == [
+        ("factor verb", "good (match), bad (mismatch)", "good (match), worse (mismatch)"),
+        ("factor number", None, "sing (match), plural (mismatch)"),
+    ]
+
+
+def test_other_values_of_a_file_are_told_without_brackets_and_quotes():
+    old = replace(
+        start(), meta={"sources": [{"by": "A", "year": 2019, "checked": True}, {"by": "B"}], "note": None}
+    )
+    new = replace(start(), meta={"sources": ["A", "B"], "note": {"by": ["A", "B"]}})
+    assert [(c.what, c.old, c.new) for c in diff(old, new).about] == [
+        ("sources", "by: A, year: 2019, checked: yes; by: B", "A, B"),
+        ("note", "none", "by: A, B"),
+    ]
+
+
 def test_what_the_suite_says_about_itself():
     found = diff(start(), replace(start(), name="other", metric=("sum", "mean"), meta={"author": "me"}))
     assert [(c.what, c.old, c.new) for c in found.about] == [

@@ -215,6 +215,43 @@ def test_no_design_no_finding():
     assert not found(factorial(number=3, item1=varied["item1"]), "odd-equality-pattern")
 
 
+def confounded(number: int, formula: str = "(2;%a%) > (2;%b%)") -> dict[str, Any]:
+    """Eight items that compare “fell” in region 2 in two conditions; the first `number` have another verb in one."""
+    rows = (("The # that was", "fell", "here"), ("The #", "fell", "here"))
+    odd = {f"item{n}": (rows[0], ("The #", f"sank{n}", "here")) for n in range(1, number + 1)}
+    return factorial(number=8, formula=formula, rows=rows, **odd)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_another_word_in_a_compared_region_is_a_warning_while_most_items_agree(number):
+    (finding,) = found(confounded(number), "odd-equality-pattern")
+    where = "item 1" if number == 1 else f"items {', '.join(str(n + 1) for n in range(number))}"
+    assert (finding.severity, finding.where) == ("warning", f"{where}, region 2 (Verb)")
+    assert finding.message.endswith(
+        "“fell” in a but “sank1” in b; in the other items all conditions have the same text"
+    )
+
+
+def test_half_of_the_items_are_no_majority():
+    assert not found(confounded(4), "odd-equality-pattern")
+
+
+@pytest.mark.parametrize("formula", ["(3;%a%) > (3;%b%)", "(*;%a%) > (*;%b%)", "(2;%a%) > (3;%b%)", ""])
+def test_a_region_that_no_formula_compares_needs_three_quarters(formula):
+    assert not found(confounded(3, formula), "odd-equality-pattern")
+
+
+def test_a_majority_is_counted_where_the_rest_differs_in_several_ways():
+    rows = (("The #", "fell", "here"), ("The #", "fell", "here"), ("The #", "fell", "here"))
+    odd = {
+        f"item{n}": (rows[0], ("The #", "fell" if n == 1 else "sank", "here"), ("The #", "sank", "here"))
+        for n in (1, 2, 3)
+    }
+    (finding,) = found(factorial(number=8, rows=rows, **odd), "odd-equality-pattern")
+    assert (finding.where, finding.severity) == ("items 2, 3, region 2 (Verb)", "warning")
+    assert "in 5 of 8 items all conditions have the same text" in finding.message
+
+
 def test_an_optional_region_may_be_missing_in_the_whole_item():
     without = (("The cat", "sleeps", ""), ("The cat", "sleep", ""))
     assert not found(factorial(item3=without), "odd-empty-region", "odd-equality-pattern")

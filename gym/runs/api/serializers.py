@@ -107,7 +107,8 @@ class RunSerializer(serializers.ModelSerializer):
     predictions = PredictionResultSerializer(source="tested_predictions", many=True)
     scores = RunScoreSerializer(many=True)
     unknown_words = serializers.ListField(
-        child=serializers.CharField(), help_text="words the model does not know, the first 200 by name"
+        child=serializers.CharField(),
+        help_text="words the model does not know or spells in pieces, the first 200 by name",
     )
     coverage = serializers.FloatField(
         allow_null=True, help_text="share of different words that the model knows; null: not counted"

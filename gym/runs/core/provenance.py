@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gym import __version__
-from gym.runs.core.compute import RunResult, token_bits
+from gym.runs.core.compute import RunResult, SentenceResult, token_bits
 from gym.runs.core.coverage import Coverage, coverage_of
 from gym.runs.core.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
 from models_registry.backends import Backend, ModelFacts
@@ -20,11 +21,11 @@ def error_bits_of(facts: ModelFacts) -> float:
     return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
 
 
-def coverage_of_run(facts: ModelFacts, result: RunResult) -> Coverage | None:
+def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
     """Words of the run's sentences that this model does not know; None where no word can be unknown."""
     if facts.open_vocabulary:
         return None
-    rows = ((row.text, row.tokens) for row in result.sentences)
+    rows = ((row.text, row.tokens) for row in sentences)
     return coverage_of(rows, vocabulary_size=facts.vocabulary_size)
 
 
@@ -48,12 +49,18 @@ def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
 
 
 def provenance(
-    suite_sha256: str, kind: str, backend: Backend, result: RunResult, policy: ScoringPolicy
+    suite_sha256: str,
+    kind: str,
+    backend: Backend,
+    result: RunResult,
+    policy: ScoringPolicy,
+    coverage: Coverage | None,
 ) -> dict[str, Any]:
     """Hashes, versions and what was in fact scored.
 
-    `bos`: the token that stood before every sentence, None = none; `declared_bos`: what the tokenizer says. `eos` is
-    None when the model has no such token. `special_in_text`: see `special_in_text`.
+    `bos`: the token that stood before every sentence, None = none; `declared_bos`: the tokenizer's own. `eos` is None
+    when the model has no such token. `special_in_text`: see `special_in_text`. `spelling`: into how many pieces words
+    were split, see `coverage.Spelling`; None where words were not counted.
     """
     facts = backend.facts
     first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
@@ -82,4 +89,5 @@ def provenance(
         "score_kind": facts.score_kind,
         "vocabulary_size": facts.vocabulary_size,
         "special_in_text": special_in_text(backend, result),
+        "spelling": coverage.spelling.as_json() if coverage else None,
     }

@@ -136,7 +136,7 @@ def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) ->
 
 def _strip(token: ShownToken) -> StripToken:
     """Blanks as a dot, which the font of papers has; it lacks the open box of the pages."""
-    text = (token.text or token.token).replace(" ", "·")
+    text = (token.text or token.token).replace(" ", "·") + (f" {token.part}" if token.part else "")
     place = f"characters {token.start}–{token.end}"
     note = f"not computed, {place}" if token.not_computed else place
     return StripToken(text, token.bits, token.special, token.straddles, note)

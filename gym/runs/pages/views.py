@@ -291,6 +291,7 @@ def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
     found = coverage_of(
         ((row.text, row.tokens) for row in scores),
         vocabulary_size=run.provenance.get("vocabulary_size"),
+        in_pieces=run.spelling.is_in_pieces,
     )
     return list(found.unknown) if found else []
 

@@ -78,6 +78,8 @@ class ShownToken:
     straddles: bool
     special: bool
     not_computed: bool = False
+    part: str = ""
+    """ "2/3" for the second of three tokens that share a character."""
 
 
 @dataclass(frozen=True)
@@ -319,9 +321,22 @@ def reproduce_command(run: SuiteRun) -> str:
     )
 
 
+def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:
+    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, as the bytes of one do; "" for the others."""
+    runs: list[list[int]] = []
+    for place, (start, end) in enumerate(places):
+        is_shared = place > 0 and max(start, places[place - 1][0]) < min(end, places[place - 1][1])
+        if is_shared:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return [f"{k}/{len(run)}" if len(run) > 1 else "" for run in runs for k, _ in enumerate(run, start=1)]
+
+
 def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
     by_region: dict[int | None, list[ShownToken]] = {}
-    for one in token_bits(score):
+    tokens = list(token_bits(score))
+    for one, part in zip(tokens, parts_of_characters([(one.start, one.end) for one in tokens]), strict=True):
         shown = ShownToken(
             text=score.text[one.start : one.end],
             token=one.token,
@@ -332,6 +347,7 @@ def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[
             straddles=one.straddles,
             special=one.region_number is None,
             not_computed=one.not_computed,
+            part=part,
         )
         by_region.setdefault(one.region_number, []).append(shown)
     return ShownSentence(

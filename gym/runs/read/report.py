@@ -19,7 +19,7 @@ from gym.runs.core.compute import (
     region_bits,
     token_bits,
 )
-from gym.runs.core.coverage import coverage_json, coverage_words
+from gym.runs.core.coverage import Spelling, coverage_json, coverage_words
 from gym.runs.core.outcomes import COUNTS, PredictionOutcome
 from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import region_means
@@ -177,6 +177,8 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     coverage = head["coverage"]
     if said := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
         lines += [f"{said.capitalize()}: {listing(coverage['unknown_words'])}", ""]
+    if said := Spelling.from_json(head["provenance"].get("spelling")).words:
+        lines += [said, ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
         lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]

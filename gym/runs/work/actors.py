@@ -92,10 +92,10 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     result = evaluate_document(
         scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
     )
-    record = provenance(run.revision.sha256, run.model.backend, backend, result, scoring.policy)
+    coverage = coverage_of_run(facts, result.sentences)
+    record = provenance(run.revision.sha256, run.model.backend, backend, result, scoring.policy, coverage)
     with context.finish():
         name_if_former(run, backend.facts)
-        coverage = coverage_of_run(facts, result)
         write_result(run, result, record, n_unique=scoring.n_unique, coverage=coverage)
 
 

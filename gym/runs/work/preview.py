@@ -28,9 +28,9 @@ from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
 from gym.runs.core.chunks import plan_chunks
 from gym.runs.core.compute import SentenceResult, joined_sentences, measure
-from gym.runs.core.coverage import words_of
+from gym.runs.core.coverage import Coverage, words_of
 from gym.runs.core.outcomes import Grid, listed, outcomes_of
-from gym.runs.core.provenance import error_bits_of
+from gym.runs.core.provenance import coverage_of_run, error_bits_of
 from gym.runs.core.token_arrays import Scores
 from gym.runs.work import cache
 from models_registry import permissions
@@ -146,6 +146,7 @@ def _answer(
         _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
     ]
     rows = measured.rows()
+    coverage = coverage_of_run(facts, rows)
     return {
         "rows": [
             {
@@ -154,7 +155,7 @@ def _answer(
                 "bits": row.regions,
                 "total": row.total_bits,
                 "failure": row.failure,
-                **_words(row, facts),
+                **_words(row, facts, coverage),
             }
             for row in rows
         ],
@@ -165,9 +166,11 @@ def _answer(
     }
 
 
-def _words(row: SentenceResult, facts: ModelFacts) -> dict[str, Any]:
+def _words(row: SentenceResult, facts: ModelFacts, coverage: Coverage | None) -> dict[str, Any]:
     """Different words of the sentence that the model knows, and that it does not; null where that is not told."""
-    found = None if facts.open_vocabulary else words_of(row.text, row.tokens, facts.vocabulary_size)
+    found = coverage and words_of(
+        row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
+    )
     known, unknown = found or (None, None)
     return {"known_words": known, "unknown_words": unknown}
 

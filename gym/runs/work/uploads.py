@@ -208,6 +208,7 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
     }
     texts = {row.text for row in applied.result.sentences}
     coverage = coverage_of((row.text, row.tokens) for row in applied.result.sentences)
+    facts["spelling"] = coverage.spelling.as_json() if coverage else None
     write_result(run, applied.result, facts, n_unique=len(texts), coverage=coverage)
     run.refresh_from_db()
     return run

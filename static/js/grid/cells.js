@@ -31,7 +31,7 @@ export function paintHead(th, sheet, c, extras) {
     th.classList.add("region");
     th.classList.toggle("is-critical", compared);
     const note = compared ? h("span", { class: "visually-hidden", text: " (compared by a prediction)" }) : "";
-    fill(th, h("span", { class: "no", text: c + 1 }), h("span", { class: "region-name", text: doc.regions[c] }), note);
+    fill(th, h("span", { class: "no", text: c + 1 }), h("span", { class: "region-name", dir: "auto", text: doc.regions[c] }), note);
     th.title = compared ? `${doc.regions[c]}: compared by a prediction` : doc.regions[c];
   } else {
     const extra = extras[c - doc.regions.length];
@@ -82,6 +82,7 @@ function paintText(cell, sheet, item, condition, c, kept) {
   else if (sheet.wanted?.test(text)) look += " is-hit";
   if (sheet.overlay.on && text !== "") look += ` ${heat(bits)}`;
   cell.className = look.trim();
+  cell.dir = text === "" ? "" : "auto";
   const shown = text === "" ? "∅" : text;
   if (bits === undefined || bits === null || text === "") fill(cell, h("span", { class: "text", text: shown }));
   else fill(cell, h("span", { class: "text", text: shown }), h("span", { class: "bits", text: shortBits(bits) }));

@@ -1,17 +1,28 @@
-/* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion. */
+/* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion, and so
+   do the names and descriptions that "Predict effects" gave. */
 
 import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
+import { followed } from "./generated.js";
 import { copyFactors, copyPredictions, printable, scoringOf, tidy } from "./model.js";
 import { counted } from "./dom.js";
 
 const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
 
-function withFormulas(doc, change) {
+function withPredictions(doc, change) {
   const old = copyPredictions(doc.predictions);
-  const predictions = old.map((one) => ({ ...one, formula: change(one.formula) }));
-  if (predictions.every((one, k) => one.formula === old[k].formula)) return null;
-  return { op: "set_predictions", predictions, old };
+  const predictions = old.map((one) => ({ ...one, ...change(one) }));
+  const isSame = predictions.every((one, k) => Object.keys(one).every((key) => one[key] === old[k][key]));
+  return isSame ? null : { op: "set_predictions", predictions, old };
 }
+
+/* map(number) answers the number that a region has afterwards, or null when it is deleted. */
+function withNumbers(doc, map) {
+  const move = (number) => map(number) && { number: map(number), name: doc.regions[number - 1] };
+  return withPredictions(doc, (one) => ({ ...followed(one, doc, move), formula: renumberRegions(one.formula, map) }));
+}
+
+/* names: those that the regions have afterwards. */
+export const withNames = (doc, names) => withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
 
 // --- texts -------------------------------------------------------------------------------------------------------
 const change = (doc, item, condition, region, text) => [item, condition, region, doc.cell(item, condition, region), tidy(text)];
@@ -169,13 +180,13 @@ export function renameCondition(doc, name, to) {
   if (name === wanted) return entry("", []);
   return entry(`condition ${name} is now ${wanted}`, [
     { op: "rename_condition", name, to: wanted },
-    withFormulas(doc, (text) => renameIn(text, name, wanted)),
+    withPredictions(doc, ({ formula }) => ({ formula: renameIn(formula, name, wanted) })),
   ]);
 }
 
 // --- regions (numbers from 1) --------------------------------------------------------------------------------------
 function insertAt(doc, at, name, texts) {
-  return [{ op: "insert_region", at, name, texts }, withFormulas(doc, (text) => renumberRegions(text, afterInsert(at)))];
+  return [{ op: "insert_region", at, name, texts }, withNumbers(doc, afterInsert(at))];
 }
 
 export function insertRegion(doc, at, name = freshRegion(doc, 0)) {
@@ -198,7 +209,7 @@ export function deleteRegion(doc, region) {
   const name = doc.regions[region - 1];
   return entry(`deleted region ${region} ${name}${warning(doc, (ref) => ref.region === region)}`, [
     { op: "delete_region", region },
-    withFormulas(doc, (text) => renumberRegions(text, afterDelete(region))),
+    withNumbers(doc, afterDelete(region)),
   ]);
 }
 
@@ -207,14 +218,15 @@ export function moveRegion(doc, region, by) {
   if (to < 1 || to > doc.regions.length) return entry("it is at the end already", []);
   return entry(`region ${region} is now region ${to}`, [
     { op: "move_region", region, to },
-    withFormulas(doc, (text) => renumberRegions(text, afterMove(region, to))),
+    withNumbers(doc, afterMove(region, to)),
   ]);
 }
 
 export function renameRegion(doc, region, to) {
   const wanted = tidy(to);
   if (doc.regions[region - 1] === wanted) return entry("", []);
-  return entry(`region ${region} is now ${wanted}`, [{ op: "rename_region", region, to: wanted }]);
+  const names = doc.regions.map((one, k) => (k === region - 1 ? wanted : one));
+  return entry(`region ${region} is now ${wanted}`, [{ op: "rename_region", region, to: wanted }, withNames(doc, names)]);
 }
 
 function warning(doc, isLost) {

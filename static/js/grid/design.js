@@ -4,6 +4,7 @@
 import { call } from "./api.js";
 import { addMissing, setFactors } from "./commands.js";
 import { debounce, h } from "./dom.js";
+import { predictionOf } from "./generated.js";
 
 const ASK = 250;
 
@@ -158,7 +159,7 @@ export class DesignPanel {
     const added = chosen.map((select) => {
       const { name, offers } = this.offers.get(select);
       const { words, formula } = offers.find((one) => one.formula === select.value);
-      return { name: `${name}, ${region}`.slice(0, 200), description: words, formula };
+      return predictionOf({ name, words, formula }, region);
     });
     const label = `added ${added.length} prediction${added.length === 1 ? "" : "s"}`;
     if (!this.predictions.change(label, (list) => list.push(...added))) return;

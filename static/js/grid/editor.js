@@ -21,7 +21,7 @@ const alsoHidden = (label, rows) => (rows ? `${label[0].toUpperCase()}${label.sl
 
 export class Editor {
   /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onSentence(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
-  constructor({ box, menu, title, headed, hooks = {} }) {
+  constructor({ box, menu, title, headed, rightToLeft = false, hooks = {} }) {
     this.hooks = hooks;
     this.headed = headed;
     this.selection = new Selection();
@@ -29,6 +29,7 @@ export class Editor {
     const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };
     this.sheet = {
       title,
+      rightToLeft,
       doc: new GridDocument(),
       selection: this.selection,
       overlay: nothing,

@@ -5,6 +5,8 @@
 import { announce } from "./dom.js";
 import { HEAD, ITEM } from "./selection.js";
 
+const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
+
 /* WebKitGTK calls Shift+Tab "Unidentified" and says only in `code` which key it was. */
 function keyOf({ key, code }) {
   return key === "Unidentified" && code === "Tab" ? "Tab" : key;
@@ -122,14 +124,19 @@ export class Keyboard {
     }
     if (this.editing === "typed" && !control && !shiftKey && key.startsWith("Arrow")) {
       if (!this.commit()) return true;
-      return this.arrow(key, false);
+      return this.arrow(this.inSheet(key), false);
     }
     return false;
   }
 
+  /* In a sheet that begins at the right, the left arrow goes to the next region. */
+  inSheet(key) {
+    return (this.view.rightToLeft && MIRRORED[key]) || key;
+  }
+
   whileMoving(event) {
     const { shiftKey, altKey } = event;
-    const key = keyOf(event);
+    const key = this.inSheet(keyOf(event));
     const control = event.ctrlKey || event.metaKey;
     const { editor } = this;
     if (key === "Tab" && !control && !altKey) return this.tab(shiftKey);

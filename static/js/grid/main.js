@@ -46,6 +46,7 @@ const editor = new Editor({
   menu: find("context-menu"),
   headed: { url: endpoints.sheet, dialog: find("sheet") },
   title: `Sentences of ${root.dataset.title}`,
+  rightToLeft: root.dataset.direction === "rtl",
   hooks: {
     onEdit: (ops) => save.push(ops, editor.doc.regions),
     onChange: (ops, scoresStand) => changed(ops, scoresStand),

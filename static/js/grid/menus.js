@@ -56,16 +56,17 @@ export function menuGroups(editor) {
     });
   }
   if (region !== undefined) {
+    const [before, after, back, on] = editor.view.rightToLeft ? ["right", "left", "→", "←"] : ["left", "right", "←", "→"];
     groups.push({
       id: "region",
       title: `${region} ${doc.regions[region - 1]}`,
       actions: [
         ["Rename", edit(HEAD, region - 1), "F2"],
-        ["Add to the right", () => editor.performAndOpen(commands.insertRegion(doc, region + 1), { r: HEAD, c: region })],
-        ["Add to the left", () => editor.performAndOpen(commands.insertRegion(doc, region), { r: HEAD, c: region - 1 })],
+        [`Add to the ${after}`, () => editor.performAndOpen(commands.insertRegion(doc, region + 1), { r: HEAD, c: region })],
+        [`Add to the ${before}`, () => editor.performAndOpen(commands.insertRegion(doc, region), { r: HEAD, c: region - 1 })],
         ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), { r: HEAD, c: region })],
-        ["Move left", perform(() => commands.moveRegion(doc, region, -1)), "Alt+Shift+←"],
-        ["Move right", perform(() => commands.moveRegion(doc, region, 1)), "Alt+Shift+→"],
+        [`Move ${before}`, perform(() => commands.moveRegion(doc, region, -1)), `Alt+Shift+${back}`],
+        [`Move ${after}`, perform(() => commands.moveRegion(doc, region, 1)), `Alt+Shift+${on}`],
         ["Delete", perform(() => commands.deleteRegion(doc, region)), "", "danger"],
       ],
     });

@@ -12,6 +12,7 @@ export class SentenceDialog {
     this.part = (name) => dialog.querySelector(`[data-sentence-${name}]`);
     this.field = this.part("text");
     this.list = this.part("regions");
+    if (editor.view.rightToLeft) this.list.dir = "rtl";
     this.field.addEventListener("input", () => this.draw());
     this.field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
@@ -69,7 +70,7 @@ export class SentenceDialog {
       const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
       const texts = found.length ? found.map(word) : [h("span", { class: "note", text: "∅" })];
       start += (pieces[k] ?? "").length + 1;
-      return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words" }, ...texts));
+      return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words", dir: "auto" }, ...texts));
     });
     this.list.replaceChildren(...parts);
     const all = this.list.querySelectorAll("button");

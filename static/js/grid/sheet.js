@@ -2,6 +2,7 @@
    asks what it leaves open; what it names is found or made here, what it does not name stays. */
 
 import { post } from "./api.js";
+import { withNames } from "./commands.js";
 import { counted } from "./dom.js";
 import { tidy } from "./model.js";
 import { writeTsv } from "./tsv.js";
@@ -88,13 +89,16 @@ export function pasteSheet(doc, sheet) {
       at = regions.length;
       regions.push(name || `Region ${at + 1}`);
       ops.push({ op: "insert_region", at: at + 1, name: regions[at], texts: [] });
-    } else if (name && regions[at] !== name) ops.push({ op: "rename_region", region: at + 1, to: name });
+    } else if (name && regions[at] !== name) {
+      regions[at] = name;
+      ops.push({ op: "rename_region", region: at + 1, to: name });
+    }
     free[at] = false;
     return at;
   });
   if (isBlankDoc) for (let k = regions.length; k > sheet.regions.length; k -= 1) ops.push({ op: "delete_region", region: k });
-  ops.push(...placeCells(doc, sheet, { names, numbers, place, width: isBlankDoc ? sheet.regions.length : regions.length, items }));
-  return { label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`, ops };
+  ops.push(withNames(doc, regions), ...placeCells(doc, sheet, { names, numbers, place, width: isBlankDoc ? sheet.regions.length : regions.length, items }));
+  return { label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`, ops: ops.filter(Boolean) };
 }
 
 function placeCells(doc, sheet, { names, numbers, place, width, items }) {

@@ -11,13 +11,16 @@ const WIDEST = 22;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
 /* The sides of a cell that are sides of the whole rectangle: one outline is drawn around it. */
-function edgesOf({ top, right, bottom, left }, r, c) {
-  return [r === top && "top", c === right && "right", r === bottom && "bottom", c === left && "left"].filter(Boolean).join(" ");
+function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
+  const [first, last] = rightToLeft ? ["right", "left"] : ["left", "right"];
+  return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first].filter(Boolean).join(" ");
 }
 
 export class GridView {
   constructor(box, sheet) {
     this.box = box;
+    this.rightToLeft = sheet.rightToLeft;
+    if (this.rightToLeft) box.dir = "rtl";
     this.sheet = sheet; // doc, selection, overlay, flags, critical
     this.rows = new Map();
     this.pads = [];
@@ -31,6 +34,7 @@ export class GridView {
       autocomplete: "off",
       autocapitalize: "off",
       spellcheck: false,
+      dir: "auto",
       enterkeyhint: "next",
     });
     this.colgroup = h("colgroup");
@@ -44,7 +48,7 @@ export class GridView {
       this.body,
     );
     this.table.setAttribute("aria-label", sheet.title ?? "Sentences");
-    this.empty = h("p", { class: "grid-empty", hidden: true });
+    this.empty = h("p", { class: "grid-empty", dir: "ltr", hidden: true });
     this.add = h("button", { type: "button", class: "btn btn-quiet btn-s grid-add" }, icon("plus"), "Item");
     this.add.setAttribute("aria-label", "Add an item below");
     box.replaceChildren(this.table, this.empty, this.add);
@@ -137,19 +141,25 @@ export class GridView {
   _stick(cell, c) {
     const k = c - this.doc.regions.length;
     const after = this.extras.length - 1 - k;
-    if (k >= 0 && this.extras.length <= 4) cell.style.right = `${after * RESULT}rem`;
+    if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${after * RESULT}rem`;
   }
 
   /* Conditions and results that stay in sight must leave room for the widest region: no cell can then be hidden behind
      them. Items are narrow and always stay. */
   _makeRoom() {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const left = this.headRow.cells[2]?.offsetLeft ?? 0;
+    const left = this._startOf(this.headRow.cells[2]);
     const widest = Math.max(0, ...this.widths) * rem;
     this.box.classList.toggle("conditions-loose", this.box.clientWidth - left < widest);
     const room = this.box.clientWidth - left - this.extras.length * RESULT * rem;
     const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= widest;
     this.box.classList.toggle("results-stick", stick);
+  }
+
+  /* How far a cell is from the edge at which the sheet begins: the left one, or the right one. */
+  _startOf(cell) {
+    if (!cell) return 0;
+    return this.rightToLeft ? this.box.clientWidth - cell.offsetLeft - cell.offsetWidth : cell.offsetLeft;
   }
 
   _textWidth(text) {
@@ -324,7 +334,7 @@ export class GridView {
         const chosen = (inside && c >= rect.left && c <= rect.right) || (r === selection.r && c === selection.c);
         const selected = Boolean(inside && chosen && selection.isRange && c >= 0);
         cell.classList.toggle("is-selected", selected);
-        if (selected) cell.dataset.edges = edgesOf(rect, r, c);
+        if (selected) cell.dataset.edges = edgesOf(rect, r, c, this.rightToLeft);
         else delete cell.dataset.edges;
         if (chosen) cell.setAttribute("aria-selected", "true");
         else cell.removeAttribute("aria-selected");
@@ -355,14 +365,18 @@ export class GridView {
       if (loose && c > ITEM) this.box.scrollLeft = 0;
       return;
     }
-    const stuck = this.headRow.cells[loose ? 0 : 1].getBoundingClientRect().right - this.box.getBoundingClientRect().left;
-    const left = cell.offsetLeft;
-    if (left - stuck < this.box.scrollLeft) this.box.scrollLeft = Math.max(0, left - stuck);
+    const last = this.headRow.cells[loose ? 0 : 1].getBoundingClientRect();
+    const box = this.box.getBoundingClientRect();
+    const stuck = this.rightToLeft ? box.right - last.left : last.right - box.left;
+    const sign = this.rightToLeft ? -1 : 1; // a sheet that begins at the right scrolls to negative places
+    const scrolled = sign * this.box.scrollLeft;
+    const left = this._startOf(cell);
+    if (left - stuck < scrolled) this.box.scrollLeft = sign * Math.max(0, left - stuck);
     else {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
       const results = c < this.doc.regions.length && this.box.classList.contains("results-stick");
       const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
-      if (left + cell.offsetWidth > this.box.scrollLeft + room) this.box.scrollLeft = left + cell.offsetWidth - room + 2;
+      if (left + cell.offsetWidth > scrolled + room) this.box.scrollLeft = sign * (left + cell.offsetWidth - room + 2);
     }
   }
 

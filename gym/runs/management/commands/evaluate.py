@@ -60,12 +60,12 @@ class Command(SiteCommand):
         if policy.tokens == "needed" and not document.predictions:
             raise CommandError(NOTHING_NEEDED)
         backend, result = self._run(document, model, policy, use_cache=not options["no_cache"])
-        coverage = coverage_of_run(backend.facts, result)
+        coverage = coverage_of_run(backend.facts, result.sentences)
         head = {
             "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
             "model": {"slug": model.slug, "name": model.name},
             "policy": policy.to_dict(),
-            "provenance": provenance(document.sha256(), model.backend, backend, result, policy),
+            "provenance": provenance(document.sha256(), model.backend, backend, result, policy, coverage),
             "coverage": coverage.as_json() if coverage else coverage_json(None, None, []),
         }
         text = _rendered(options["format"], document, result, head)

@@ -1,0 +1,46 @@
+"""Tokens that are parts of one character say which part they are."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.runs.models import SentenceScore, SuiteRun
+from gym.runs.read.presenters import parts_of_characters
+from tests.factories import make_model, make_revision
+from tests.runs.boards import finished_run
+
+
+@pytest.mark.parametrize(
+    ("places", "parts"),
+    [
+        ([(0, 1), (0, 1), (0, 1), (1, 2)], ["1/3", "2/3", "3/3", ""]),
+        ([(0, 1), (0, 1), (1, 2), (1, 2)], ["1/2", "2/2", "1/2", "2/2"]),
+        ([(3, 5), (4, 5)], ["1/2", "2/2"]),  # the first has the blank before the character, too
+        (
+            [(0, 1), (0, 2), (1, 2)],
+            ["1/3", "2/3", "3/3"],
+        ),  # the second ends one character and begins the next
+        ([(0, 0), (0, 3), (3, 7), (7, 7), (7, 7)], [""] * 5),  # start and end tokens cover nothing
+    ],
+)
+def test_neighbours_that_share_a_character_are_numbered(places, parts):
+    assert parts_of_characters(places) == parts
+
+
+def test_the_item_page_marks_parts_in_table_and_drawing(client, people):
+    revision = make_revision(people.alice)
+    run = finished_run(revision, make_model(people.alice), [1, 1, 1])
+    SuiteRun.objects.filter(pk=run.pk).update(region_summary=[{"condition": "match", "regions": []}])
+    for sentence in revision.sentences.all():
+        tokens = [["å", 5, 0, 1, 2.0, 0, False], ["¤", 6, 0, 1, 3.0, 0, False], ["ª", 7, 0, 1, 1.0, 0, False]]
+        tokens += [["éĥİ", 8, 1, 2, 4.0, 1, False]]
+        SentenceScore.objects.create(
+            run=run, sentence=sentence, text="太郎", tokens=tokens, regions=[6.0, 4.0, 0.0], total_bits=10.0
+        )
+    page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
+    assert '<bdi>太</bdi><span class="part">2/3</span>' in page
+    assert "<bdi>郎</bdi></span>" in page
+    assert "part 2/3 of a character" in page
+    drawing = client.get(f"/figures/run-item.svg?run={run.key}&item=1").content.decode()
+    assert "“太 3/3” 1.00 bits" in drawing

@@ -1,0 +1,90 @@
+"""Texts have the direction of their script; tables of a right-to-left language begin at the right."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from gym.jobs.testing import run_pending
+from gym.runs.work import services as runs
+from suites import services
+from suites.formats import read_suite
+from suites.languages import is_right_to_left
+from tests.factories import make_model
+from tests.suites.formats.samples import condition, suite
+
+ROWS = {"match": ("الولد", "يكتب", "رسالة طويلة."), "mismatch": ("الولد", "تكتب", "رسالة طويلة.")}
+
+
+@pytest.fixture
+def arabic(people):
+    def make(language: str = "ar"):
+        document = suite(
+            meta={"name": "arabic", "metric": "sum", "language": language},
+            region_meta={"1": "الفاعل", "2": "الفعل", "3": "الباقي"},
+            items=[
+                {"item_number": n, "conditions": [condition(name, *texts) for name, texts in ROWS.items()]}
+                for n in (1, 2)
+            ],
+        )
+        imported = services.import_suite(
+            read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        )
+        return services.freeze(imported, actor=people.alice)
+
+    return make
+
+
+@pytest.mark.parametrize("tag", ["ar", "ar-EG", "he", "fa", "ur", "yi", "ckb", "ku-Arab", "pa-Arab-PK", "AR"])
+def test_languages_from_the_right(tag):
+    assert is_right_to_left(tag)
+
+
+@pytest.mark.parametrize("tag", ["", "en", "ja", "ar-Latn", "ku", "tr", "und"])
+def test_other_languages(tag):
+    assert not is_right_to_left(tag)
+
+
+def pages(revision, run):
+    return [
+        revision.get_absolute_url(),
+        reverse("suite-items", args=[revision.suite.slug, revision.number]),
+        reverse("run-item", args=[run.key, 1]),
+        run.get_absolute_url(),
+    ]
+
+
+@pytest.fixture
+def run_on(people):
+    def run(revision):
+        queued = runs.queue_run(revision, make_model(people.alice), actor=people.alice)
+        run_pending()
+        queued.refresh_from_db()
+        return queued
+
+    return run
+
+
+def test_tables_of_regions_begin_at_the_right_where_the_language_does(client, arabic, run_on):
+    revision = arabic()
+    for address in pages(revision, run_on(revision)):
+        page = client.get(address).content.decode()
+        assert re.search(
+            r'<div class="table-box[^"]*" dir="rtl">\s*<table class="[^"]*(regions|means)', page
+        ), address
+
+
+def test_without_a_language_texts_have_their_own_direction_and_tables_begin_at_the_left(
+    client, arabic, run_on
+):
+    revision = arabic("")
+    run = run_on(revision)
+    for address in pages(revision, run):
+        page = client.get(address).content.decode()
+        assert 'dir="rtl"' not in page
+        assert re.search(r'dir="auto"[^>]*>[^<]*رسالة طويلة\.<', page), address
+    item = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
+    assert "<bdi>الفعل</bdi>" in item
