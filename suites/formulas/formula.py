@@ -92,6 +92,23 @@ class Formula:
         """
         return canonical(self.ast)
 
+    def renamed(self, regions: Mapping[int, int], conditions: Mapping[str, str]) -> Formula | None:
+        """The same formula in other region numbers and condition names; None where one of its own has no new one.
+
+        Raises FormulaError where the new names make it too long.
+        """
+        pieces = []
+        for token in self.tokens:
+            if token.kind != "reference":
+                pieces.append(token.text)
+                continue
+            region = token.region if isinstance(token.region, str) else regions.get(token.region)
+            condition = conditions.get(token.condition)
+            if region is None or condition is None:
+                return None
+            pieces.append(f"({region};%{condition}%)")
+        return parse("".join(pieces))
+
     def evaluate(self, values: Mapping[tuple[str, Region], float]) -> bool:
         """Whether the formula is true of one item, given surprisals in bits.
 

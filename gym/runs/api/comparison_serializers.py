@@ -201,6 +201,16 @@ class RunDifferenceSerializer(serializers.Serializer):
     )
 
 
+class LeftOutSerializer(serializers.Serializer):
+    """A prediction of one of two revisions that is in no difference: the other has none with its formula."""
+
+    revision = serializers.IntegerField()
+    prediction_number = serializers.IntegerField(source="number", help_text="from 1")
+    prediction = serializers.CharField(source="name", allow_blank=True)
+    formula = serializers.CharField()
+    why = serializers.CharField()
+
+
 class NamedModelSerializer(serializers.Serializer):
     model = serializers.CharField(source="slug")
     name = serializers.CharField()
@@ -306,6 +316,9 @@ class ComparisonSerializer(serializers.Serializer):
     correction = serializers.CharField()
     sides = SideSerializer(source="found.sides", many=True)
     unlike = RunDifferenceSerializer(source="found.unlike", many=True)
+    not_compared = LeftOutSerializer(
+        source="found.not_compared", many=True, help_text="predictions of two revisions, paired by formula"
+    )
     not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
     missing = MissingRateSerializer(
         source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
@@ -321,8 +334,15 @@ class OutcomeField(serializers.CharField):
 
 
 class ComparedItemSideSerializer(serializers.Serializer):
-    outcomes = serializers.ListField(source="codes", child=OutcomeField(), help_text="one per prediction")
-    counts = serializers.FloatField(help_text="what the item counts under the rule, 0..1")
+    outcomes = serializers.ListField(
+        source="codes",
+        child=OutcomeField(),
+        help_text="one per prediction; of two revisions one per prediction that both have, in the older one's order",
+    )
+    counts = serializers.FloatField(
+        allow_null=True,
+        help_text="what the item counts under the rule, 0..1; null where two revisions have no prediction in common",
+    )
     margin_bits = serializers.FloatField(source="margin", allow_null=True)
 
 
@@ -340,6 +360,7 @@ class ComparedItemsHead(serializers.Serializer):
     rule = RuleSerializer()
     sides = SideSerializer(many=True)
     unlike = RunDifferenceSerializer(many=True)
+    not_compared = LeftOutSerializer(many=True, help_text="predictions of two revisions, paired by formula")
 
 
 class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):

@@ -392,7 +392,10 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         return None
     title = f"{found.revisions[0].suite.title}: margins by item"
     labels = [side.label for side in sides]
+    left_out = found.not_compared_in_words
     differing = " ".join(f"{in_words(row, labels)}." for row in found.unlike)
+    n = len(found.not_compared)
+    drawn = f"{n} {'prediction is' if n == 1 else 'predictions are'} not compared." if n else ""
     note = f"Right of zero {sides[0].label} holds, above zero the other. Scoring rule: {choices.options.rule.label}."
     draw = partial(
         xy_chart,
@@ -401,10 +404,11 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         x_label=f"{sides[0].label}: margin, bits",
         y_label="margin, bits" if len(series) > 1 else f"{series[0][0]}: margin, bits",
         domain=None,
-        note=f"{note} {differing}".strip(),
+        note=" ".join(filter(None, (note, drawn, differing))),
     )
-    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace")
-    said = sides[0].run.whitespace  # the same for all, as are their bits
-    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), said) for row in rows]
+    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace", "not_compared")
+    said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
-    return Figure("compare-items", title, draw, header, table, query, differing, choices.options.rule)
+    said_of_all = f"{differing} {left_out}".strip()
+    return Figure("compare-items", title, draw, header, table, query, said_of_all, choices.options.rule)

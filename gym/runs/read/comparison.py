@@ -106,21 +106,14 @@ SIGN = PairTest(
 
 
 @dataclass(frozen=True)
-class Side:
-    """One run of a comparison: what it is called, its stored score, and per item what it counts under the rule and by
-    how much. `in_shares`: an item has several predictions and counts with the share that hold."""
+class ItemCounts:
+    """Per item what it counts under the rule and by how many bits, over some predictions of a run; empty where the run
+    lacks one of them. `in_shares`: an item has several predictions and counts with the share that hold."""
 
-    label: str
-    run: SuiteRun
-    scored: Scored
     results: tuple[PredictionResult, ...]
     shares: dict[int, float]
     margins: dict[int, float | None]
     in_shares: bool
-
-    @property
-    def rate(self) -> float | None:
-        return self.scored.rate
 
     @cached_property
     def _places(self) -> list[dict[int, int]]:
@@ -132,35 +125,69 @@ class Side:
         return [row.outcomes[places[item]] for row, places in found if item in places]
 
 
-def side_of(run: SuiteRun, label: str, rule: Rule, expected: int) -> Side:
-    """`expected`: how many predictions the run's revision has."""
+@dataclass(frozen=True)
+class Side:
+    """One run of a comparison: what it is called, its stored score, and what its items count, over all predictions.
+    `compared`: over those that both revisions have, where two are compared."""
+
+    label: str
+    run: SuiteRun
+    scored: Scored
+    own: ItemCounts
+    compared: ItemCounts
+
+    @property
+    def rate(self) -> float | None:
+        return self.scored.rate
+
+
+def side_of(
+    run: SuiteRun, label: str, rule: Rule, expected: int, among: Sequence[tuple[int, bool]] | None = None
+) -> Side:
+    """`expected`: how many predictions the run's revision has. `among`: where two revisions are compared, the positions
+    of the predictions that both have, in an order common to both, and whether the rule counts them."""
     results = tuple(run.prediction_results.all())
+    own = item_counts(results, rule, expected)
+    return Side(label, run, scored(run, rule), own, own if among is None else _among(results, rule, among))
+
+
+def item_counts(results: Sequence[PredictionResult], rule: Rule, expected: int) -> ItemCounts:
     in_shares = rule.key == EACH.key and expected > 1
     rows = counted([row.outcome() for row in results], rule, expected)
     if rows is None:
-        return Side(label, run, scored(run, rule), results, {}, {}, in_shares)
+        return ItemCounts(tuple(results), {}, {}, in_shares)
     items = results[0].items
     shares = dict(zip(items, (float(share) for share in item_shares(rows, rule)), strict=True))
     margins = dict(zip(items, item_margins(rows, rule), strict=True))
-    return Side(label, run, scored(run, rule), results, shares, margins, in_shares)
+    return ItemCounts(tuple(results), shares, margins, in_shares)
+
+
+def _among(results: Sequence[PredictionResult], rule: Rule, among: Sequence[tuple[int, bool]]) -> ItemCounts:
+    by_position = {row.position: row for row in results}
+    shown = [by_position[position] for position, _ in among if position in by_position]
+    judged = [position for position, is_judged in among if is_judged]
+    known = [by_position[position] for position in judged if position in by_position]
+    return replace(item_counts(known, rule, len(judged)), results=tuple(shown))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The second against the first, over the items both have. `p_corrected`: the test's p, corrected for all pairs."""
+    """The second against the first, over the items both have. `counts`: of each; of two revisions over the predictions
+    that both have. `p_corrected`: the test's p, corrected for all pairs."""
 
     first: Side
     second: Side
+    counts: tuple[ItemCounts, ItemCounts]
     test: McNemar
     p_corrected: float = 1.0
 
     @property
     def method(self) -> PairTest:
-        return SIGN if self.first.in_shares or self.second.in_shares else MCNEMAR
+        return SIGN if any(one.in_shares for one in self.counts) else MCNEMAR
 
     @cached_property
     def items(self) -> list[int]:
-        return [item for item in self.first.shares if item in self.second.shares]
+        return _common_items(*self.counts)
 
     @property
     def n_items(self) -> int:
@@ -169,30 +196,41 @@ class Pair:
     @cached_property
     def rate(self) -> Difference:
         """Of what items count. The interval takes ten thousand resamples, so it is made when somebody asks."""
-        return paired_difference(*([side.shares[item] for item in self.items] for side in self._sides))
+        return paired_difference(*([one.shares[item] for item in self.items] for one in self.counts))
 
     @cached_property
     def margin(self) -> Difference | None:
         """Bits; None where the bits of the two are not the same quantity."""
         if not same_bits(self.first.run, self.second.run):
             return None
-        return paired_difference(*([side.margins[item] for item in self.items] for side in self._sides))
+        return paired_difference(*([one.margins[item] for item in self.items] for one in self.counts))
 
-    @property
-    def _sides(self) -> tuple[Side, Side]:
-        return self.first, self.second
+
+def _common_items(first: ItemCounts, second: ItemCounts) -> list[int]:
+    return [item for item in first.shares if item in second.shares]
 
 
 def pairs_of(sides: Sequence[Side], correction: Correction, baseline: RegisteredModel | None) -> list[Pair]:
-    """Every pair; with a baseline every other model against it, on the same revision."""
+    """Models on the same revision, and revisions under the same model; with a baseline every other model against it, on
+    the same revision. A pair that differs in both is no comparison anybody asks for, and one without a common item
+    none at all: neither counts in the correction."""
     models = {side.run.model_id for side in sides}
-    rows = [
-        _pair(first, second)
+    wanted = [
+        (first, second)
         for first, second in combinations(sides, 2)
-        if baseline is None or len(models) == 1 or _against(first, second, baseline)
+        if (
+            _differ_in_one(first, second)
+            if baseline is None or len(models) == 1
+            else _against(first, second, baseline)
+        )
     ]
+    rows = [pair for first, second in wanted if (pair := _pair(first, second)).items]
     corrected = correction.adjust([row.test.p for row in rows])
     return [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+
+
+def _differ_in_one(first: Side, second: Side) -> bool:
+    return first.run.model_id == second.run.model_id or first.run.revision_id == second.run.revision_id
 
 
 def _against(first: Side, second: Side, baseline: RegisteredModel) -> bool:
@@ -202,24 +240,27 @@ def _against(first: Side, second: Side, baseline: RegisteredModel) -> bool:
 
 
 def _pair(first: Side, second: Side) -> Pair:
-    items = [item for item in first.shares if item in second.shares]
-    test = sign_test([first.shares[item] for item in items], [second.shares[item] for item in items])
-    return Pair(first, second, test)
+    is_same_revision = first.run.revision_id == second.run.revision_id
+    counts = (first.own, second.own) if is_same_revision else (first.compared, second.compared)
+    items = _common_items(*counts)
+    test = sign_test(*([one.shares[item] for item in items] for one in counts))
+    return Pair(first, second, counts, test)
 
 
 def tests_in_words(pairs: Sequence[Pair]) -> str:
     """What the p values of a table are."""
     tests = {pair.method for pair in pairs}
     if len(tests) > 1:
-        return f"{MCNEMAR.label} where a suite has one prediction, {SIGN.label} where it has several"
+        return f"{MCNEMAR.label} where one prediction is compared, {SIGN.label} where several are"
     return next(iter(tests), MCNEMAR).label
 
 
 class ItemCell(NamedTuple):
-    """An item on one side: its outcome codes, what it counts, and its margin."""
+    """An item on one side: its outcome codes, what it counts, and its margin; of two revisions over the predictions
+    that both have, and None where that is none."""
 
     codes: list[int]
-    counts: float
+    counts: float | None
     margin: float | None
 
 
@@ -233,14 +274,14 @@ class ItemRow:
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
-    items = list(dict.fromkeys(item for side in sides for item in side.shares))
+    known_items = [side.compared.shares or side.own.shares for side in sides]
     rows = []
-    for item in items:
+    for item in dict.fromkeys(item for some in known_items for item in some):
         cells = [
-            ItemCell(side.codes(item), side.shares[item], side.margins[item]) if item in side.shares else None
-            for side in sides
+            ItemCell(one.codes(item), one.shares.get(item), one.margins.get(item)) if item in some else None
+            for one, some in zip((side.compared for side in sides), known_items, strict=True)
         ]
-        known = {round(cell.counts, 9) for cell in cells if cell is not None}
+        known = {round(cell.counts, 9) for cell in cells if cell is not None and cell.counts is not None}
         rows.append(ItemRow(item, cells, len(known) > 1))
     return rows
 
@@ -295,7 +336,7 @@ def suite_rows(
 
 
 def _pair_if_both(first: Side | None, second: Side | None) -> Pair | None:
-    return _pair(first, second) if first and second and first.shares and second.shares else None
+    return _pair(first, second) if first and second and first.own.shares and second.own.shares else None
 
 
 @dataclass(frozen=True)
@@ -312,8 +353,9 @@ def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel]) -> li
     for k, model in enumerate(others):
         pairs = [pair for row in rows if (pair := row.pairs[k])]
         strata = [
-            np.array([pair.second.shares[item] - pair.first.shares[item] for item in pair.items])
+            np.array([second.shares[item] - first.shares[item] for item in pair.items])
             for pair in pairs
+            for first, second in [pair.counts]
         ]
         totals.append(Total(model, stratified_difference(strata, [1.0] * len(strata)), len(pairs)))
     return totals
