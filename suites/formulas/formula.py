@@ -168,9 +168,14 @@ class Formula:
                 problems.setdefault((condition, "*"), _unknown_condition(reference, conditions))
         return list(problems.values())
 
-    def chance_level(self, seed: int = 0) -> chance.ChanceLevel:
-        """How often the formula would be true by chance: see ``suites.formulas.chance``."""
-        return chance.chance_level(self.ast, seed)
+    def chance_level(self, seed: int = 0, *, n_regions: int | None = None) -> chance.ChanceLevel:
+        """How often the formula would be true by chance: see ``suites.formulas.chance``. ``n_regions``: of the suite;
+        it matters for ``*``, and without it the least number that fits the formula is taken."""
+        return chance.chance_level(self.ast, seed, n_regions if self._names_a_sentence else None)
+
+    @cached_property
+    def _names_a_sentence(self) -> bool:
+        return any(region == "*" for _, region in self.references)
 
     def describe(self, regions: Mapping[int, str]) -> str:
         """The formula in plain English, such as "surprisal at Verb is higher in mismatch than in match"."""
