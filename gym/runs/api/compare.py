@@ -25,7 +25,7 @@ from gym.runs.api.comparison_serializers import (
 from gym.runs.api.query_parameters import (
     CompareItemsQuery,
     CompareModelsQuery,
-    CompareSuiteQuery,
+    CompareOnSuiteQuery,
     HeadedList,
     RuleQuery,
     names_of,
@@ -94,7 +94,7 @@ class OnSuite(ApiView):
     @operation(
         "Compare models or revisions on a suite",
         answers=ComparisonSerializer,
-        query=CompareSuiteQuery,
+        query=CompareOnSuiteQuery,
         name="compare_on_suite",
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -160,7 +160,15 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
         raise not_there(("r", str(number)) for number in sorted(missing))
     if not revisions:
         raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
-    found = selectors.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
+    points = query.get("bound")
+    found = selectors.on_a_suite(
+        request.user,
+        revisions,
+        models,
+        *_choices(query),
+        baseline=baseline,
+        bound=None if points is None else points / 100,
+    )
     if found.left_out:
         n = len(found.sides) + len(found.left_out)
         hint = f"Without {'; '.join(found.left_out)} it fits."

@@ -192,6 +192,14 @@ class TestSerializer(serializers.Serializer):
     p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
 
 
+class EquivalenceSerializer(serializers.Serializer):
+    """Whether two pass rates differ by less than the bound: Tango's score test at both bounds (TOST)."""
+
+    bound_points = serializers.FloatField()
+    p = serializers.FloatField(help_text="small: they do")
+    p_corrected = serializers.FloatField(help_text="for all pairs of this answer")
+
+
 class RunDifferenceSerializer(serializers.Serializer):
     """A fact besides model and revision in which the runs differ."""
 
@@ -297,8 +305,15 @@ class PairSerializer(serializers.Serializer):
     second = serializers.SerializerMethodField()
     rate = DifferenceSerializer()
     test = TestSerializer(source="*")
+    equivalence = EquivalenceSerializer(
+        allow_null=True,
+        help_text="null without `bound`, and where items count with the share of several predictions",
+    )
     margin = DifferenceSerializer(
         allow_null=True, help_text="bits; null where the bits of the two are not the same quantity"
+    )
+    margin_is_skewed = serializers.BooleanField(
+        help_text="the margins' differences are skewed and few: read the interval with care"
     )
 
     def get_first(self, pair: Pair) -> int:

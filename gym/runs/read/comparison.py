@@ -17,7 +17,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gym.lib.stats import Correction, Difference, McNemar, paired_difference, sign_test, stratified_difference
+from gym.lib.stats import (
+    Correction,
+    Difference,
+    McNemar,
+    equivalence_p,
+    is_skewed_for_its_size,
+    paired_difference,
+    sign_test,
+    stratified_difference,
+)
 from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.scores import Scored, scored
@@ -171,15 +180,30 @@ def _among(results: Sequence[PredictionResult], rule: Rule, among: Sequence[tupl
 
 
 @dataclass(frozen=True)
+class Equivalence:
+    """p of the tests that two pass rates differ by less than `bound` (0..1); `p_corrected`: for all pairs."""
+
+    bound: float
+    p: float
+    p_corrected: float
+
+    @property
+    def bound_points(self) -> float:
+        return round(self.bound * 100, 6)
+
+
+@dataclass(frozen=True)
 class Pair:
     """The second against the first, over the items both have. `counts`: of each; of two revisions over the predictions
-    that both have. `p_corrected`: the test's p, corrected for all pairs."""
+    that both have. `p_corrected`: the test's p, corrected for all pairs. `equivalence`: where a bound was named and
+    items hold or not; None where they count with shares."""
 
     first: Side
     second: Side
     counts: tuple[ItemCounts, ItemCounts]
     test: McNemar
     p_corrected: float = 1.0
+    equivalence: Equivalence | None = None
 
     @property
     def method(self) -> PairTest:
@@ -203,17 +227,35 @@ class Pair:
         """Bits; None where the bits of the two are not the same quantity."""
         if not same_bits(self.first.run, self.second.run):
             return None
-        return paired_difference(*([one.margins[item] for item in self.items] for one in self.counts))
+        return paired_difference(*self._margins)
+
+    @cached_property
+    def margin_is_skewed(self) -> bool:
+        """Whether the interval of the margins' difference is to be read with care."""
+        if not same_bits(self.first.run, self.second.run):
+            return False
+        known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
+        return is_skewed_for_its_size([b - a for a, b in known])
+
+    @property
+    def _margins(self) -> tuple[list[float | None], list[float | None]]:
+        first, second = self.counts
+        return [first.margins[item] for item in self.items], [second.margins[item] for item in self.items]
 
 
 def _common_items(first: ItemCounts, second: ItemCounts) -> list[int]:
     return [item for item in first.shares if item in second.shares]
 
 
-def pairs_of(sides: Sequence[Side], correction: Correction, baseline: RegisteredModel | None) -> list[Pair]:
+def pairs_of(
+    sides: Sequence[Side],
+    correction: Correction,
+    baseline: RegisteredModel | None,
+    bound: float | None = None,
+) -> list[Pair]:
     """Models on the same revision, and revisions under the same model; with a baseline every other model against it, on
     the same revision. A pair that differs in both is no comparison anybody asks for, and one without a common item
-    none at all: neither counts in the correction."""
+    none at all: neither counts in the correction. `bound`: of the difference of pass rates, for equivalence."""
     models = {side.run.model_id for side in sides}
     wanted = [
         (first, second)
@@ -226,7 +268,20 @@ def pairs_of(sides: Sequence[Side], correction: Correction, baseline: Registered
     ]
     rows = [pair for first, second in wanted if (pair := _pair(first, second)).items]
     corrected = correction.adjust([row.test.p for row in rows])
-    return [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    return rows if bound is None else _with_equivalence(rows, bound, correction)
+
+
+def _with_equivalence(rows: Sequence[Pair], bound: float, correction: Correction) -> list[Pair]:
+    def p_of(row: Pair) -> float:
+        return equivalence_p(row.test.only_first, row.test.only_second, row.n_items, bound)
+
+    known = {k: p_of(row) for k, row in enumerate(rows) if row.method == MCNEMAR}
+    corrected = dict(zip(known, correction.adjust(list(known.values())), strict=True))
+    return [
+        replace(row, equivalence=Equivalence(bound, known[k], corrected[k]) if k in known else None)
+        for k, row in enumerate(rows)
+    ]
 
 
 def _differ_in_one(first: Side, second: Side) -> bool:

@@ -206,9 +206,11 @@ def on_a_suite(
     correction: Correction,
     *,
     baseline: RegisteredModel | None = None,
+    bound: float | None = None,
 ) -> OnASuite:
     """Every model on every one of these revisions (of `chosen_revisions`), at most MAX_SIDES runs. The suite must be
-    visible to the user; the baseline is the first of the models, or there is none and every pair is compared."""
+    visible to the user; the baseline is the first of the models, or there is none and every pair is compared.
+    `bound`: 0..1, of the difference of pass rates within which runs are to count as equivalent."""
     by_cell = _with_results(user, revisions, models)
     expected = {row.pk: row.n_predictions for row in revisions}
     paired = _paired_predictions(revisions, rule)
@@ -231,7 +233,7 @@ def on_a_suite(
         for revision, model in wanted
         if (revision.pk, model.pk) not in by_cell
     ]
-    pairs = pairs_of(sides, correction, baseline)
+    pairs = pairs_of(sides, correction, baseline, bound)
     gaps = [gap for gap in _gaps(revisions, models, by_cell, rule, expected) if gap.run]
     return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps, paired)
 
