@@ -90,8 +90,8 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
     found = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
     if joins[0] != joins[1]:
         found.about.append(Changed("join policy", *joins))
-    regions = pairs_of(old, new)
-    conditions = _pairs(old.conditions, new.conditions, moves=True)
+    regions = region_pairs(old.region_names, new.region_names)
+    conditions = condition_pairs(old.conditions, new.conditions)
     found.regions = _names("region", old.region_names, new.region_names, regions)
     found.conditions = _names("condition", old.conditions, new.conditions, conditions)
     before, after = set(old.items), set(new.items)
@@ -102,12 +102,17 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
     return found
 
 
-def pairs_of(old: SuiteDocument, new: SuiteDocument) -> list[tuple[int, int]]:
-    """(old place, new place) from 0 of the regions that are the same one in both."""
-    names = list(old.region_names)
-    if sorted(names) == sorted(new.region_names) and len(set(names)) == len(names):
-        return [(names.index(name), place) for place, name in enumerate(new.region_names)]
-    return _pairs(old.region_names, new.region_names)
+def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """(old place, new place) from 0 of the regions that are the same one in both, by their names."""
+    names = list(old)
+    if sorted(names) == sorted(new) and len(set(names)) == len(names):
+        return [(names.index(name), place) for place, name in enumerate(new)]
+    return _pairs(old, new)
+
+
+def condition_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The same of conditions, wherever they stand."""
+    return _pairs(old, new, moves=True)
 
 
 def word_pieces(old: str, new: str) -> list[tuple[str, str]]:

@@ -61,7 +61,10 @@ def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPr
     except FormulaError as error:
         return ShownPrediction(prediction, [], "", None, str(error))
     return ShownPrediction(
-        prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
+        prediction,
+        formula.pieces(regions),
+        formula.describe(regions),
+        formula.chance_level(n_regions=len(regions)),
     )
 
 

@@ -159,7 +159,7 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy = DEFA
 def chance(suite: SuiteDocument) -> float:
     """How often all predictions together come true when all values are drawn alike and independently."""
     joint = " & ".join(f"[{prediction.formula}]" for prediction in suite.predictions)
-    return float(parse(joint).chance_level().value)
+    return float(parse(joint).chance_level(n_regions=len(suite.region_names)).value)
 
 
 def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence[Measured]]]) -> str:

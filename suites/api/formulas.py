@@ -101,6 +101,14 @@ class ChanceSerializer(serializers.Serializer):
         allow_null=True,
         help_text="mean of the simulated surprisals, if the level hangs on it: the formula has a constant",
     )
+    assumed_regions = serializers.IntegerField(
+        allow_null=True,
+        help_text="regions whose sum `*` is, if the level is simulated with it: those of `regions`, or without any as "
+        "few as fit the formula",
+    )
+    assumes_independence = serializers.BooleanField(
+        help_text="the formula joins comparisons: the level is another one where they vary together"
+    )
 
 
 class ExplainedSerializer(serializers.Serializer):
@@ -167,7 +175,9 @@ class Explain(FormulaView):
             "ok": not errors,
             "errors": errors,
             "prose": "" if errors or formula is None else formula.describe(regions),
-            "chance": None if errors or formula is None else formula.chance_level(),
+            "chance": None
+            if errors or formula is None
+            else formula.chance_level(n_regions=len(regions) or None),
             "warnings": formula.warnings if formula else [],
             "pieces": formula.pieces(regions) if formula else [],
         }

@@ -1,30 +1,33 @@
 """How often a formula is true when nothing but chance decides.
 
 The ideal: all distinct ``(condition, region)`` values are independent draws from one continuous
-distribution over positive numbers of bits. ``(*;%c%)`` counts as one more such value, whatever regions of
-``c`` occur beside it. Two different continuous quantities are then equal with probability 0, so that the
-tolerance of ``=`` plays no part.
+distribution over positive numbers of bits. ``(*;%c%)`` is the sum of all regions of ``c``: of those that the
+formula names beside it, and a rest. Two different continuous quantities are then equal with probability 0, so
+that the tolerance of ``=`` plays no part.
 
 Exact answers come from four facts: parts that share no value are independent; a difference whose coefficients
 read the same with all signs turned is positive half of the time; a sum of positive values is positive; and
 where only the order of the values matters, all orders are equally likely and are counted (up to 8 values).
-Everything else is simulated with gamma-distributed surprisals (shape 2, mean 8 bits).
+The second and the last ask that the values are alike: a region is not like the rest of a sentence. Everything
+else is simulated with gamma-distributed surprisals (shape 2, mean 8 bits; the rest of m regions has shape 2m).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .evaluation import ABSOLUTE_TOLERANCE, TRUE, evaluate
 from .nodes import (
+    AnyNode,
     Arithmetic,
     Boolean,
     Call,
@@ -56,26 +59,106 @@ class ChanceLevel:
 
     ``exact`` levels have ``standard_error`` 0; the others are simulated and carry the standard error of the
     simulation. ``assumed_bits``: the mean of the surprisals that were drawn, where the level hangs on it because the
-    formula compares bits with a constant; None = the level is the same on every scale.
+    formula compares bits with a constant; None = the level is the same on every scale. ``assumed_regions``: how many
+    regions the sentence ``*`` was taken to have, where the level is simulated with it. ``assumes_independence``: the
+    formula joins comparisons, and the level moves if they go together more, or less, than by the values they share.
     """
 
     value: float
     exact: bool
     standard_error: float = 0.0
     assumed_bits: float | None = None
+    assumed_regions: int | None = None
+    assumes_independence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Ideal:
+    """How values are drawn. ``rest``: of a condition, for how many regions its ``*`` stands in the tree."""
+
+    seed: int
+    rest: Mapping[str, int]
+
+    def regions(self, key: _Key) -> int:
+        return self.rest[key[0]] if key[1] == "*" else 1
 
 
 @lru_cache(maxsize=512)
-def chance_level(root: Boolean, seed: int = 0) -> ChanceLevel:
-    """The chance level of a tree. The same tree and seed give the same answer."""
+def chance_level(root: Boolean, seed: int = 0, n_regions: int | None = None) -> ChanceLevel:
+    """The chance level of a tree. The same tree and seed give the same answer.
+
+    ``n_regions`` of the suite matters for ``*`` alone. Without it, as many as the formula lets one tell: the highest
+    number it names, and one more than it names of a condition.
+    """
+    tree, ideal, regions = _spell_out(root, seed, n_regions)
+    level = _level_of(tree, ideal)
+    comparisons = sum(isinstance(node, Comparison) for node, _ in walk(root))
+    return replace(
+        level,
+        assumed_regions=None if level.exact else regions,
+        assumes_independence=comparisons > 1 and 0 < level.value < 1,
+    )
+
+
+def _spell_out(root: Boolean, seed: int, n_regions: int | None) -> tuple[Boolean, _Ideal, int | None]:
+    """The tree with every sentence as the sum of its regions that the formula names and of the rest, for which ``*``
+    stands from here on; and the number of regions of a sentence, None without any ``*``."""
+    keys = {reference.key for reference in references(root)}
+    sentences = {condition for condition, region in keys if region == "*"}
+    if not sentences:
+        return root, _Ideal(seed, {}), None
+    named = {
+        condition: sorted(region for one, region in keys if one == condition and not isinstance(region, str))
+        for condition in sentences
+    }
+    if n_regions is None:
+        highest = max((region for _, region in keys if not isinstance(region, str)), default=1)
+        n_regions = max(highest, *(len(regions) + 1 for regions in named.values()))
+    rest = {condition: max(0, n_regions - len(regions)) for condition, regions in named.items()}
+
+    def sentence(reference: Reference) -> Numeric:
+        terms = [Reference(reference.condition, region) for region in named[reference.condition]]
+        if rest[reference.condition]:
+            terms.append(Reference(reference.condition, "*"))
+        first, *others = terms
+        return Arithmetic(first, tuple(("+", term) for term in others)) if others else first
+
+    return _with_sentences(root, sentence), _Ideal(seed, rest), n_regions
+
+
+def _with_sentences(node: AnyNode, sentence: Callable[[Reference], Numeric]) -> Any:
+    """The tree with ``sentence`` in the place of every ``*``."""
+
+    def spelled(part: AnyNode) -> Any:
+        return _with_sentences(part, sentence)
+
+    match node:
+        case Number():
+            return node
+        case Reference():
+            return sentence(node) if node.region == "*" else node
+        case Negative() | Not():
+            return replace(node, operand=spelled(node.operand))
+        case Arithmetic():
+            rest = tuple((operator, spelled(term)) for operator, term in node.rest)
+            return replace(node, first=spelled(node.first), rest=rest)
+        case Call():
+            return replace(node, arguments=tuple(spelled(part) for part in node.arguments))
+        case Comparison():
+            return replace(node, left=spelled(node.left), right=spelled(node.right))
+        case Logic():
+            return replace(node, operands=tuple(spelled(part) for part in node.operands))
+
+
+def _level_of(root: Boolean, ideal: _Ideal) -> ChanceLevel:
     divisors = [term for term in _divisors(root) if not isinstance(term, Number) or term.value == 0]
     if not divisors:
-        return _level(_simplify(root), seed)
+        return _level(_simplify(root), ideal)
     for divisor in divisors:
         form = _linear(divisor)
         if form is not None and not form.coefficients and form.constant == 0:
             return ChanceLevel(0.0, True)  # never evaluable
-    return _simulate(root, seed)
+    return _simulate(root, ideal)
 
 
 def _divisors(root: Boolean) -> list[Numeric]:
@@ -86,15 +169,15 @@ def _divisors(root: Boolean) -> list[Numeric]:
 # --- independent parts
 
 
-def _level(node: Boolean, seed: int) -> ChanceLevel:
+def _level(node: Boolean, ideal: _Ideal) -> ChanceLevel:
     if isinstance(node, Not):
-        inner = _level(node.operand, seed)
+        inner = _level(node.operand, ideal)
         return replace(inner, value=1.0 - inner.value)
     if isinstance(node, Logic):
         parts = [_part(node, members) for members in _connected(node.operands)]
         if len(parts) > 1:
-            return _combine(node.operator, [_level(part, seed) for part in parts])
-    return _single(node, seed)
+            return _combine(node.operator, [_level(part, ideal) for part in parts])
+    return _single(node, ideal)
 
 
 def _part(node: Logic, operands: Sequence[Boolean]) -> Boolean:
@@ -138,17 +221,18 @@ def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
 # --- one connected part
 
 
-def _single(node: Comparison | Logic, seed: int) -> ChanceLevel:
+def _single(node: Comparison | Logic, ideal: _Ideal) -> ChanceLevel:
     keys = _keys(node)
     if not keys:
         return ChanceLevel(float(evaluate(node, {}, 1).outcome[0] == TRUE), True)
     if isinstance(node, Comparison):
-        known = _compared(node)
+        known = _compared(node, ideal)
         if known is not None:
             return ChanceLevel(float(known), True)
-    if len(keys) <= MAX_COUNTED_VALUES and _is_about_order(node):
+    are_alike = len({ideal.regions(key) for key in keys}) == 1
+    if len(keys) <= MAX_COUNTED_VALUES and are_alike and _is_about_order(node):
         return _count_orders(node, keys)
-    return _simulate(node, seed)
+    return _simulate(node, ideal)
 
 
 def _keys(node: Boolean) -> list[_Key]:
@@ -156,13 +240,16 @@ def _keys(node: Boolean) -> list[_Key]:
     return list(dict.fromkeys(reference.key for reference in references(node)))
 
 
-def _compared(node: Comparison) -> float | None:
+def _compared(node: Comparison, ideal: _Ideal) -> float | None:
     """The chance of a comparison with nothing else beside it, where it follows from symmetry."""
     form = _linear(Arithmetic(node.left, (("-", node.right),)))
     if form is None or not form.coefficients or form.constant != 0:
         return None
-    values = sorted(form.coefficients.values())
-    return 0.5 if values == sorted(-value for value in values) else None
+    alike: dict[int, list[Fraction]] = {}
+    for key, value in form.coefficients.items():
+        alike.setdefault(ideal.regions(key), []).append(value)
+    is_symmetric = all(sorted(values) == sorted(-value for value in values) for values in alike.values())
+    return 0.5 if is_symmetric else None
 
 
 def _is_about_order(node: Boolean) -> bool:
@@ -191,10 +278,11 @@ def _orders(count: int) -> NDArray[np.float64]:
     return orders
 
 
-def _simulate(node: Boolean, seed: int) -> ChanceLevel:
+def _simulate(node: Boolean, ideal: _Ideal) -> ChanceLevel:
     keys = _keys(node)
     count = min(SAMPLES, _MAX_DRAWS // max(1, len(keys)))
-    draws = np.random.default_rng(seed).gamma(GAMMA_SHAPE, GAMMA_SCALE, size=(len(keys), count))
+    shapes = GAMMA_SHAPE * np.array([[ideal.regions(key)] for key in keys])  # of a sum of such values
+    draws = np.random.default_rng(ideal.seed).gamma(shapes, GAMMA_SCALE, size=(len(keys), count))
     passed = evaluate(node, dict(zip(keys, draws, strict=True)), count).passed
     smoothed = (passed + 1) / (count + 2)  # so that 0 of n does not claim certainty
     assumed = None if _is_scale_free(node) else GAMMA_SHAPE * GAMMA_SCALE

@@ -92,6 +92,23 @@ class Formula:
         """
         return canonical(self.ast)
 
+    def renamed(self, regions: Mapping[int, int], conditions: Mapping[str, str]) -> Formula | None:
+        """The same formula in other region numbers and condition names; None where one of its own has no new one.
+
+        Raises FormulaError where the new names make it too long.
+        """
+        pieces = []
+        for token in self.tokens:
+            if token.kind != "reference":
+                pieces.append(token.text)
+                continue
+            region = token.region if isinstance(token.region, str) else regions.get(token.region)
+            condition = conditions.get(token.condition)
+            if region is None or condition is None:
+                return None
+            pieces.append(f"({region};%{condition}%)")
+        return parse("".join(pieces))
+
     def evaluate(self, values: Mapping[tuple[str, Region], float]) -> bool:
         """Whether the formula is true of one item, given surprisals in bits.
 
@@ -151,9 +168,14 @@ class Formula:
                 problems.setdefault((condition, "*"), _unknown_condition(reference, conditions))
         return list(problems.values())
 
-    def chance_level(self, seed: int = 0) -> chance.ChanceLevel:
-        """How often the formula would be true by chance: see ``suites.formulas.chance``."""
-        return chance.chance_level(self.ast, seed)
+    def chance_level(self, seed: int = 0, *, n_regions: int | None = None) -> chance.ChanceLevel:
+        """How often the formula would be true by chance: see ``suites.formulas.chance``. ``n_regions``: of the suite;
+        it matters for ``*``, and without it the least number that fits the formula is taken."""
+        return chance.chance_level(self.ast, seed, n_regions if self._names_a_sentence else None)
+
+    @cached_property
+    def _names_a_sentence(self) -> bool:
+        return any(region == "*" for _, region in self.references)
 
     def describe(self, regions: Mapping[int, str]) -> str:
         """The formula in plain English, such as "surprisal at Verb is higher in mismatch than in match"."""

@@ -44,8 +44,10 @@ def test_the_revisions_of_a_suite_are_compared_from_its_page(page):
     assert rows.nth(0).locator("td").nth(0).inner_text() == "0.0%"  # the uniform model ties
     assert rows.nth(1).locator("td").nth(0).inner_text() == "50.0%"
     pair = page.locator("#pairs tbody tr").filter(has_text="One, r2 less One, r1")
-    assert pair.locator("td").all_inner_texts()[:2] == ["4", "+50.0"]
-    assert page.get_by_text("Items are matched by number.").is_visible()
+    assert pair.locator("td").all_inner_texts()[:2] == ["4", "0.0"]  # over the prediction in both
+    assert page.locator("#pairs tbody tr").count() == 4  # and none of One on r1 with Two on r2
+    assert "r2, prediction 2" in page.locator("#not-compared").inner_text()
+    assert page.get_by_text("Items are matched by number, predictions by formula.").is_visible()
     last = page.locator("#compare-items tbody tr").last
     assert last.locator("td").nth(1).inner_text() == "no such item"
     page.get_by_role("link", name="What changed in the suite").click()

@@ -232,4 +232,4 @@ def test_a_table_of_both_kinds_names_both(client, people, world):
     for slug in ("first", "second"):
         finished_run(two, world[slug].model, [1, 0, 0, 1], [1, 1, 0, 0])
     page = text_of(get(client, "model=first&model=second"))
-    assert f"{MCNEMAR} where a suite has one prediction, the {SIGN} where it has several" in page
+    assert f"{MCNEMAR} where one prediction is compared, the {SIGN} where several are" in page

@@ -61,7 +61,8 @@ def test_a_formula_is_read_in_words(client, suite):
     assert answer["errors"] == []
     assert "Verb" in answer["prose"]
     assert answer["chance"] == {
-        "value": 0.5, "exact": True, "standard_error": 0.0, "assumed_bits": None,
+        "value": 0.5, "exact": True, "standard_error": 0.0, "assumed_bits": None, "assumed_regions": None,
+        "assumes_independence": False,
     }  # fmt: skip
     assert "".join(piece["text"] for piece in answer["pieces"]) == "(2;%mismatch%) > (2;%match%)"
 

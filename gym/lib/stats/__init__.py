@@ -1,5 +1,6 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
+from .equivalence import equivalence_p
 from .intervals import (
     effective_n,
     n_of_interval,
@@ -28,6 +29,7 @@ from .paired import (
     sign_test,
 )
 from .resampling import drawn_sums, multinomial_sums, percentile_interval
+from .skew import is_skewed_for_its_size
 from .summaries import MarginSummary, Spread, margin_summary, spread
 
 __all__ = [
@@ -42,8 +44,10 @@ __all__ = [
     "correction_of",
     "drawn_sums",
     "effective_n",
+    "equivalence_p",
     "holm",
     "holm_of_known",
+    "is_skewed_for_its_size",
     "margin_summary",
     "mcnemar",
     "mcnemar_p",

@@ -25,7 +25,7 @@ from gym.runs.api.comparison_serializers import (
 from gym.runs.api.query_parameters import (
     CompareItemsQuery,
     CompareModelsQuery,
-    CompareSuiteQuery,
+    CompareOnSuiteQuery,
     HeadedList,
     RuleQuery,
     names_of,
@@ -94,19 +94,20 @@ class OnSuite(ApiView):
     @operation(
         "Compare models or revisions on a suite",
         answers=ComparisonSerializer,
-        query=CompareSuiteQuery,
+        query=CompareOnSuiteQuery,
         name="compare_on_suite",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every pair among the newest runs of these models on the revision, or on two revisions (`r=1,2`), whose items
-        are matched by number; with `base` every other model against that one. At most five runs. `not_run` says what
-        has no results, `unlike` in what the runs differ besides model and revision."""
+        """Every pair among the newest runs of these models on the revision; with `base` every other model against that
+        one. On two revisions (`r=1,2`), runs of a model on both and of different models on the same one; items are
+        matched by number and predictions by formula, and `not_compared` has those without an equal. At most five runs.
+        `not_run` says what has no results, `unlike` in what the runs differ besides model and revision."""
         suite, found = _on_a_suite(request, slug, self.query)
         rule, correction = _choices(self.query)
         data = {
             "suite": suite,
             "rule": rule,
-            "note": _note(rule, correction, found.pairs, "pairs"),
+            "note": f"{_note(rule, correction, found.pairs, 'pairs')} {found.not_compared_in_words}".strip(),
             "correction": correction.label,
             "found": found,
         }
@@ -123,7 +124,12 @@ class Items(HeadedList):
         _, found = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)
         rows = [row for row in found.items if row.differs] if "only" in self.query else found.items
-        head = {"rule": rule, "sides": found.sides, "unlike": found.unlike}
+        head = {
+            "rule": rule,
+            "sides": found.sides,
+            "unlike": found.unlike,
+            "not_compared": found.not_compared,
+        }
         return self.headed(ComparedItemsHead(head).data, rows, ComparedItemSerializer)
 
 
@@ -154,7 +160,15 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
         raise not_there(("r", str(number)) for number in sorted(missing))
     if not revisions:
         raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
-    found = selectors.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
+    points = query.get("bound")
+    found = selectors.on_a_suite(
+        request.user,
+        revisions,
+        models,
+        *_choices(query),
+        baseline=baseline,
+        bound=None if points is None else points / 100,
+    )
     if found.left_out:
         n = len(found.sides) + len(found.left_out)
         hint = f"Without {'; '.join(found.left_out)} it fits."

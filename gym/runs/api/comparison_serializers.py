@@ -197,6 +197,14 @@ class TestSerializer(serializers.Serializer):
     p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
 
 
+class EquivalenceSerializer(serializers.Serializer):
+    """Whether two pass rates differ by less than the bound: Tango's score test at both bounds (TOST)."""
+
+    bound_points = serializers.FloatField()
+    p = serializers.FloatField(help_text="small: they do")
+    p_corrected = serializers.FloatField(help_text="for all pairs of this answer")
+
+
 class RunDifferenceSerializer(serializers.Serializer):
     """A fact besides model and revision in which the runs differ."""
 
@@ -204,6 +212,16 @@ class RunDifferenceSerializer(serializers.Serializer):
     values = serializers.ListField(
         child=serializers.CharField(allow_null=True), help_text="in the order of the runs; null: no run"
     )
+
+
+class LeftOutSerializer(serializers.Serializer):
+    """A prediction of one of two revisions that is in no difference: the other has none with its formula."""
+
+    revision = serializers.IntegerField()
+    prediction_number = serializers.IntegerField(source="number", help_text="from 1")
+    prediction = serializers.CharField(source="name", allow_blank=True)
+    formula = serializers.CharField()
+    why = serializers.CharField()
 
 
 class NamedModelSerializer(serializers.Serializer):
@@ -296,8 +314,15 @@ class PairSerializer(serializers.Serializer):
     second = serializers.SerializerMethodField()
     rate = DifferenceSerializer()
     test = TestSerializer(source="*")
+    equivalence = EquivalenceSerializer(
+        allow_null=True,
+        help_text="null without `bound`, and where items count with the share of several predictions",
+    )
     margin = DifferenceSerializer(
         allow_null=True, help_text="bits; null where the bits of the two are not the same quantity"
+    )
+    margin_is_skewed = serializers.BooleanField(
+        help_text="the margins' differences are skewed and few: read the interval with care"
     )
 
     def get_first(self, pair: Pair) -> int:
@@ -315,6 +340,9 @@ class ComparisonSerializer(serializers.Serializer):
     correction = serializers.CharField()
     sides = SideSerializer(source="found.sides", many=True)
     unlike = RunDifferenceSerializer(source="found.unlike", many=True)
+    not_compared = LeftOutSerializer(
+        source="found.not_compared", many=True, help_text="predictions of two revisions, paired by formula"
+    )
     not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
     missing = MissingRateSerializer(
         source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
@@ -330,8 +358,15 @@ class OutcomeField(serializers.CharField):
 
 
 class ComparedItemSideSerializer(serializers.Serializer):
-    outcomes = serializers.ListField(source="codes", child=OutcomeField(), help_text="one per prediction")
-    counts = serializers.FloatField(help_text="what the item counts under the rule, 0..1")
+    outcomes = serializers.ListField(
+        source="codes",
+        child=OutcomeField(),
+        help_text="one per prediction; of two revisions one per prediction that both have, in the older one's order",
+    )
+    counts = serializers.FloatField(
+        allow_null=True,
+        help_text="what the item counts under the rule, 0..1; null where two revisions have no prediction in common",
+    )
     margin_bits = serializers.FloatField(source="margin", allow_null=True)
 
 
@@ -349,6 +384,7 @@ class ComparedItemsHead(serializers.Serializer):
     rule = RuleSerializer()
     sides = SideSerializer(many=True)
     unlike = RunDifferenceSerializer(many=True)
+    not_compared = LeftOutSerializer(many=True, help_text="predictions of two revisions, paired by formula")
 
 
 class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):

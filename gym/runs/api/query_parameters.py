@@ -139,6 +139,15 @@ class CompareSuiteQuery(CompareQuery):
     )
 
 
+class CompareOnSuiteQuery(CompareSuiteQuery):
+    bound = serializers.FloatField(
+        required=False,
+        min_value=0.01,
+        max_value=99.99,
+        help_text="percentage points: test that the pass rates of a pair differ by less than this",
+    )
+
+
 class CompareItemsQuery(PagesQuery, CompareSuiteQuery):
     only = serializers.ChoiceField(["differ"], required=False, help_text="items on which the runs differ")
 

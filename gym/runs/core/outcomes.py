@@ -105,40 +105,45 @@ class Grid:
     tokens: dict[Reference, Ints]
 
 
-def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool]) -> PredictionOutcome:
-    """A prediction of which nothing is known but for which items it held."""
+def outcomes_alone(
+    position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
+) -> PredictionOutcome:
+    """A prediction of which nothing is known but for which items it held. `n_regions` of the suite: for chance."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
     judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
-    return _counted(position, prediction, parse(prediction.formula), *judged)
+    return _counted(position, prediction, parse(prediction.formula), n_regions, *judged)
 
 
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
     """Every prediction of the document over all items."""
+    n_regions = len(document.region_names)
     return [
-        evaluate_prediction(number, one, grid, error_bits) for number, one in enumerate(document.predictions)
+        evaluate_prediction(number, one, n_regions, grid, error_bits)
+        for number, one in enumerate(document.predictions)
     ]
 
 
 def evaluate_prediction(
-    position: int, prediction: PredictionDoc, grid: Grid, error_bits: float = ASSUMED_ERROR_BITS
+    position: int, prediction: PredictionDoc, n_regions: int, grid: Grid, error_bits: float
 ) -> PredictionOutcome:
     """Outcome of one formula for every item."""
     formula = parse(prediction.formula)
-    return _counted(position, prediction, formula, *outcomes_of(formula, grid, error_bits))
+    return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error_bits))
 
 
 def _counted(
     position: int,
     prediction: PredictionDoc,
     formula: Formula,
+    n_regions: int | None,
     outcomes: NDArray[np.uint8],
     margins: Floats,
     close: NDArray[np.bool_],
 ) -> PredictionOutcome:
     n_items, n_passed = len(outcomes), int((outcomes == TRUE).sum())
     interval = wilson(n_passed, n_items)
-    chance = formula.chance_level()
+    chance = formula.chance_level(n_regions=n_regions)
     known = margins[np.isfinite(margins)]
     return PredictionOutcome(
         position=position,

@@ -126,15 +126,17 @@ def no_score(rule: Rule) -> Score:
     return Score(0, 0, 0, None, None, None, None, None, 0, 0, 0, None, None, None, None, rule.key)
 
 
-def score(predictions: Sequence[PredictionOutcome], rule: Rule, expected: int) -> Score:
-    """The numbers of a run under a rule."""
+def score(
+    predictions: Sequence[PredictionOutcome], rule: Rule, expected: int, n_regions: int | None = None
+) -> Score:
+    """The numbers of a run under a rule. `n_regions` of the suite: for the chance level of formulas with `*`."""
     rows = counted(predictions, rule, expected)
     if rows is None or not rows[0].outcomes:
         return no_score(rule)
     shares = item_shares(rows, rule)
     rate, n = float(shares.mean()), effective_n(shares, len(rows) if rule.key == EACH.key else 1)
     interval = score_interval(rate, n)
-    chance = chance_of(tuple(row.formula for row in rows), rule.key)
+    chance = chance_of(tuple(row.formula for row in rows), rule.key, n_regions)
     codes = np.array([row.outcomes for row in rows])
     if rule.key == ALL.key:  # an item is a tie when a tie is what keeps it from holding
         missing = (codes == NOT_EVALUABLE).any(axis=0)
@@ -172,12 +174,13 @@ def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool
 
 
 @lru_cache(maxsize=4096)
-def chance_of(formulas: tuple[str, ...], rule: str) -> float | None:
+def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
     """Chance level under a rule: the mean over the formulas, or that of their conjunction."""
     try:
         if rule == ALL.key and len(formulas) > 1:
-            return parse("&".join(f"[{formula}]" for formula in formulas)).chance_level().value
-        levels = [parse(formula).chance_level().value for formula in formulas]
+            joint = parse("&".join(f"[{formula}]" for formula in formulas))
+            return joint.chance_level(n_regions=n_regions).value
+        levels = [parse(formula).chance_level(n_regions=n_regions).value for formula in formulas]
     except FormulaError:
         return None
     return sum(levels) / len(levels)

@@ -58,6 +58,7 @@ class Choices:
     models: list[RegisteredModel]
     baseline: RegisteredModel | None
     numbers: Sequence[str]
+    bound_points: str
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -68,6 +69,15 @@ class Choices:
     def unknown(self) -> list[str]:
         found = {model.slug for model in self.models}
         return [name for name in self.names[:MAX_SIDES] if name not in found]
+
+    @cached_property
+    def bound(self) -> float | None:
+        """0..1; None where none is named, or what is named is none."""
+        try:
+            points = float(self.bound_points)
+        except ValueError:
+            return None
+        return points / 100 if 0 < points < 100 else None
 
     def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
         """Those of `r=`, the newest frozen one without; and what of `r=` is no frozen revision or too much."""
@@ -95,7 +105,8 @@ class Choices:
 
 
 def read_choices(request: HttpRequest) -> Choices:
-    """`?model=a&model=b&base=b&r=1,2`, and what Options has: rule, suite, tag. A baseline need not be named twice."""
+    """`?model=a&model=b&base=b&r=1,2&bound=10`, and what Options has: rule, suite, tag. A baseline need not be named
+    twice."""
     options = read_options(request.GET)
     named = request.GET.get("base", "").replace("\0", "")[:80]
     names = tuple(dict.fromkeys([named, *options.models] if named else options.models))
@@ -107,6 +118,7 @@ def read_choices(request: HttpRequest) -> Choices:
         models=models,
         baseline=next((model for model in models if model.slug == named), None),
         numbers=_numbers(request),
+        bound_points=request.GET.get("bound", "").replace("\0", "").strip()[:20],
     )
 
 
@@ -229,6 +241,7 @@ def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision
         choices.options.rule,
         choices.correction,
         baseline=choices.baseline,
+        bound=choices.bound,
     )
 
 
@@ -251,6 +264,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
         "pairs": found.pairs,
         "unlike": [(in_words(row, labels), 1) for row in found.unlike],
         "tests": tests_in_words(found.pairs),
+        "has_skewed_margins": any(pair.margin_is_skewed for pair in found.pairs),
         "figure": items_figure(found, choices),
         "items": Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
         "n_items": len(found.items),
@@ -392,7 +406,10 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         return None
     title = f"{found.revisions[0].suite.title}: margins by item"
     labels = [side.label for side in sides]
+    left_out = found.not_compared_in_words
     differing = " ".join(f"{in_words(row, labels)}." for row in found.unlike)
+    n = len(found.not_compared)
+    drawn = f"{n} {'prediction is' if n == 1 else 'predictions are'} not compared." if n else ""
     note = f"Right of zero {sides[0].label} holds, above zero the other. Scoring rule: {choices.options.rule.label}."
     draw = partial(
         xy_chart,
@@ -401,10 +418,11 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         x_label=f"{sides[0].label}: margin, bits",
         y_label="margin, bits" if len(series) > 1 else f"{series[0][0]}: margin, bits",
         domain=None,
-        note=f"{note} {differing}".strip(),
+        note=" ".join(filter(None, (note, drawn, differing))),
     )
-    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace")
-    said = sides[0].run.whitespace  # the same for all, as are their bits
-    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), said) for row in rows]
+    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace", "not_compared")
+    said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
-    return Figure("compare-items", title, draw, header, table, query, differing, choices.options.rule)
+    said_of_all = f"{differing} {left_out}".strip()
+    return Figure("compare-items", title, draw, header, table, query, said_of_all, choices.options.rule)

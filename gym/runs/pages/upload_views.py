@@ -144,7 +144,12 @@ def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, A
         "suite": run.revision.suite,
         "revision": run.revision,
         "model": run.part.model or "the new model",
-        "score": score(applied.result.predictions, rule, run.revision.predictions.count()),
+        "score": score(
+            applied.result.predictions,
+            rule,
+            run.revision.predictions.count(),
+            len(run.revision.region_names),
+        ),
         "n_sentences": len(applied.result.sentences),
         "n_failed": len(applied.failures),
         "failures": [(row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]],

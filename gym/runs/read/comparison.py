@@ -22,6 +22,8 @@ from gym.lib.stats import (
     Correction,
     Difference,
     McNemar,
+    equivalence_p,
+    is_skewed_for_its_size,
     paired_difference,
     paired_rates,
     shared_factor,
@@ -116,23 +118,16 @@ SIGN = PairTest(
 
 
 @dataclass(frozen=True)
-class Side:
-    """One run of a comparison: what it is called, its stored score, and per item what it counts under the rule and by
-    how much. `in_shares`: an item has several predictions and counts with the share that hold. `per_item`: how many
-    outcomes an item has."""
+class ItemCounts:
+    """Per item what it counts under the rule and by how many bits, over some predictions of a run; empty where the run
+    lacks one of them. `in_shares`: an item has several predictions and counts with the share that hold. `per_item`: how
+    many outcomes an item has."""
 
-    label: str
-    run: SuiteRun
-    scored: Scored
     results: tuple[PredictionResult, ...]
     shares: dict[int, float]
     margins: dict[int, float | None]
     in_shares: bool
     per_item: int = 1
-
-    @property
-    def rate(self) -> float | None:
-        return self.scored.rate
 
     @cached_property
     def _places(self) -> list[dict[int, int]]:
@@ -144,36 +139,85 @@ class Side:
         return [row.outcomes[places[item]] for row, places in found if item in places]
 
 
-def side_of(run: SuiteRun, label: str, rule: Rule, expected: int) -> Side:
-    """`expected`: how many predictions the run's revision has."""
+@dataclass(frozen=True)
+class Side:
+    """One run of a comparison: what it is called, its stored score, and what its items count, over all predictions.
+    `compared`: over those that both revisions have, where two are compared."""
+
+    label: str
+    run: SuiteRun
+    scored: Scored
+    own: ItemCounts
+    compared: ItemCounts
+
+    @property
+    def rate(self) -> float | None:
+        return self.scored.rate
+
+
+def side_of(
+    run: SuiteRun, label: str, rule: Rule, expected: int, among: Sequence[tuple[int, bool]] | None = None
+) -> Side:
+    """`expected`: how many predictions the run's revision has. `among`: where two revisions are compared, the positions
+    of the predictions that both have, in an order common to both, and whether the rule counts them."""
     results = tuple(run.prediction_results.all())
+    own = item_counts(results, rule, expected)
+    return Side(label, run, scored(run, rule), own, own if among is None else _among(results, rule, among))
+
+
+def item_counts(results: Sequence[PredictionResult], rule: Rule, expected: int) -> ItemCounts:
     in_shares = rule.key == EACH.key and expected > 1
     rows = counted([row.outcome() for row in results], rule, expected)
     if rows is None:
-        return Side(label, run, scored(run, rule), results, {}, {}, in_shares)
+        return ItemCounts(tuple(results), {}, {}, in_shares)
     items = results[0].items
     shares = dict(zip(items, (float(share) for share in item_shares(rows, rule)), strict=True))
     margins = dict(zip(items, item_margins(rows, rule), strict=True))
     per_item = len(rows) if rule.key == EACH.key else 1
-    return Side(label, run, scored(run, rule), results, shares, margins, in_shares, per_item)
+    return ItemCounts(tuple(results), shares, margins, in_shares, per_item)
+
+
+def _among(results: Sequence[PredictionResult], rule: Rule, among: Sequence[tuple[int, bool]]) -> ItemCounts:
+    by_position = {row.position: row for row in results}
+    shown = [by_position[position] for position, _ in among if position in by_position]
+    judged = [position for position, is_judged in among if is_judged]
+    known = [by_position[position] for position in judged if position in by_position]
+    return replace(item_counts(known, rule, len(judged)), results=tuple(shown))
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """p of the tests that two pass rates differ by less than `bound` (0..1); `p_corrected`: for all pairs."""
+
+    bound: float
+    p: float
+    p_corrected: float
+
+    @property
+    def bound_points(self) -> float:
+        return round(self.bound * 100, 6)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The second against the first, over the items both have. `p_corrected`: the test's p, corrected for all pairs."""
+    """The second against the first, over the items both have. `counts`: of each; of two revisions over the predictions
+    that both have. `p_corrected`: the test's p, corrected for all pairs. `equivalence`: where a bound was named and
+    items hold or not; None where they count with shares."""
 
     first: Side
     second: Side
+    counts: tuple[ItemCounts, ItemCounts]
     test: McNemar
     p_corrected: float = 1.0
+    equivalence: Equivalence | None = None
 
     @property
     def method(self) -> PairTest:
-        return SIGN if self.first.in_shares or self.second.in_shares else MCNEMAR
+        return SIGN if any(one.in_shares for one in self.counts) else MCNEMAR
 
     @cached_property
     def items(self) -> list[int]:
-        return [item for item in self.first.shares if item in self.second.shares]
+        return _common_items(*self.counts)
 
     @property
     def n_items(self) -> int:
@@ -182,42 +226,85 @@ class Pair:
     @cached_property
     def rate(self) -> Difference:
         """Of what items count."""
-        first, second = self.counts
+        first, second = self.shares
         return paired_rates([first], [second], [self.per_item])
 
     @property
-    def counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the items what they count on the first and the second side."""
-        first, second = (np.array([side.shares[item] for item in self.items]) for side in self._sides)
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the common items what they count on the first and the second side."""
+        first, second = (np.array([one.shares[item] for item in self.items]) for one in self.counts)
         return first, second
 
     @property
     def per_item(self) -> tuple[int, int]:
         """How many outcomes an item has on either side."""
-        return self.first.per_item, self.second.per_item
+        first, second = self.counts
+        return first.per_item, second.per_item
 
     @cached_property
     def margin(self) -> Difference | None:
         """Bits; None where the bits of the two are not the same quantity. Ten thousand resamples."""
         if not same_bits(self.first.run, self.second.run):
             return None
-        return paired_difference(*([side.margins[item] for item in self.items] for side in self._sides))
+        return paired_difference(*self._margins)
+
+    @cached_property
+    def margin_is_skewed(self) -> bool:
+        """Whether the interval of the margins' difference is to be read with care."""
+        if not same_bits(self.first.run, self.second.run):
+            return False
+        known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
+        return is_skewed_for_its_size([b - a for a, b in known])
 
     @property
-    def _sides(self) -> tuple[Side, Side]:
-        return self.first, self.second
+    def _margins(self) -> tuple[list[float | None], list[float | None]]:
+        first, second = self.counts
+        return [first.margins[item] for item in self.items], [second.margins[item] for item in self.items]
 
 
-def pairs_of(sides: Sequence[Side], correction: Correction, baseline: RegisteredModel | None) -> list[Pair]:
-    """Every pair; with a baseline every other model against it, on the same revision."""
+def _common_items(first: ItemCounts, second: ItemCounts) -> list[int]:
+    return [item for item in first.shares if item in second.shares]
+
+
+def pairs_of(
+    sides: Sequence[Side],
+    correction: Correction,
+    baseline: RegisteredModel | None,
+    bound: float | None = None,
+) -> list[Pair]:
+    """Models on the same revision, and revisions under the same model; with a baseline every other model against it, on
+    the same revision. A pair that differs in both is no comparison anybody asks for, and one without a common item
+    none at all: neither counts in the correction. `bound`: of the difference of pass rates, for equivalence."""
     models = {side.run.model_id for side in sides}
-    rows = [
-        _pair(first, second)
+    wanted = [
+        (first, second)
         for first, second in combinations(sides, 2)
-        if baseline is None or len(models) == 1 or _against(first, second, baseline)
+        if (
+            _differ_in_one(first, second)
+            if baseline is None or len(models) == 1
+            else _against(first, second, baseline)
+        )
     ]
+    rows = [pair for first, second in wanted if (pair := _pair(first, second)).items]
     corrected = correction.adjust([row.test.p for row in rows])
-    return [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    return rows if bound is None else _with_equivalence(rows, bound, correction)
+
+
+def _with_equivalence(rows: Sequence[Pair], bound: float, correction: Correction) -> list[Pair]:
+    def p_of(row: Pair) -> float:
+        return equivalence_p(row.test.only_first, row.test.only_second, row.n_items, bound)
+
+    known = {k: p_of(row) for k, row in enumerate(rows) if row.method == MCNEMAR}
+    corrected = dict(zip(known, correction.adjust(list(known.values())), strict=True))
+    return [
+        replace(row, equivalence=Equivalence(bound, known[k], corrected[k]) if k in known else None)
+        for k, row in enumerate(rows)
+    ]
+
+
+def _differ_in_one(first: Side, second: Side) -> bool:
+    return first.run.model_id == second.run.model_id or first.run.revision_id == second.run.revision_id
 
 
 def _against(first: Side, second: Side, baseline: RegisteredModel) -> bool:
@@ -227,24 +314,27 @@ def _against(first: Side, second: Side, baseline: RegisteredModel) -> bool:
 
 
 def _pair(first: Side, second: Side) -> Pair:
-    items = [item for item in first.shares if item in second.shares]
-    test = sign_test([first.shares[item] for item in items], [second.shares[item] for item in items])
-    return Pair(first, second, test)
+    is_same_revision = first.run.revision_id == second.run.revision_id
+    counts = (first.own, second.own) if is_same_revision else (first.compared, second.compared)
+    items = _common_items(*counts)
+    test = sign_test(*([one.shares[item] for item in items] for one in counts))
+    return Pair(first, second, counts, test)
 
 
 def tests_in_words(pairs: Sequence[Pair]) -> str:
     """What the p values of a table are."""
     tests = {pair.method for pair in pairs}
     if len(tests) > 1:
-        return f"{MCNEMAR.label} where a suite has one prediction, {SIGN.label} where it has several"
+        return f"{MCNEMAR.label} where one prediction is compared, {SIGN.label} where several are"
     return next(iter(tests), MCNEMAR).label
 
 
 class ItemCell(NamedTuple):
-    """An item on one side: its outcome codes, what it counts, and its margin."""
+    """An item on one side: its outcome codes, what it counts, and its margin; of two revisions over the predictions
+    that both have, and None where that is none."""
 
     codes: list[int]
-    counts: float
+    counts: float | None
     margin: float | None
 
 
@@ -258,14 +348,14 @@ class ItemRow:
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
-    items = list(dict.fromkeys(item for side in sides for item in side.shares))
+    known_items = [side.compared.shares or side.own.shares for side in sides]
     rows = []
-    for item in items:
+    for item in dict.fromkeys(item for some in known_items for item in some):
         cells = [
-            ItemCell(side.codes(item), side.shares[item], side.margins[item]) if item in side.shares else None
-            for side in sides
+            ItemCell(one.codes(item), one.shares.get(item), one.margins.get(item)) if item in some else None
+            for one, some in zip((side.compared for side in sides), known_items, strict=True)
         ]
-        known = {round(cell.counts, 9) for cell in cells if cell is not None}
+        known = {round(cell.counts, 9) for cell in cells if cell is not None and cell.counts is not None}
         rows.append(ItemRow(item, cells, len(known) > 1))
     return rows
 
@@ -320,7 +410,7 @@ def suite_rows(
 
 
 def _pair_if_both(first: Side | None, second: Side | None) -> Pair | None:
-    return _pair(first, second) if first and second and first.shares and second.shares else None
+    return _pair(first, second) if first and second and first.own.shares and second.own.shares else None
 
 
 @dataclass(frozen=True)
@@ -339,15 +429,15 @@ def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], mater
     totals = []
     for k, model in enumerate(others):
         pairs = [pair for row in rows if (pair := row.pairs[k])]
-        counts = [pair.counts for pair in pairs]
+        shares = [pair.shares for pair in pairs]
         groups = groups_by_suite([(pair.first.run.revision_id, pair.items) for pair in pairs], material)
         difference = paired_rates(
-            [first for first, _ in counts],
-            [second for _, second in counts],
+            [first for first, _ in shares],
+            [second for _, second in shares],
             [pair.per_item for pair in pairs],
             groups=groups,
         )
-        changes = [second - first for first, second in counts]
+        changes = [second - first for first, second in shares]
         factor = shared_factor(changes, [1 / len(pairs)] * len(pairs), groups) if groups else 1.0
         totals.append(Total(model, difference, len(pairs), factor))
     return totals

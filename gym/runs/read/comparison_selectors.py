@@ -12,6 +12,13 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, pre
 from gym.accounts.models import AnyUser
 from gym.lib.stats import Correction
 from gym.runs.core.missing_rates import MissingRate, by_model
+from gym.runs.core.paired_predictions import (
+    LeftOut,
+    PairedPredictions,
+    RevisionPredictions,
+    left_out_in_words,
+    pair_predictions,
+)
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.comparison import (
@@ -67,7 +74,7 @@ class OnAllSuites:
 @dataclass(frozen=True)
 class OnASuite:
     """`not_run`: what was asked for and has no finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: of runs without
-    a rate under the rule."""
+    a rate under the rule; `predictions`: which are the same, where two revisions are compared."""
 
     revisions: list[SuiteRevision]
     sides: list[Side]
@@ -76,6 +83,17 @@ class OnASuite:
     pairs: list[Pair]
     items: list[ItemRow]
     gaps: list[MissingRate]
+    predictions: PairedPredictions | None = None
+
+    @property
+    def not_compared(self) -> Sequence[LeftOut]:
+        """Predictions of two revisions that have no equal in the other."""
+        return self.predictions.left_out if self.predictions else ()
+
+    @property
+    def not_compared_in_words(self) -> str:
+        """One sentence; empty where every prediction is compared."""
+        return left_out_in_words(self.predictions) if self.predictions else ""
 
     @property
     def n_items(self) -> int:
@@ -190,11 +208,15 @@ def on_a_suite(
     correction: Correction,
     *,
     baseline: RegisteredModel | None = None,
+    bound: float | None = None,
 ) -> OnASuite:
     """Every model on every one of these revisions (of `chosen_revisions`), at most MAX_SIDES runs. The suite must be
-    visible to the user; the baseline is the first of the models, or there is none and every pair is compared."""
+    visible to the user; the baseline is the first of the models, or there is none and every pair is compared.
+    `bound`: 0..1, of the difference of pass rates within which runs are to count as equivalent."""
     by_cell = _with_results(user, revisions, models)
     expected = {row.pk: row.n_predictions for row in revisions}
+    paired = _paired_predictions(revisions, rule)
+    among = _among(revisions, paired)
     wanted = [(revision, model) for model in models for revision in revisions]
     found = [
         side_of(
@@ -202,6 +224,7 @@ def on_a_suite(
             model.label if len(revisions) == 1 else f"{model.label}, r{revision.number}",
             rule,
             expected.get(revision.pk, 0),
+            among.get(revision.pk),
         )
         for revision, model in wanted
         if (run := by_cell.get((revision.pk, model.pk)))
@@ -212,9 +235,36 @@ def on_a_suite(
         for revision, model in wanted
         if (revision.pk, model.pk) not in by_cell
     ]
-    pairs = pairs_of(sides, correction, baseline)
+    pairs = pairs_of(sides, correction, baseline, bound)
     gaps = [gap for gap in _gaps(revisions, models, by_cell, rule, expected) if gap.run]
-    return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps)
+    return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps, paired)
+
+
+def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> PairedPredictions | None:
+    """None of one revision alone."""
+    if len(revisions) != 2:
+        return None
+    by_revision: dict[int, list[tuple[str, str]]] = {row.pk: [] for row in revisions}
+    rows = Prediction.objects.filter(revision__in=revisions).order_by("position")
+    for pk, name, formula in rows.values_list("revision", "name", "formula"):
+        by_revision[pk].append((name, formula))
+    older, newer = (
+        RevisionPredictions(row.number, row.region_names, row.condition_names, by_revision[row.pk])
+        for row in revisions
+    )
+    return pair_predictions(older, newer, rule)
+
+
+def _among(
+    revisions: Sequence[SuiteRevision], paired: PairedPredictions | None
+) -> dict[int, list[tuple[int, bool]]]:
+    """Revision -> positions of its predictions that the other has, and whether the rule counts them."""
+    if paired is None:
+        return {}
+    return {
+        revision.pk: [(positions[k], positions in paired.judged) for positions in paired.positions]
+        for k, revision in enumerate(revisions)
+    }
 
 
 def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:

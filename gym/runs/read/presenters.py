@@ -14,7 +14,7 @@ from django.db.models import prefetch_related_objects
 
 from gym.accounts.models import AnyUser
 from gym.lib.number_format import adding_up
-from gym.lib.stats import MarginSummary
+from gym.lib.stats import MarginSummary, is_skewed_for_its_size
 from gym.lib.stats.intervals import ROUNDING, within_item_intervals
 from gym.runs.core.against_chance import Verdict, verdicts
 from gym.runs.core.compute import region_bits, token_bits
@@ -57,6 +57,11 @@ class ShownResult:
     @property
     def key(self) -> str:
         return prediction_key(self.result)
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether the interval of the mean margin is to be read with care."""
+        return is_skewed_for_its_size(self.result.margins)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.signals import results_written
 from models_registry.names import tell_apart
+from suites.formulas import FormulaError, parse
 
 
 def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSummary:
@@ -30,13 +31,28 @@ def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSum
 
 def store_scores(run: SuiteRun) -> None:
     """Compute a run's aggregates anew from its results."""
-    rows = [row.outcome() for row in run.prediction_results.select_related("prediction")]
+    results = list(run.prediction_results.select_related("prediction"))
+    n_regions = len(run.revision.region_names)
+    _store_chance(results, n_regions)
+    rows = [row.outcome() for row in results]
     expected = run.revision.predictions.count()
     RunScore.objects.filter(run=run).delete()
     if rows:
         RunScore.objects.bulk_create(
-            [RunScore(run=run, **asdict(score(rows, rule, expected))) for rule in RULES.values()]
+            [RunScore(run=run, **asdict(score(rows, rule, expected, n_regions))) for rule in RULES.values()]
         )
+
+
+def _store_chance(results: Iterable[PredictionResult], n_regions: int) -> None:
+    """Chance levels of predictions anew, where a later version of the site computes them otherwise."""
+    for row in results:
+        try:
+            level = parse(row.prediction.formula).chance_level(n_regions=n_regions)
+        except FormulaError:
+            continue
+        if (row.chance, row.chance_standard_error) != (level.value, level.standard_error):
+            row.chance, row.chance_standard_error = level.value, level.standard_error
+            row.save(update_fields=["chance", "chance_standard_error"])
 
 
 @receiver(results_written, dispatch_uid="gym.runs.read.scores")

@@ -254,5 +254,6 @@ export function chanceText(chance) {
   const text = `${(100 * value).toFixed(1).replace(/\.0$/, "")}%`;
   const error = chance?.standard_error;
   const scale = Number.isFinite(chance?.assumed_bits) ? `, assuming surprisals of ${chance.assumed_bits} bits on average` : "";
-  return chance?.exact === false ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale})` : text;
+  const regions = Number.isFinite(chance?.assumed_regions) ? `, a sentence being the sum of ${chance.assumed_regions} regions` : "";
+  return chance?.exact === false ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale}${regions})` : text;
 }

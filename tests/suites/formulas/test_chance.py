@@ -92,10 +92,6 @@ def test_simulation_never_claims_certainty() -> None:
     assert level.standard_error > 0
 
 
-def test_the_whole_sentence_counts_as_one_more_value() -> None:
-    assert parse("(*;%a%) > (1;%a%)").chance_level().value == 0.5
-
-
 def test_many_values_are_simulated_with_fewer_draws_and_a_larger_error() -> None:
     chain = " & ".join(f"(1;%c{k}%) < (1;%c{k + 1}%) + 9" for k in range(40))
     level = parse(chain).chance_level()

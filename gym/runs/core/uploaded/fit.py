@@ -188,7 +188,12 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
         numbering(held, document.items, report)  # every prediction has every item
         report.raise_problems()
         predictions.append(
-            outcomes_alone(place, document.predictions[place], [held[item] for item in document.items])
+            outcomes_alone(
+                place,
+                document.predictions[place],
+                [held[item] for item in document.items],
+                len(document.region_names),
+            )
         )
     if shift:
         report.notice("file", "items are counted from 0; 1 was added to have the suite's numbers")

@@ -1,0 +1,20 @@
+"""The guide's script for a mixed logit reads columns that the exported outcomes have, whatever way R reads them."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+
+from gym.runs.tables.registry import CONTEXT, FRAMES
+
+
+def test_the_script_uses_columns_of_the_table_of_outcomes():
+    text = (settings.BASE_DIR / "docs" / "results.md").read_text(encoding="utf-8")
+    section = text.split("#### Items and models by a mixed logit")[1]
+    script = section.split("```r\n")[1].split("```")[0]
+    used = set(re.findall(r"outcomes\$(\w+)", script)) | {"prediction_number", "suite"}
+    columns = {name for name, _ in (*CONTEXT, *FRAMES["outcomes"].columns)}
+    assert used <= columns
+    assert {"held", "model", "item_number"} <= used
+    assert "as.logical(outcomes$held)" in script  # CSV has True and False, which R takes for words
