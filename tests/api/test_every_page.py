@@ -64,6 +64,7 @@ BY_OPERATIONS: dict[str, str] = {
     "model-invitation-withdraw": "models_people_destroy",
     "model-leave": "models_people_destroy",
     "model-check": "models_check_create",
+    "model-start-token": "models_partial_update",
     "model-approve": "models_approve_create",
     "model-refuse": "models_refuse_create",
     "model-status": "models_retrieve",

@@ -110,3 +110,17 @@ def test_collaborators_change_the_card_only(client, people):
     assert send(client, "PATCH", "m", {"licence": "MIT"}).status_code == 200
     assert send(client, "PATCH", "m", {"config": {"vocabulary_size": 16, "unit": "word"}}).status_code == 403
     assert send(client, "DELETE", "m").status_code == 403
+
+
+def test_the_owner_changes_the_start_token(people, send):
+    tried = {"token": "</s>", "candidates": [{"token": "<s>"}, {"token": "</s>"}, {"token": None}]}
+    facts = {"bos": "</s>", "probe": {"start_tokens": tried}}
+    make_model(people.alice, slug="chat", backend="causal", config={}, facts=facts)
+    changed = send("patch", "models/chat/", {"start_token": "<s>"})
+    assert (changed.status_code, changed.json()["facts"]["bos"]) == (200, "<s>")
+    assert send("patch", "models/chat/", {"start_token": ""}).json()["facts"]["bos"] is None
+    refused = send("patch", "models/chat/", {"start_token": "<nowhere>"})
+    [trouble] = refused.json()["errors"]
+    assert (refused.status_code, trouble["where"]) == (400, "$.start_token")
+    assert "Choose one that the check tried: <s>, </s>, no start token." in trouble["message"]
+    assert send("patch", "models/chat/", {"start_token": "<s>"}, who="charlie").status_code == 403

@@ -501,11 +501,13 @@ def test_no_break_spaces_where_french_sets_them_are_no_accident():
     assert not found(factorial(rows=rows), "invisible-character")
 
 
-@pytest.mark.parametrize(
-    "token",
+SPECIAL = (
     "<s> </s> <pad> <unk> <mask> <bos> <eos> [CLS] [SEP] [MASK] <|endoftext|> <|im_start|> <|im_end|> <|eot_id|> "
-    "<start_of_turn> [INST] <｜end▁of▁sentence｜>".split(),
+    "<start_of_turn> [INST] <｜end▁of▁sentence｜>"
 )
+
+
+@pytest.mark.parametrize("token", SPECIAL.split())
 def test_special_tokens_of_models_written_in_a_sentence(token):
     odd = ((f"{token}The cat", "sleeps", "now"), ("The cat", f"sleep{token}", "now"))
     [finding] = found(factorial(item3=odd), "special-token")

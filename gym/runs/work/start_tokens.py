@@ -27,8 +27,8 @@ def plain(policy: ScoringPolicy, model: RegisteredModel) -> ScoringPolicy:
 def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
     """Name the start token of a run whose model got another one while it was computed. Call before its results are
     written."""
-    settled = RegisteredModel.objects.values_list("facts", flat=True).get(pk=run.model_id)
-    if run.policy["bos"] in OWN and "bos" in settled and settled["bos"] != facts.bos:
+    settled = RegisteredModel.objects.only("facts").get(pk=run.model_id)
+    if run.policy["bos"] in OWN and settled.start_tokens and settled.facts["bos"] != facts.bos:
         run.policy = {**run.policy, "bos": facts.bos or "never"}
         run.save(update_fields=["policy"])
 
@@ -42,7 +42,9 @@ def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
     ).select_related("revision")
     for run in runs.only("policy", "provenance", "standing", "revision"):
         bos, had = run.policy.get("bos"), run.provenance.get("bos")
-        if bos in OWN and "bos" in run.provenance and had != token:
+        if bos is None or "bos" not in run.provenance:
+            continue
+        if bos in OWN and had != token:
             named = had or "never"
         elif bos not in OWN and bos == token:
             named = "auto"

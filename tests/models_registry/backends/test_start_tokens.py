@@ -9,13 +9,13 @@ import pytest
 from tokenizers import Tokenizer, normalizers
 
 from models_registry.backends import BackendError, load_backend, probe, start_tokens
-from models_registry.backends.start_tokens import Candidate, candidates, decide, sentences
 from models_registry.backends.loading import read_tokenizer
+from models_registry.backends.start_tokens import Candidate, candidates, decide, sentences
 from models_registry.engine import ScoringPolicy
 from tests.models_registry import tiny
 
 CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
     "{% endfor %}"
 )
 LLAMA2 = (
@@ -201,9 +201,9 @@ def test_the_configuration_may_name_the_start_token(chat, knowing, named):
 
 
 def test_a_start_token_that_is_not_in_the_vocabulary_is_refused(chat):
-    with pytest.raises(BackendError, match="no token '<|nowhere|>'"):
+    with pytest.raises(BackendError, match=r"no token '<\|nowhere\|>'"):
         chat(bos_token="<|nowhere|>")
-    with pytest.raises(BackendError, match="no token '<|nowhere|>'"):
+    with pytest.raises(BackendError, match=r"no token '<\|nowhere\|>'"):
         chat().score(["The keys"], ScoringPolicy(bos="<|nowhere|>"))
 
 
