@@ -153,7 +153,11 @@ class UploadList(ListView):
         plan = plan_of(request, body)
         upload = uploads.save_upload(plan, choice, actor=request.user)
         place = reverse("api-upload", args=[upload.key], request=request)
-        return Response(UploadSerializer(upload).data, status=201, headers={"Location": place})
+        return Response(
+            UploadSerializer(upload, context={"request": request}).data,
+            status=201,
+            headers={"Location": place},
+        )
 
 
 class UploadDetail(ApiView):
@@ -162,7 +166,7 @@ class UploadDetail(ApiView):
     @operation("Read an upload", answers=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
         """What became of a file. For who sent it."""
-        return Response(UploadSerializer(own(request, key)).data)
+        return Response(UploadSerializer(own(request, key), context={"request": request}).data)
 
     @operation("Take an upload back", status=204, also=[409])
     def delete(self, request: Request, key: str) -> Response:
