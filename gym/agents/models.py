@@ -338,6 +338,11 @@ class CaseRun(models.Model):
         return range(1, 2 if self.hopeless else self.asked + 1)
 
     @property
+    def is_unchecked(self) -> bool:
+        """It has checks, and none was made, as where the name of a test is misspelt (CaseResult.unchecked)."""
+        return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
+
+    @property
     def is_mixed(self) -> bool:
         """Did some of its iterations pass, and others not?"""
         return 0 < self.passed < self.made

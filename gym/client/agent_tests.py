@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zipfile import ZipFile
 
 from .connection import LOOK_SECONDS, Connection
 from .values import AgentRun
+
+ENDINGS = (".hocon", ".conf", ".json")
+"""Of files of cases."""
+
+
+def case_files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
+    """What `upload_cases` takes, of files and folders: of a folder every case in it and below, as a zip archive, so
+    that cases are named by their paths in it. Raises OSError, and ValueError for a folder without cases."""
+    return [_folder(path) if path.is_dir() else (path.name, path.read_bytes()) for path in paths]
+
+
+def _folder(folder: Path) -> tuple[str, bytes]:
+    found = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
+    if not found:
+        raise ValueError(f"There are no test cases ({', '.join(ENDINGS)}) in {folder}.")
+    data = BytesIO()
+    with ZipFile(data, "w") as archive:
+        for path in found:
+            archive.writestr(path.relative_to(folder).as_posix(), path.read_bytes())
+    return f"{folder.resolve().name}.zip", data.getvalue()
 
 
 class AgentTests(Connection):
@@ -29,6 +52,10 @@ class AgentTests(Connection):
     def make_agent_suite(self, title: str, **card: Any) -> str:
         """Returns its slug. `card`: slug, visibility, description, judge, judge_agent, judge_votes."""
         return str(self.post("agent-suites/", {"title": title, **card})["slug"])
+
+    def delete_agent_suite(self, suite: str) -> None:
+        """With its cases and runs."""
+        self.transport.send("DELETE", f"agent-suites/{quote(suite)}/")
 
     def upload_cases(self, suite: str, files: Sequence[tuple[str, bytes]]) -> list[str]:
         """Files of cases, or zip archives of them: all or none. Returns the names of the cases; those that were there

@@ -194,13 +194,20 @@ class Submission:
 
 @dataclass(frozen=True)
 class AgentCase:
-    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `made` iterations with a verdict."""
+    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `made` iterations with a verdict;
+    `checks_made`: over all iterations."""
 
     name: str
     outcome: str
     passed: int
     made: int
     errors: int
+    checks_made: int
+
+    @property
+    def is_unchecked(self) -> bool:
+        """It has checks, and none was made, as where the name of a test is misspelt."""
+        return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
 
 @dataclass(frozen=True)
@@ -217,7 +224,7 @@ class AgentRun:
 
     @classmethod
     def of(cls, raw: Raw) -> AgentRun:
-        names = ("name", "outcome", "passed", "made", "errors")
+        names = ("name", "outcome", "passed", "made", "errors", "checks_made")
         cases = tuple(AgentCase(*(one[name] for name in names)) for one in raw["cases"])
         return cls(
             raw["id"], raw["suite"], raw["server"], raw["state"], tuple(raw["versions"]), cases, raw=raw

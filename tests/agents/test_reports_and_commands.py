@@ -46,6 +46,61 @@ def test_the_exit_status_tells(files, capsys):
     assert "line 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("response", "why"),
+    [
+        ("text: {keyword: zebra}", "there is no test 'keyword'."),
+        ("txet: {keywords: zebra}", "answers have no part 'txet'."),
+        ("text: zebra", "no test is named."),
+        ("text: null", "null checks nothing."),
+        ("sly_data: {reservation_id: {}}", "an empty object checks nothing."),
+    ],
+)
+@pytest.mark.parametrize("words", [(), ("--reference-compatible",)])
+def test_a_case_whose_checks_are_all_misspelt_is_skipped_and_no_green_test(
+    tmp_path, capsys, response, why, words
+):
+    (tmp_path / "typo.hocon").write_text(
+        f"agent: echo, interactions: [{{text: hello, response: {{{response}}}}}]"
+    )
+    (tmp_path / "good.hocon").write_text(GOOD)
+    given = (tmp_path, "--server", "embedded", *words)
+    assert agenttest(*given, "--format", "junit") == 2
+    good, typo = ET.fromstring(capsys.readouterr().out)
+    assert [good.get("skipped"), good.get("failures")] == ["0", "0"]
+    assert [note.get("message") for note in typo.iter("skipped")] == [f"No check was made: {why}"] * 2
+    assert agenttest(*given) == 2
+    out = capsys.readouterr().out
+    assert f"        No check was made: {why}\n" in out
+    assert "1 of 2 cases passed" in out
+    assert agenttest(*given, "--format", "json") == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [row["outcome"] for row in found["results"]] == ["pass", "skipped"]
+    assert (found["results"][1]["unchecked"], found["passed"]) == (f"No check was made: {why}", False)
+
+
+def test_a_case_that_asks_for_nothing_passes_when_the_agent_answers(tmp_path):
+    (tmp_path / "smoke.hocon").write_text("agent: echo, interactions: [{text: hello}]")
+    assert agenttest(tmp_path / "smoke.hocon", "--server", "embedded") == 0
+
+
+def test_strict_makes_warnings_errors(tmp_path, capsys):
+    mixed = GOOD.replace("keywords: hello", "keywords: hello, keyword: zebra")
+    (tmp_path / "mixed.hocon").write_text(mixed)
+    given = (tmp_path / "mixed.hocon", "--server", "embedded")
+    assert agenttest(*given) == 0
+    assert "Did you mean keywords?" in capsys.readouterr().err
+    assert agenttest(*given, "--strict", "--format", "junit") == 2
+    (suite,) = ET.fromstring(capsys.readouterr().out)
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert "There is no test keyword" in suite.find("testcase/error").get("message")
+    assert assess(*given, "--strict") == 2
+    (tmp_path / "good.hocon").write_text(GOOD.replace("keywords: hello", 'regex: "h"'))
+    assert agenttest(tmp_path / "good.hocon", "--server", "embedded", "--strict") == 0, (
+        "a remark is no warning"
+    )
+
+
 def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files, capsys, monkeypatch):
     monkeypatch.chdir(files)
     for name in ("one", "two"):

@@ -98,3 +98,8 @@ def test_a_missed_ratio_without_any_p_is_no_success(status_of):
     assert err == (
         "not tested: early: passed, then fail; no p: iterations that stop early are no sample of a fixed size\n"
     )
+
+
+def test_a_case_in_which_nothing_was_checked_has_no_verdict(status_of):
+    status, _, err = status_of({"typo": ("pass", 5, 5, "skipped", 5, 5)})
+    assert (status, err) == (3, "no verdict: typo\n")

@@ -317,7 +317,7 @@ def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> t
 def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
     if value is None:
         notes.warn("null", path, "null checks nothing.")
-        return []
+        return [_skipped(notes, path[:-1], part, (), "", "null checks nothing")]
     if not isinstance(value, dict):
         hint = f"Name a test, such as {part} {{ keywords: … }}."
         notes.warn("bare-part", path, f"{kind(value).capitalize()} alone checks nothing.", hint)
@@ -327,7 +327,10 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
     while waiting:
         group, keys = waiting.pop(0)
         if not group:
-            notes.warn("empty", (*path, *keys), "An empty object checks nothing.")
+            here = (*path, *keys)
+            notes.warn("empty", here, "An empty object checks nothing.")
+            line, _ = notes.document.place(here)
+            found.append(Check(part, keys, "", skipped="an empty object checks nothing", line=line))
         for name, expected in group.items():
             here = (*path, *keys, name)
             if isinstance(expected, dict) and name.lower() not in SCHEMAS:
@@ -521,9 +524,10 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
         document=value,
     )
     if interactions and not case.n_checks:
-        notes.warn(
-            "no-checks", ("interactions",), "Nothing is checked: this case passes whatever the agent says."
-        )
+        written = any(turn.checks for turn in interactions)
+        ends = "is skipped, not passed," if written else "passes"
+        message = f"Nothing is checked: this case {ends} whatever the agent says."
+        notes.warn("no-checks", ("interactions",), message)
     if sum(len(turn.checks) for turn in interactions) > MAX_CHECKS:
         notes.error("limit", ("interactions",), f"A case may name at most {MAX_CHECKS:,} checks.")
     return case

@@ -28,8 +28,8 @@ from gym.agents.core.transport import Transport
 COMMANDS = {
     "agenttest": (
         "Run agent test cases (HOCON) against an agent server. Exit status: 0 when all passed, 1 when some failed, "
-        "2 when something could not be read, 3 when none failed and some have no verdict, because a server or judge "
-        "could not be asked."
+        "2 when something could not be read or no check of a case was made, 3 when none failed and some have no "
+        "verdict, because a server or judge could not be asked."
     ),
     "assess": (
         "Make all iterations of an agent test case and sort its failures into modes. Exit status: 0 when they were "

@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="AGENT", help="agent that judges gist; without one gist is an error"
     )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="warnings about a file, such as a test that nobody knows, are errors: it is not run",
+    )
     parser.add_argument("--judge-server", metavar="URL", help="where the judge is; default: the same server")
     parser.add_argument("--votes", type=int, default=1, help="ask the judge so many times, majority decides")
     parser.add_argument(
@@ -185,7 +190,7 @@ def said_path(path: Path) -> str:
 
 
 def read(path: Path, given: dict[str, Any], err: TextIO) -> TestCase:
-    """The case in a file; its warnings go to `err`, without secrets. Raises CaseError."""
+    """The case in a file; its warnings go to `err`, without secrets, or are errors with --strict. Raises CaseError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -197,9 +202,11 @@ def read(path: Path, given: dict[str, Any], err: TextIO) -> TestCase:
         raise CaseError([Problem("error", "file", "the file", 0, 0, message)])
     case = read_case(data, variables(given))
     clean = redactor(secrets(given))
-    for finding in case.findings:
-        if finding.severity == "warning":
-            err.write(clean(f"{path}: {finding}\n"))
+    warnings = [finding for finding in case.findings if finding.severity == "warning"]
+    if warnings and given["strict"]:
+        raise CaseError(warnings)
+    for finding in warnings:
+        err.write(clean(f"{path}: {finding}\n"))
     return case
 
 

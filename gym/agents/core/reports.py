@@ -15,6 +15,8 @@ from gym.agents.core.results import CaseResult, IterationResult
 FORMATS = ("table", "json", "junit")
 NO_VERDICT = 3
 """Exit status when a server or judge could not be asked."""
+UNCHECKED = 2
+"""Exit status when no check of a case was made: as for what could not be read."""
 UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -45,8 +47,10 @@ def all_passed(results: Named) -> bool:
 
 
 def exit_status(results: Named) -> int:
-    """0: all passed. 1: some failed. 3: none failed, but some have no verdict, because a server or judge could not be
-    asked."""
+    """0: all passed. 1: some failed. 2: of some no check was made. 3: none failed, but some have no verdict, because a
+    server or judge could not be asked."""
+    if any(result.unchecked for _, result in results):
+        return UNCHECKED
     missed = {result.outcome for _, result in results} - {"pass"}
     return 0 if not missed else NO_VERDICT if missed == {"error"} else 1
 
@@ -63,6 +67,8 @@ def table(results: Named) -> str:
         lines.append(
             f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made{_waited(result)}"
         )
+        if result.unchecked:
+            lines.append(f"        {result.unchecked}")
         if result.hopeless:
             lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
         lines += [f"        {line}" for line in lines_of(result)]
@@ -120,13 +126,15 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
     )
     if result.outcome != "pass":
         counted = f"{_evidence(result).sentence}, {result.required} needed"
-        _outcome(verdict, result.outcome, result.error or counted, lines_of(result))
+        _outcome(verdict, result.outcome, result.error or result.unchecked or counted, lines_of(result))
     for iteration in result.iterations:
         made = ET.SubElement(
             suite, "testcase", name=f"iteration {iteration.number}", classname=_xml(name),
             time=f"{iteration.seconds:.3f}",
         )  # fmt: skip
-        if iteration.outcome != "pass":
+        if result.unchecked and iteration.outcome == "pass":
+            _outcome(made, "skipped", result.unchecked, [])
+        elif iteration.outcome != "pass":
             # A failed iteration is no failed test if enough others pass: the ratio above decides.
             lines = explain(iteration)
             if result.outcome == "pass":

@@ -12,6 +12,8 @@ from gym.agents.core.checks import OUTCOMES, VERDICTS, Outcome
 
 COUNTED = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
 MOST_COUNTED = 1e15
+NOT_CHECKED = "Not checked: "
+"""Begins the message of a check that is never made."""
 UNASKED = frozenset(("stopped", "refused", "unsendable", "unreachable"))
 """Troubles of requests that never reached an agent and cost nothing."""
 
@@ -173,13 +175,22 @@ class CaseResult:
         return self.ratio.required(self.reading)
 
     @property
+    def unchecked(self) -> str:
+        """Why nothing was checked although the case has checks, as where the name of a test is misspelt; else empty."""
+        if self.n_checks:
+            return ""
+        passed = (one.checks for one in self.iterations if one.outcome == "pass")
+        why = next((checks[0].message for checks in passed if checks), "")
+        return f"No check was made: {why.removeprefix(NOT_CHECKED)}" if why else ""
+
+    @property
     def outcome(self) -> Outcome:
         """Pass, fail, or why there is no verdict. It is a fail only where the iterations without a verdict could not
-        have brought enough successes."""
+        have brought enough successes, and no pass where checks are written and none was made."""
         if self.error:
             return "error"
         if self.passed >= self.required and (self.n or not self.required):
-            return "pass"
+            return "skipped" if self.unchecked else "pass"
         if self.hopeless and self.iterations:
             return next((one for one in ("fail", "timeout", "error") if self.counts.get(one)), "skipped")
         missing = self.asked - self.n - self.errors
@@ -223,6 +234,7 @@ class CaseResult:
             "early_stop": self.early_stop,
             "hopeless": self.hopeless,
             "checks_made": self.n_checks,
+            "unchecked": self.unchecked,
             "waited": self.waited,
             "tokens": self.tokens,
             "iterations": [iteration.as_dict() for iteration in self.iterations],

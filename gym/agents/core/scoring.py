@@ -11,7 +11,7 @@ from gym.agents.core.cases import Check, Interaction, Reading, TestCase
 from gym.agents.core.checks import MISSING, Outcome, Verdict, apply_check, skipped_by, value_at
 from gym.agents.core.llm_judge import Opinion, RememberingJudge, VotingJudge
 from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions, unmarked
-from gym.agents.core.results import CheckResult, IterationResult, TurnResult, outcome_of
+from gym.agents.core.results import NOT_CHECKED, CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline
 
@@ -57,7 +57,7 @@ def score_check(
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> CheckResult:  # fmt: skip
     if why := skipped_by(check, reading):
-        return without_answer(check, turn, "skipped", f"Not checked: {why}.")
+        return without_answer(check, turn, "skipped", f"{NOT_CHECKED}{why}.")
     if turn.trouble:
         outcome: Outcome = "timeout" if turn.trouble == "timeout" else "error"
         return without_answer(check, turn, "skipped" if turn.trouble == "stopped" else outcome, turn.error)
