@@ -14,13 +14,14 @@ from gym.agents.core.redact import HIDDEN, hides, redactor
 from gym.agents.core.results import IterationResult
 from gym.agents.core.scoring import rescore
 from gym.agents.core.transport import ChatTransport, ContinuingTransport
+from gym.net import Answer
 from tests.agents.helpers import Scripted, outcomes, run, said, says
 
 
 def chat_endpoint():
     class Chat(ChatTransport):
-        def _json(self, method, path, deadline, **more):
-            return {"choices": [{"message": {"content": "x"}}]}
+        def _answer(self, method, path, deadline, **more):
+            return Answer(200, {}, b'{"choices": [{"message": {"content": "x"}}]}')
 
     return Chat("https://chat.example", "m", policy=lambda **limits: None)
 
