@@ -24,5 +24,5 @@ class StartTokenField(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         value: str = super().to_internal_value(data)
         if problem := bos_problem(value):
-            raise serializers.ValidationError(f"{problem[0].upper()}{problem[1:]}.")
+            raise serializers.ValidationError(f"{problem}.")
         return value

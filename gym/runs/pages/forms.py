@@ -101,7 +101,7 @@ class RunForm(forms.Form):
             self.add_error("bos_token", choose if token else enter)
             return given
         if named and (problem := bos_problem(token)):
-            self.add_error("bos_token", f"{problem[0].upper()}{problem[1:]}.")
+            self.add_error("bos_token", f"{problem}.")
             return given
         try:
             self.policy()
