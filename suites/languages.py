@@ -59,10 +59,11 @@ def tag_of(text: str) -> str | None:
     return normal(tag) if len(tag) <= 35 and TAG.fullmatch(tag) else None
 
 
-_RIGHT_TO_LEFT = frozenset(
-    "ar arc arz ary apc ckb dv fa glk he iw ji ks lrc mzn nqo pnb ps sd skr syr ug ur yi".split()
-)
-_RIGHT_TO_LEFT_SCRIPTS = frozenset("Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa".split())
+_RIGHT_TO_LEFT = {
+    "ar", "arc", "arz", "ary", "apc", "ckb", "dv", "fa", "glk", "he", "iw", "ji", "ks",
+    "lrc", "mzn", "nqo", "pnb", "ps", "sd", "skr", "syr", "ug", "ur", "yi",
+}  # fmt: skip
+_RIGHT_TO_LEFT_SCRIPTS = {"Adlm", "Arab", "Aran", "Hebr", "Mand", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa"}
 
 
 def is_right_to_left(tag: str) -> bool:

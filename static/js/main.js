@@ -24,9 +24,10 @@ for (const form of document.querySelectorAll("form[data-autosubmit]")) {
 }
 
 /* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. Where a table goes on to
-   the right, its box says so (data-goes-on) until its last column is in sight. */
+   the right (one that begins at the right: to the left), its box says so (data-goes-on) until its last column is in sight. */
 const goesOn = (box) => {
-  if (box.scrollLeft + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = "right";
+  const scrolled = Math.abs(box.scrollLeft); // negative where the table begins at the right
+  if (scrolled + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = box.dir === "rtl" ? "left" : "right";
   else delete box.dataset.goesOn;
 };
 const watch = new ResizeObserver((entries) => {

@@ -83,7 +83,7 @@ class Design:
         return region <= self._reach.get((one, other), 0.0)
 
     @cached_property
-    def _compared(self) -> set[tuple[str, str, int]]:
+    def _compared(self) -> set[tuple[str, str, int | str]]:
         """(condition, condition, region) where both sides of one comparison name the region. `*` names none: a suite
         that compares whole sentences may vary another region in each item."""
         return {
