@@ -175,7 +175,7 @@ def test_no_room_comes_back_from_the_child_as_what_it_is():
     from io import BytesIO
     from types import SimpleNamespace
 
-    said = b'{"problem": "cuda:0 is full.", "no_room": true, "lacks": ""}'
+    said = b'{"problem": "cuda:0 is full.", "no_room": true, "lacks": "", "raised": false}'
     with pytest.raises(NoRoom):
         actors._answer(SimpleNamespace(returncode=0), BytesIO(said), BytesIO())
     with pytest.raises(BackendError) as caught:
