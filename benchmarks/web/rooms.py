@@ -28,7 +28,7 @@ NOT_MEASURED = {
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
-            "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
+            "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form agent-schedule-limits "
             "api-draft api-draft-cells"
         ),
         _FILE: (
