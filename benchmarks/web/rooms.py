@@ -28,8 +28,8 @@ NOT_MEASURED = {
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
-            "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form agent-schedule-limits "
-            "api-draft api-draft-cells"
+            "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
+            "agent-schedule-limits api-draft api-draft-cells"
         ),
         _FILE: (
             "help-template suite-download propara-submission-download propara-download propara-compare-download "
