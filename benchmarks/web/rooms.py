@@ -29,7 +29,7 @@ NOT_MEASURED = {
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
             "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
-            "api-draft api-draft-cells"
+            "agent-schedule-limits api-draft api-draft-cells"
         ),
         _FILE: (
             "help-template suite-download propara-submission-download propara-download propara-compare-download "
