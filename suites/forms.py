@@ -305,19 +305,19 @@ class GuidedForm(forms.Form):
     )
     conditions = forms.CharField(
         required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
         help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each. Empty: made of the "
         "factors.",
     )
     regions = forms.CharField(
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
         help_text="One per line, in the order of the sentence, e.g. Subject, Verb, Rest.",
     )
     first = forms.CharField(
         required=False,
         label="First items",
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "dir": "auto"}),
         help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day. An empty line "
         "begins the next item.",
     )

@@ -48,10 +48,10 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
     const option = (mine, text) => {
       const id = `merge-${k}-${mine ? "mine" : "theirs"}`;
       const radio = h("input", { type: "radio", class: "form-check-input", name: `merge-${k}`, id, checked: mine === untouched, onchange: () => choices.set(one, mine) });
-      return h("td", {}, h("span", { class: "merge-choice" }, radio, h("label", { for: id, class: "merge-text", text: asText(text) })));
+      return h("td", {}, h("span", { class: "merge-choice" }, radio, h("label", { for: id, class: "merge-text", dir: "auto", text: asText(text) })));
     };
     choices.set(one, untouched);
-    return h("tr", {}, h("th", { scope: "row", text: whereOf(one) }), h("td", { class: "quiet merge-text", text: asText(one.old) }), option(false, theirs), option(true, one.yours));
+    return h("tr", {}, h("th", { scope: "row", text: whereOf(one) }), h("td", { class: "quiet" }, h("div", { class: "merge-text", dir: "auto", text: asText(one.old) })), option(false, theirs), option(true, one.yours));
   });
   const all = (mine) => {
     for (const radio of body.querySelectorAll(`input[id$="-${mine ? "mine" : "theirs"}"]`)) {
