@@ -1,6 +1,6 @@
 """How often the intervals of docs/results.md hold the truth, and how often the test against chance errs.
 
-    .venv/bin/python -m benchmarks.intervals             # prints the tables; about 6 minutes on one core
+    .venv/bin/python -m benchmarks.intervals             # prints the tables; about 7 minutes on one core
     .venv/bin/python -m benchmarks.intervals --write     # puts them between the marks in docs/results.md
 
 Every number is a share of simulated samples. The same seed gives the same table; `--samples` says how many there are.

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.intervals.__main__ import tables
 from benchmarks.intervals.simulate import DIFFERENCES, MEANS, NULLS, differences, errors_at_chance, means
+from benchmarks.web.record import DOCS, put
 
 SAMPLES = 250
 IDEAL = 95.0
@@ -69,3 +71,11 @@ def test_a_bootstrap_of_the_difference_misses_the_truth_near_1():
 def test_a_rate_at_chance_is_seldom_called_above_or_below_it(setting):
     """ALPHA is 5 in 100 for each; predictions of one item may go together."""
     assert max(errors_at_chance(setting, 1000)) <= 5.0 + 2.1
+
+
+def test_the_docs_have_every_setting():
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    for one in (*MEANS, *DIFFERENCES, *NULLS):
+        assert f"| {one.name} |" in text
+    once = put(text, "coverage", tables(1))
+    assert put(once, "coverage", tables(1)) == once

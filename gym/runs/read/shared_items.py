@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from django.db.models import Case, F, JSONField, When
 from numpy.typing import NDArray
 
 from gym.lib.stats import shared_factor
-from gym.runs.core.rules import FIRST, Rule, shares_of
+from gym.runs.core.rules import FIRST, Rule, rule_of, shares_of
 from gym.runs.models import PredictionResult
 from suites.models import Sentence, SuiteRevision
 from suites.shared_items import material_of, shared_groups
@@ -51,13 +52,16 @@ def groups_of(revisions: Sequence[SuiteRevision]) -> Groups:
     return {row.pk: groups for row, groups in zip(revisions, found, strict=True) if groups}
 
 
-def shares_of_runs(keys: Sequence[str], rule: Rule) -> dict[str, dict[int, float]] | None:
+def shares_of_runs(keys: Sequence[str], rule: Rule) -> Mapping[str, Mapping[int, float]] | None:
     """Run -> item -> what it counts under the rule, under which these runs have a rate; None for more than MOST_RUNS
     of them."""
-    if len(keys) > MOST_RUNS:
-        return None
+    return _shares(tuple(sorted(keys)), rule.key) if len(keys) <= MOST_RUNS else None
+
+
+@lru_cache(maxsize=32)  # at most 200 kB each; outcomes of a finished run do not change
+def _shares(keys: tuple[str, ...], rule: str) -> Mapping[str, Mapping[int, float]]:
     results = PredictionResult.objects.filter(run__key__in=keys)
-    if rule.key == FIRST.key:
+    if rule == FIRST.key:
         results = results.filter(position=0)
     outcomes: dict[str, list[list[int]]] = defaultdict(list)
     items: dict[str, list[int]] = {}
@@ -65,7 +69,7 @@ def shares_of_runs(keys: Sequence[str], rule: Rule) -> dict[str, dict[int, float
         outcomes[key].append(codes)
         items[key] = numbers
     return {
-        key: dict(zip(items[key], (float(share) for share in shares_of(rows, rule)), strict=True))
+        key: dict(zip(items[key], (float(share) for share in shares_of(rows, rule_of(rule))), strict=True))
         for key, rows in outcomes.items()
     }
 
