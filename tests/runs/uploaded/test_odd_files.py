@@ -62,6 +62,14 @@ def test_tokens_in_lower_case_are_laid_along_although_the_spec_says_cased():
     assert "the spec says “cased”: true" in notices
 
 
+def test_no_spec_says_nothing_of_capitals():
+    data, _ = folded({})
+    notices, found = notices_and_result(data)
+    assert found.failures == []
+    assert "6 sentences whose tokens differ from the suite's in capitals" in notices
+    assert "the spec says" not in notices
+
+
 def test_other_words_fail_with_the_reason_whatever_their_case():
     data = golden("lmzoo.tsv").lower().replace("ġ".encode(), "Ġ".encode())
     data = data.replace("1\t2\tĠwoman".encode(), "1\t2\tĠwomen".encode())
