@@ -19,7 +19,7 @@ from gym.runs.core.uploaded.contents import (
 )
 from gym.runs.core.uploaded.table import Row, Table, once, read_table, truth, whole
 from gym.runs.core.uploaded.values import value_column
-from models_registry.engine.token_rules import TokenRules, read_spec
+from models_registry.engine.token_rules import read_spec
 from suites.formats.documents import MAX_REGIONS
 
 _COMMON = {
