@@ -31,6 +31,7 @@ CODES = {
     "odd-word": "texts that begin or end with the same word in other items",
     "number-region": "a region that is a number in most sentences",
     "text-after-end": "text after the end of a sentence, as questions and answers of a sheet are",
+    "slash-in-text": "slashes, bars or underscores between words, at which other programs cut or join them",
     "pre-tokenised": "blanks before punctuation or clitics, as in text cut into tokens",
     "duplicate-items": "two items are the same in every condition",
     "straddle-risk": "a region border where a blank is not natural",

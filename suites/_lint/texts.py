@@ -39,6 +39,8 @@ _SPECIAL = re.compile(
     r"</?s>|<(?:pad|unk|mask|bos|eos|cls|sep|start_of_turn|end_of_turn|extra_id_\d+)>|\[(?:CLS|SEP|PAD|UNK|MASK|BOS|EOS)\]"
     r"|\[/?INST\]|<</?SYS>>|<\|[^\s<>|]{1,40}\|>|<｜[^\s<>｜]{1,40}｜>"
 )
+# "near the ladders/whistles", "every_morning"; not "1/2".
+_PART_MARK = re.compile(r"[^\W\d_]\W?\s*([/|])\s*\W?[^\W\d_]|[^\W\d_](_)[^\W\d_]")
 # Words that never stand twice in a row in well-formed English; "that that" and "had had" do.
 _DOUBLED = re.compile(
     r"\b(the|a|an|of|at|with|and|or|but|as|were|are|be|been|these|those|my|our|their|who|which|will|would)\s+\1\b",
@@ -193,7 +195,8 @@ def _place(cells: list[Cell]) -> str:
 
 
 def check_strays(design: Design) -> Iterator[Finding]:
-    """Data of a sheet that was imported as text: regions of numbers, and text after the end of a sentence."""
+    """What a sheet holds for people and programs, imported as text: regions of numbers, text after the end of a
+    sentence, marks at which programs for reading experiments cut it up."""
     for number in range(1, len(design.doc.region_names) + 1):
         column = [(one.item, one.condition, number, one.contents[number - 1]) for one in design.doc.sentences]
         cells = tuple((item, condition, k) for item, condition, k, text in column if is_number(text))
@@ -201,6 +204,7 @@ def check_strays(design: Design) -> Iterator[Finding]:
             message = f"a number in {len(cells)} of {len(column)} sentences"
             hint = "Delete the region if it is a count or a list: models read it as part of the sentence."
             yield Finding("number-region", "warning", design.region(number), message, hint, cells)
+        yield from _part_marks(design, column)
     late = [cell for sentence in design.doc.sentences if (cell := _after_end(sentence))]
     if late:
         item, condition, number = late[0]
@@ -209,6 +213,28 @@ def check_strays(design: Design) -> Iterator[Finding]:
         message = f"text after the end of a sentence in {len(late)} of {total} sentences, such as {example}"
         hint = "Delete what is no part of the sentence, such as questions and answers, unless it is meant."
         yield Finding("text-after-end", "warning", _regions_of(design, late), message, hint, tuple(late))
+
+
+def _part_marks(design: Design, column: list[tuple[int, str, int, str]]) -> Iterator[Finding]:
+    """One finding where more than half of a region's texts hold a slash, bar or underscore between words: “and/or” here
+    and there is ordinary text."""
+    found = [
+        ((item, condition, number), mark[1] or mark[2], text)
+        for item, condition, number, text in column
+        if (mark := _PART_MARK.search(_SPECIAL.sub(" ", text)))
+    ]
+    filled = sum(bool(text) for *_, text in column)
+    if 2 * len(found) <= filled:
+        return
+    cells = tuple(cell for cell, _, _ in found)
+    marks = dict.fromkeys(mark for _, mark, _ in found)
+    spelled = " or ".join(f"“{mark}”" for mark in marks)
+    message = f"{spelled} between words in {len(found)} of {filled} sentences, such as {quoted(found[0][2])}"
+    todo = dict.fromkeys(
+        "write a blank for “_”" if mark == "_" else "make each part a region of its own" for mark in marks
+    )
+    hint = f"Models read the mark as text: {' and '.join(todo)}, unless it is meant."
+    yield Finding("slash-in-text", "warning", design.region(cells[0][2]), message, hint, cells)
 
 
 def _after_end(sentence: SentenceDoc) -> Cell | None:

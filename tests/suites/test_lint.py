@@ -476,6 +476,39 @@ def test_french_blanks_before_double_marks_are_no_cut_text():
     assert not found(one_in_ten("Le chat dort !", "Le # chat dort"), "pre-tokenised")
 
 
+SLASHES = "make each part a region of its own"
+BLANKS = "write a blank for “_”"
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "remedy"),
+    [
+        ("The painter/near the ladders/whistles/every morning.", "“/”", SLASHES),
+        ("The painter | near the ladders | whistles.", "“|”", SLASHES),
+        ("The painter near the ladders whistles every_morning.", "“_”", BLANKS),
+        ("太郎が/花子に/本をあげた。", "“/”", SLASHES),
+        ("The painter,/said I/whistles<|im_end|>", "“/”", SLASHES),
+    ],
+)
+def test_marks_at_which_other_programs_cut_or_join_words(text, mark, remedy):
+    [finding] = found(factorial(rows=((f"# {text}", "x", "y"), (text, "z", "y"))), "slash-in-text")
+    assert (finding.severity, finding.where) == ("warning", "region 1 (Subject)")
+    assert finding.message.startswith(f"{mark} between words in 20 of 20 sentences, such as “word1 ")
+    assert finding.hint == f"Models read the mark as text: {remedy}, unless it is meant."
+    assert len(finding.cells) == 20
+
+
+@pytest.mark.parametrize("text", ["The cat 1/2", "a <|im_end|> b", "12/3 cats", "__", "/"])
+def test_other_slashes_are_text(text):
+    assert not found(factorial(rows=((text, "x", "y"), (text, "z", "y"))), "slash-in-text")
+
+
+def test_slashes_in_half_of_the_sentences_are_text():
+    assert not found(
+        factorial(rows=(("The # cat and/or dog", "x", "y"), ("The # cat", "z", "y"))), "slash-in-text"
+    )
+
+
 def test_scripts_without_blanks():
     rows = (("那只猫", "睡", "了"), ("那些猫", "睡", "着"))
     (finding,) = found(factorial(rows=rows), "straddle-risk")

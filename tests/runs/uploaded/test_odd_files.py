@@ -62,6 +62,14 @@ def test_tokens_in_lower_case_are_laid_along_although_the_spec_says_cased():
     assert "the spec says “cased”: true" in notices
 
 
+def test_no_spec_says_nothing_of_capitals():
+    data, _ = folded({})
+    notices, found = notices_and_result(data)
+    assert found.failures == []
+    assert "6 sentences whose tokens differ from the suite's in capitals" in notices
+    assert "the spec says" not in notices
+
+
 def test_other_words_fail_with_the_reason_whatever_their_case():
     data = golden("lmzoo.tsv").lower().replace("ġ".encode(), "Ġ".encode())
     data = data.replace("1\t2\tĠwoman".encode(), "1\t2\tĠwomen".encode())
@@ -100,14 +108,17 @@ AGREEMENT = {
 FERRY = read_suite(json.dumps(AGREEMENT).encode())
 
 
-def test_values_rounded_to_half_precision_tie_and_do_not_pass():
+def regions_file(first: float, second: float = 9.0) -> bytes:
     rows = [
         f"1,{condition},{region},{bits}"
         for condition in ("match", "mismatch")
-        for region, bits in ((1, 9.5), (2, 12.5))
+        for region, bits in ((1, first), (2, second))
     ]
-    data = "\n".join(["item_number,condition_name,region_number,surprisal_bits", *rows]).encode()
-    [outcome] = notices_and_result(data, FERRY)[1].result.predictions
+    return "\n".join(["item_number,condition_name,region_number,surprisal_bits", *rows]).encode()
+
+
+def test_values_rounded_to_half_precision_tie_and_do_not_pass():
+    [outcome] = notices_and_result(regions_file(9.5, 12.5), FERRY)[1].result.predictions
     assert (outcome.outcomes, outcome.n_passed, outcome.n_ties) == ([2], 0, 1)
 
 
@@ -121,3 +132,23 @@ def test_a_first_token_of_zero_bits_is_unscored_in_a_table_of_tokens():
     notices, found = notices_and_result(data, FERRY)
     assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
     assert "2 sentences whose first token has 0 bits: taken as not scored" in notices
+
+
+def test_a_first_region_of_zero_bits_is_unscored_and_the_sum_of_the_sentence_stays():
+    notices, found = notices_and_result(regions_file(0.0), FERRY)
+    assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
+    assert [row.total_bits for row in found.result.sentences] == [9.0, 9.0]
+    assert "2 sentences whose first region has 0 bits: taken as not scored" in notices
+
+
+def test_other_regions_of_zero_bits_keep_their_value():
+    notices, found = notices_and_result(regions_file(9.0, 0.0), FERRY)
+    assert [row.regions for row in found.result.sentences] == [[9.0, 0.0], [9.0, 0.0]]
+    assert "0 bits" not in notices
+
+
+def test_the_range_of_a_first_region_of_one_token_is_zero():
+    ranges = read_suite(json.dumps(AGREEMENT | {"meta": {"name": "agreement", "metric": "range"}}).encode())
+    notices, found = notices_and_result(regions_file(0.0), ranges)
+    assert [row.regions for row in found.result.sentences] == [[0.0, 9.0], [0.0, 9.0]]
+    assert "0 bits" not in notices

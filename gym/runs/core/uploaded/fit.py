@@ -105,7 +105,7 @@ def _region_rows(
 ) -> list[SentenceResult]:
     found = _by_name(part, document, report)
     rows: list[SentenceResult] = []
-    folded = 0
+    folded = free = 0
     for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
         if given is None:
             continue
@@ -114,8 +114,10 @@ def _region_rows(
             _value(given.regions.get(number), content, metric)
             for number, content in enumerate(sentence.contents, start=1)
         ]
+        was_free = metric != "range" and _unscore_first(values, sentence)
+        free += was_free
         known = [value for value in values if value is not None]
-        whole = metric == "sum" and len(known) == len(values)
+        whole = metric == "sum" and len(known) + was_free == len(values)
         rows.append(
             SentenceResult(
                 position=position,
@@ -129,9 +131,22 @@ def _region_rows(
                 failure="" if known else "the file has no value for any of its regions",
             )
         )
+    if free:
+        message = f"{count(free, 'sentence')} whose first region has 0 bits: taken as not scored"
+        report.notice("file", f"{message}, so it has no value")
     if folded:
         report.notice("file", f"{count(folded, 'region')} whose text differs from the suite's in capitals")
     return rows
+
+
+def _unscore_first(values: list[float | None], sentence: SentenceDoc) -> bool:
+    """Take the value from a first region with text that has exactly 0 bits, and tell whether: it is a first token that
+    was not scored. A sentence of one region keeps its value."""
+    filled = [at for at, content in enumerate(sentence.contents) if content]
+    if len(filled) < 2 or values[filled[0]] != 0:
+        return False
+    values[filled[0]] = None
+    return True
 
 
 def _value(bits: float | None, content: str, metric: str) -> float | None:

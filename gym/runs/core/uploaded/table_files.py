@@ -19,7 +19,7 @@ from gym.runs.core.uploaded.contents import (
 )
 from gym.runs.core.uploaded.table import Row, Table, once, read_table, truth, whole
 from gym.runs.core.uploaded.values import value_column
-from models_registry.engine.token_rules import TokenRules, read_spec
+from models_registry.engine.token_rules import read_spec
 from suites.formats.documents import MAX_REGIONS
 
 _COMMON = {
@@ -192,8 +192,9 @@ def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uplo
         )
         report.notice("file", message)
     report.raise_problems()
-    rules = read_spec(spec) if spec is not None else TokenRules()
-    part = ScorePart("lmzoo", "", rules.name, list(by_sentence.values()), numbered=True, rules=rules)
+    rules = read_spec(spec) if spec is not None else None
+    name = rules.name if rules else ""
+    part = ScorePart("lmzoo", "", name, list(by_sentence.values()), numbered=True, rules=rules)
     return Uploaded("lmzoo", (part,), tuple(report.notices))
 
 
