@@ -79,6 +79,14 @@ def test_the_run_page_names_the_words(client, run):
     assert ", ".join(run.unknown_words) in page
 
 
+def test_the_run_page_counts_the_words_that_are_not_kept_by_name(client, people):
+    run = finished_run(make_revision(people.alice, items=20), make_model(people.alice), [1] * 20)
+    words = [f"wug{k}" for k in range(200)]
+    SuiteRun.objects.filter(pk=run.pk).update(n_words=2_000, n_unknown_words=1_205, unknown_words=words)
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert f"{words[-1]}</span> and 1,005 more" in page
+
+
 def test_the_item_page_names_those_of_the_item(client, run):
     page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
     own = [

@@ -92,6 +92,24 @@ def test_a_run_without_margins_or_tokens_says_so(client, people):
     assert len(content_of(outcomes).splitlines()) == 4
 
 
+def test_a_report_counts_the_sentences_that_it_does_not_list(client, people):
+    revision = make_revision(people.alice, items=30)
+    rows = [
+        f"agreement,lm,{row.item},{row.condition},{n},r,{content},1"
+        for row in revision.sentences.all()
+        for n, content in enumerate(row.contents, start=1)
+    ]
+    head = "suite,model_name,item_number,condition_name,region_number,region_name,content,surprisal_bits"
+    upload = keep(people.alice, "regions.csv", "\n".join([head, *rows]).encode(), revision, visibility="public")
+    run = upload.runs.get()
+    run.sentence_scores.update(failure="does not fit")
+    SuiteRun.objects.filter(pk=run.pk).update(n_unscored=60)
+    client.force_login(people.alice)
+    page = client.get(upload.get_absolute_url()).content.decode()
+    assert page.count("does not fit") == 50
+    assert "… and 10 more" in page
+
+
 def test_the_general_page_matches_every_suite_the_file_names(client, people):
     for name in ("agreement", "npi"):
         make_suite(people.alice, name=name)
