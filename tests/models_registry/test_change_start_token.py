@@ -142,7 +142,13 @@ def test_a_policy_that_names_the_models_own_token_is_the_usual_one(model):
 
 @pytest.mark.parametrize(
     ("asked", "named", "stood"),
-    [("auto", TURN, TURN), ("auto", "auto", END), (END, "auto", END), (TURN, TURN, TURN), ("never", "never", None)],
+    [
+        ("auto", TURN, TURN),
+        ("auto", "auto", END),
+        (END, "auto", END),
+        (TURN, TURN, TURN),
+        ("never", "never", None),
+    ],
 )
 def test_a_run_that_was_under_way_when_the_token_changed_says_the_same_as_kept_ones(
     people, model, asked, named, stood
