@@ -111,3 +111,12 @@ def test_an_editors_case_in_the_owners_run_tells_no_letter(people):
     run = make_run(suite, make_server(people.alice))
     told = {(row.outcome, row.passed, row.made, row.errors) for row in run.case_runs.all()}
     assert told == {("error", 0, 0, 1)}
+
+
+def test_an_agent_that_writes_the_sign_of_a_secret_has_not_said_it():
+    sign = redactor([KEY], marked=True)(KEY)
+    case = read_case(
+        "agent: a, interactions: [{text: hello, response: {text: {value: ${KEY}}}}]", {"KEY": KEY}
+    )
+    fresh = run_case(case, Scripted(lambda body: said(sign)), None, Options(secrets=(KEY,))).iterations[0]
+    assert [check.outcome for check in fresh.checks] == ["fail"]

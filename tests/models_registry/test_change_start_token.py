@@ -10,8 +10,8 @@ from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
-from gym.runs.work.several import same_run
-from gym.runs.work.start_tokens import plain
+from gym.runs.work.services import same_run
+from gym.runs.work.start_tokens import name_if_former, plain
 from models_registry import actors, services, warm
 from models_registry.backends import ModelFacts
 from models_registry.engine import ScoringPolicy
@@ -138,6 +138,29 @@ def test_a_policy_that_names_the_models_own_token_is_the_usual_one(model):
     assert plain(ScoringPolicy(bos=END), model) == ScoringPolicy()
     assert plain(ScoringPolicy(bos=TURN), model) == ScoringPolicy(bos=TURN)
     assert plain(ScoringPolicy(bos="never"), model) == ScoringPolicy(bos="never")
+
+
+@pytest.mark.parametrize(
+    ("asked", "named", "stood"),
+    [
+        ("auto", TURN, TURN),
+        ("auto", "auto", END),
+        (END, "auto", END),
+        (TURN, TURN, TURN),
+        ("never", "never", None),
+    ],
+)
+def test_a_run_that_was_under_way_when_the_token_changed_says_the_same_as_kept_ones(
+    people, model, asked, named, stood
+):
+    run = run_with(model, make_revision(people.alice), asked, stood)
+    loaded = ModelFacts(
+        parameters=1, vocabulary_size=9, tokenizer="", context_length=None, bos=stood, eos=None, dtype="float32",
+        device="cpu", revision="", fingerprint="f" * 64, declared_bos=TURN,
+    )  # fmt: skip
+    name_if_former(run, loaded)
+    run.refresh_from_db()
+    assert run.policy["bos"] == named
 
 
 def test_a_check_that_finds_another_token_names_the_former_one(people, model, monkeypatch):

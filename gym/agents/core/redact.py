@@ -41,8 +41,9 @@ def can_be_hidden(value: str) -> bool:
 
 
 def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
-    """A function that removes these texts, and characters that a database refuses, from any JSON value. `marked`: the
-    places of different texts stay different, for comparing; without it such marks are removed, too."""
+    """Return a function that removes these texts, and characters that a database refuses, from any JSON value. With
+    `marked`, different texts leave different marks, for comparing. Marks that a value already has are removed: an agent
+    that writes one has not said the secret."""
     known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, words))) if words else None
@@ -52,7 +53,7 @@ def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
         value = UNKEPT.sub("\ufffd", value)
         if pattern is None:
             return value
-        value = pattern.sub(lambda found: HIDDEN + marks[found[0]], value if marked else unmarked(value))
+        value = pattern.sub(lambda found: HIDDEN + marks[found[0]], unmarked(value))
         return _without_beginnings(value, words)
 
     def clean(value: Any) -> Any:

@@ -24,33 +24,40 @@ def plain(policy: ScoringPolicy, model: RegisteredModel) -> ScoringPolicy:
     return replace(policy, bos="auto") if is_own else policy
 
 
+def _bos_of(bos: str, had: str | None, own: str | None) -> str:
+    """`bos` of the policy of a run that `had` this start token, where the model's `own` is that one."""
+    if bos in OWN:
+        return bos if had == own else had or "never"
+    return OWN[0] if bos == own else bos
+
+
 def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
-    """Name the start token of a run whose model got another one while it was computed. Call before its results are
-    written."""
+    """The same for a run whose model got another start token while the run waited or was computed. Call before its
+    results are written. `facts`: of the model as it was computed with."""
     settled = RegisteredModel.objects.only("facts").get(pk=run.model_id)
-    if run.policy["bos"] in OWN and settled.start_tokens and settled.facts["bos"] != facts.bos:
-        run.policy = {**run.policy, "bos": facts.bos or "never"}
+    if not settled.start_tokens:
+        return
+    had = facts.start_token(ScoringPolicy.from_dict(run.policy))
+    bos = _bos_of(run.policy["bos"], had, settled.facts["bos"])
+    if bos != run.policy["bos"]:
+        run.policy = {**run.policy, "bos": bos}
         run.save(update_fields=["policy"])
 
 
 @receiver(start_token_settled, dispatch_uid="gym.runs.work.start_tokens")
 def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
     """Kept runs keep the token they had, by name; those whose token is the model's own now say "auto"."""
-    token = model.facts["bos"]
     runs = SuiteRun.objects.filter(
         model=model, source=SuiteRun.Source.COMPUTED, completed_at__isnull=False
     ).select_related("revision")
     for run in runs.only("policy", "provenance", "standing", "revision"):
-        bos, had = run.policy.get("bos"), run.provenance.get("bos")
-        if bos is None or "bos" not in run.provenance:
+        was = run.policy.get("bos")
+        if was is None or "bos" not in run.provenance:
             continue
-        if bos in OWN and had != token:
-            named = had or "never"
-        elif bos not in OWN and bos == token:
-            named = "auto"
-        else:
+        bos = _bos_of(was, run.provenance["bos"], model.facts["bos"])
+        if bos == was:
             continue
-        run.policy = {**run.policy, "bos": named}
+        run.policy = {**run.policy, "bos": bos}
         if run.standing != SuiteRun.Standing.PARTIAL:
             run.standing = standing_of(run, is_whole=True)
         run.save(update_fields=["policy", "standing"])

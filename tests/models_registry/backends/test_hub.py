@@ -161,7 +161,7 @@ def test_a_fetch_asks_first_and_takes_only_harmless_files(fake: FakeHub, tmp_pat
     assert hub.fetch("org/name", "main") == (tmp_path, COMMIT)
     assert fake.asked == [("org/name", COMMIT, False)]
     assert fake.patterns[-1] == {
-        "allow_patterns": ["*.json", "*.safetensors", "*.txt", "*.model"],
+        "allow_patterns": ["*.json", "*.safetensors", "*.txt", "*.model", "chat_template.jinja"],
         "ignore_patterns": ["*/*", "consolidated*"],
     }
     assert set(fake.tokens) == {False}
