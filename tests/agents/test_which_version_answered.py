@@ -179,5 +179,5 @@ def test_a_judge_deployed_again_is_another_judge(people, suite, server, deploy):
     names = set()
     for version in ("1.1", "1.2"):
         deploy(version)
-        names.add(agent_adapters.judge_for(suite, "document", {}, ()).ask.name)
+        names.add(agent_adapters.judge_for(suite, "document", ()).ask.name)
     assert len(names) == 2

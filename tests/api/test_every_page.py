@@ -242,6 +242,7 @@ BY_OPERATIONS: dict[str, str] = {
 }
 WITHOUT: dict[str, str] = {
     "about": LINKS,
+    "agent-schedule-limits": "the hint of a form while it is filled in",
     "help": LINKS,
     "help-page": "texts for people, which are files of the project",
     "help-template": "files of the project, the same for everybody",

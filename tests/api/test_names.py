@@ -40,6 +40,8 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
         "reason": "kept as `status_reason`, where the check writes its own reasons, too"
     },
     "agent_suites_cases_create": {"file": DOWNLOAD},
+    "agent_suites_schedules_resume_create": {"seen": ONCE},
+    "models_partial_update": {"start_token": "of the model, which has it as `facts.bos`"},
     "lmc_corpora_create": {"file": DOWNLOAD, "text": DOWNLOAD},
     "lmc_logs_create": {"file": DOWNLOAD},
     "lmc_games_batch_create": {"words": "up to 200,000; every game has their number, `n_words`"},

@@ -178,7 +178,7 @@ def test_a_check_that_takes_too_much_memory_ends_and_says_so(liar, settings):
 def test_a_cancelled_check_ends_its_process(liar, people, monkeypatch):
     pytest.importorskip("torch")
     services.check_model(liar, actor=people.staff)
-    context = JobContext(states.claim_next("default", "w"))
+    context = JobContext(states.claim_next("short", "w"))
     started = []
     popen = actors.subprocess.Popen
     monkeypatch.setattr(
