@@ -100,7 +100,9 @@ def test_a_report_counts_the_sentences_that_it_does_not_list(client, people):
         for n, content in enumerate(row.contents, start=1)
     ]
     head = "suite,model_name,item_number,condition_name,region_number,region_name,content,surprisal_bits"
-    upload = keep(people.alice, "regions.csv", "\n".join([head, *rows]).encode(), revision, visibility="public")
+    upload = keep(
+        people.alice, "regions.csv", "\n".join([head, *rows]).encode(), revision, visibility="public"
+    )
     run = upload.runs.get()
     run.sentence_scores.update(failure="does not fit")
     SuiteRun.objects.filter(pk=run.pk).update(n_unscored=60)
