@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 
-import pyarrow.parquet as pq
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
 from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
-from gym.client.commands import rate_text
-from gym.client.values import Run
 from gym.collections.services import make_collection, publish_collection
-from gym.runs.core.against_chance import CHANCE_WORDS
-from gym.runs.read import report
+from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
-from suites.selectors import document_of
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
+from tests.runs.stated_verdicts import disagreements, everything, expected_of, families
 
 
 def codes(held: int, n: int, ties: int = 0) -> list[int]:
@@ -45,86 +40,34 @@ def rows_of(client, name, *args, query=""):
         (codes(10, 20), "at"),
         (codes(3, 20), "below"),
         (codes(0, 28, ties=10), "tied"),
+        (codes(20, 20), "unknown-words"),
     ],
     ids=lambda case: f"{case[1]}-of-{len(case[0])}",
 )
 def one_run(request, people):
     outcomes, standing = request.param
     revision = make_revision(people.alice, name="s", items=len(outcomes))
-    return finished_run(revision, make_model(people.alice), outcomes), standing
+    run = finished_run(revision, make_model(people.alice), outcomes)
+    if standing == "unknown-words":
+        run.n_words, run.n_unknown_words, run.unknown_words = 10, 4, ["dax", "wug", "blick", "fep"]
+        run.save()
+    return run, standing
 
 
-def p_of(run, standing):
-    """The one that decides, made from the outcomes alone."""
-    outcomes = run.prediction_results.get().outcomes
-    held, n = outcomes.count(1), len(outcomes)
-    held += outcomes.count(2) if standing == "tied" else 0
-    return binom.cdf(held, n, 0.5) if standing in ("below", "tied") else binom.sf(held - 1, n, 0.5)
+def said_of(client, runs, sets=None, **more):
+    """All that is said of these runs, each of which is what their outcomes say."""
+    expected = {of: one for run in runs for of, one in expected_of(run).items()}
+    said = list(everything(client, runs, **more))
+    assert disagreements(said, expected, families(runs, expected, sets or {})) == []
+    return said
 
 
-def shown_p(p):
-    return "&lt; 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def test_every_page_gives_the_same_word_and_p(client, one_run):
+def test_every_page_file_and_answer_gives_the_same_verdict(client, one_run):
     run, standing = one_run
-    word, p = CHANCE_WORDS[standing], shown_p(p_of(run, standing))
-    text = client.get(run.get_absolute_url()).content.decode()
-    assert f"{word} (50.0%)" in text
-    assert re.search(rf"one-sided p [a-z. ]+: {re.escape(p)}<", text)
-    for address in (run.revision.get_absolute_url(), run.model.get_absolute_url()):
-        text = client.get(address).content.decode()
-        assert f'>{p}<span class="sub said">{word}</span></td>' in text
-    for other in set(CHANCE_WORDS.values()) - {word}:
-        assert f'said">{other}<' not in text
-
-
-def test_every_table_gives_the_same_mark_and_p(client, one_run):
-    run, standing = one_run
-    word, p = CHANCE_WORDS[standing], shown_p(p_of(run, standing))
-    board = client.get(reverse("leaderboard")).content.decode()
-    [words] = re.findall(r'data-words="([^"]+held[^"]+)"', board)
-    assert f"{word} (p {'' if p.startswith('&') else '= '}{p})" in words
-    home = client.get(reverse("home")).content.decode()
-    assert f"; {word}, p {p}" in home
-    for text in (board, home):
-        marks = re.findall(r'<a class="cell( cell-[\w-]+)?"', text)
-        assert marks == ["" if standing == "above" else f" cell-{standing}"]
-
-
-def test_every_file_and_answer_gives_the_same_verdict(client, one_run, people):
-    run, standing = one_run
-    found = [
-        *rows_of(client, "export-table", "scores", "csv", query=f"run={run.key}"),
-        *rows_of(client, "export-table", "predictions", "csv", query=f"run={run.key}"),
-        *rows_of(client, "leaderboard-download", "long.csv"),
-        *rows_of(client, "figure", "leaderboard-heat", "csv"),
-        *rows_of(client, "figure", "suite-models", "csv", query="suite=s&r=1"),
-        *client.get(reverse("api-run", args=[run.key])).json()["predictions"],
-        *client.get(reverse("api-run", args=[run.key])).json()["scores"],
-        *report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))["predictions"],
-        client.get(reverse("api-leaderboard")).json()["results"][0]["suites"]["s"],
-        json.loads(client.get(reverse("leaderboard-download", args=["json"])).content)["models"][0]["suites"]["s"],
-        *parquet(client, "scores", run),
-    ]  # fmt: skip
-    assert len(found) == 3 + 1 + 1 + 1 + 1 + 1 + 3 + 1 + 1 + 1 + 3
-    assert {row["against_chance"] for row in found} == {standing}
-    name = "p_below_chance_uncorrected" if standing in ("below", "tied") else "p_above_chance_uncorrected"
-    exact = p_of(run, "below" if standing == "tied" else standing)
-    assert [float(row[name]) for row in found] == pytest.approx([exact] * len(found), abs=1e-12)
-
-
-def parquet(client, what, run):
-    response = client.get(f"{reverse('export-table', args=[what, 'parquet'])}?run={run.key}")
-    return pq.read_table(io.BytesIO(b"".join(response.streaming_content))).to_pylist()
-
-
-def test_terminals_give_the_same_verdict(client, one_run):
-    run, standing = one_run
-    table = report.as_text(document_of(run.revision), report.result_of(run), report.run_head(run))
-    assert f"  {CHANCE_WORDS[standing]} (one-sided p " in table
-    answer = Run.of(client.get(reverse("api-run", args=[run.key])).json())
-    assert rate_text(answer.predictions[0]).endswith(f"; against chance: {standing}")
+    said = said_of(client, [run])
+    assert {one.standing for one in said} == {standing}
+    assert len({one.place for one in said}) == 20
+    assert all(one.shown["p"] is None for one in said if "p" in one.shown) == (standing == "unknown-words")
 
 
 # --- a family ---
@@ -145,6 +88,20 @@ def world(people):
     )  # fmt: skip
     publish_collection(collection, actor=people.alice)
     return {"revisions": revisions, "model": model, "runs": runs, "collection": collection}
+
+
+def test_every_place_has_the_corrected_p_of_its_family(client, world, people):
+    other = make_model(people.bob, slug="other")
+    for name, revision in world["revisions"].items():
+        finished_run(revision, other, codes(HELD[name][1] // 2, HELD[name][1]), source="uploaded")
+    together = {world["revisions"][name].pk for name in "abc"}
+    runs = list(SuiteRun.objects.select_related("revision__suite", "model"))
+    sets = {"leaderboard of a tag": together, "leaderboard of a collection": together}
+    said = said_of(
+        client, runs, sets, tag="set", collection="paper", choices=("", "&suite=c", "&layout=suites")
+    )
+    assert len({one.place for one in said}) == 20 + 3 + 2 * 5
+    assert {one.standing for one in said if one.of == (world["runs"]["c"].key, "each")} == {"above", "at"}
 
 
 def own_p(client, *, collection=False, query=""):

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gym.agents.core.pass_rates import pass_at_k, pass_hat_k
+from gym.runs.core.coverage import LOW_COVERAGE
 
 LINKED = (
     "hit", "mrr", "pcpc", "kpc", "mixture", "keystroke-savings", "bits-per-character", "completion", "entropy",
@@ -31,6 +32,10 @@ def test_every_link_to_a_part_of_a_page_leads_to_one_that_is_there(client, about
     for address, part in re.findall(r'href="([^"#]*)#([^"]+)"', body):
         page = client.get(address).content.decode() if address else about
         assert f' id="{part}"' in page, (address, part)
+
+
+def test_the_share_of_words_for_a_verdict_is_that_of_the_code(about):
+    assert f"knows less than {LOW_COVERAGE:.0%} of the words" in about
 
 
 def test_the_example_of_repeats_is_what_the_code_computes(about):

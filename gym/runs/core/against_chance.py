@@ -133,7 +133,8 @@ class Verdict:
 
     @property
     def p(self) -> float | None:
-        """The p that decides: the upper tail's; the lower tail's below chance, of ties the one with ties as passes."""
+        """The p that decides: the upper tail's; the lower tail's below chance, of ties the one with ties as passes.
+        None where nothing is compared, too many words being unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property
@@ -142,7 +143,7 @@ class Verdict:
         return self._deciding(self.exact)
 
     def _deciding(self, tails: Tails | None) -> float | None:
-        if tails is None:
+        if tails is None or self.against_chance == "unknown-words":
             return None
         return {"below": tails.below, "tied": tails.below_with_ties}.get(self.against_chance, tails.above)
 

@@ -164,7 +164,8 @@ def words_of(cell: Cell) -> str:
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
     if cell.verdict.words:
-        words.append(f"{cell.verdict.words} ({p_told('p', cell.verdict.p)})")
+        p = "" if cell.verdict.p is None else f" ({p_told('p', cell.verdict.p)})"
+        words.append(cell.verdict.words + p)
     counts = (
         (cell.n_ties, "ties"),
         (cell.n_too_close, "too close to call"),
