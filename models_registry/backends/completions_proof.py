@@ -262,6 +262,7 @@ def _notes(reading: _Reading, places: Sequence[_Place]) -> tuple[str, ...]:
     if text < SURE_TEXT_BITS or word < SURE_WORD_BITS:
         notes.append(
             f"Warning: the server is implausibly confident. An ordinary text has {text:.2f} bits per token, the "
-            f"likeliest next token {word:.2f} bits. Logits that are not scaled do this; compare with a run of the same weights."
+            f"likeliest next token {word:.2f} bits. Logits that are not scaled do this; compare with a run of the same "
+            "weights."
         )
     return tuple(notes)

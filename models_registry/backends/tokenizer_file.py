@@ -103,7 +103,7 @@ def _require_steady(raw: Any) -> None:
     share = getattr(raw.model, "dropout", None)
     if share:
         raise BackendError(
-            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text gets different tokens each time.",
+            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text gets other tokens each time.",
             f'Dropout is for training. Set "dropout" of "model" in {NAME} to null.',
         )
 
