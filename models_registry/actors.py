@@ -251,7 +251,7 @@ def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) 
     if child.returncode:
         logger.error("the process that tried a model out failed\n%s", _end_of(errors))
         raise BackendError(
-            "The process that tried the model out failed before it could try it.",
+            "The process that checks the model failed without a result.",
             "The worker's log has the reason.",
         )
     said.seek(0)

@@ -269,14 +269,14 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
             named = ", ".join("no start token" if one is None else one for one in tried)
             raise ValidationError(
                 {
-                    "start_token": f"Choose one that the check tried: {named}. A run may name any other."
+                    "start_token": f"Choose one that the check tried: {named}. A run can use any other by name."
                     if tried
                     else "The check tried no start tokens of this model, so there is none to choose."
                 }
             )
         if model.check_job is not None and model.check_job.is_active:
             raise ValidationError(
-                {"start_token": "The model is being checked. Choose when the check has ended."}
+                {"start_token": "The model is being checked. Choose again when the check has finished."}
             )
         model.config.pop("bos_token", None)
         if token != model.start_tokens["token"]:

@@ -130,7 +130,7 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 def model_start_token(request: HttpRequest, slug: str) -> HttpResponse:
     """POST token; empty: no start token."""
     change = partial(services.change_start_token, token=request.POST.get("token", "") or None)
-    said = "Changed. New runs use it; runs that are there keep the start token they had."
+    said = "Changed. New runs use it; existing runs keep the start token they had."
     return act(request, _managed(request, slug), change, said)
 
 

@@ -281,8 +281,8 @@ class _SheetReader:
         named = [
             (column.letter, column.header, column.doubt) for column in self.reading.columns if column.doubt
         ]
-        message = f"{count(len(named), 'column')} may be no region: {in_words(named)}"
-        hint = "Say what each column is: a region, item data, which is kept and not scored, or not read."
+        message = f"{count(len(named), 'column')} may not be a region: {in_words(named)}"
+        hint = "Say what each column is: a region, item data (kept, not scored), or not read."
         self._ask("columns", f"row {row.line}", message, hint)
         self.report.raise_problems()
 

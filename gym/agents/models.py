@@ -112,9 +112,7 @@ class AgentSuiteCollaborator(Collaborator):
     thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
-_NOT_HERE = (
-    "${{{}}} has no value here, so it has to be a variable of the suite. Only its owner sees which there are."
-)
+_NOT_HERE = "${{{}}} has to be a variable of the suite. Only the suite's owner sees which variables it has."
 
 
 class _AnyVariable(dict[str, str]):
@@ -167,7 +165,7 @@ class AgentCase(models.Model):
         ]
 
 
-PAUSED = "Paused: {}. The run would use secrets, so its owner looks at the cases first."
+PAUSED = "Paused: {}. Runs use secrets, so the schedule's owner has to review the cases first."
 
 
 class AgentSchedule(models.Model):

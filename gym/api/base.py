@@ -263,7 +263,7 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
     if etag is None:
         raise ApiProblem(
             412,
-            "What you saw is not there any more: it was finished or deleted meanwhile. Get it again, or send this "
+            "What you saw no longer exists: it was finished or deleted in the meantime. Get it again, or send this "
             "without If-Match.",
             "changed-meanwhile",
             [FieldError("If-Match", "There is nothing here now.")],

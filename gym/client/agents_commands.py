@@ -30,7 +30,7 @@ def add_parsers(names: Any, common: Any) -> None:
     card.set_defaults(act=register)
 
     send = commands.add_parser("upload", parents=[common], help="upload cases into a suite")
-    send.add_argument("file", nargs="+", type=Path, help="cases, folders of them, or a .zip of one")
+    send.add_argument("file", nargs="+", type=Path, help="case files, folders of them, or a .zip of a folder")
     send.add_argument("--suite", required=True, metavar="SLUG", help="made if it is not there")
     send.set_defaults(act=upload)
 
@@ -59,7 +59,7 @@ def add_parsers(names: Any, common: Any) -> None:
         type=_alpha,
         default=0.05,
         metavar="P",
-        help="exit with 1 where a rate is lower at a p (Holm) below this; default: 0.05",
+        help="exit with 1 where a rate is lower with p (Holm) below this; default: 0.05",
     )
     beside.set_defaults(act=compare)
 

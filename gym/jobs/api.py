@@ -65,7 +65,7 @@ class BehindField(serializers.CharField):
     """What a queued job waits for, in words."""
 
     def __init__(self, **more: Any) -> None:
-        told = "what it waits for, in words; empty in lists and when it does not wait"
+        told = "what it is waiting for, in words; empty in lists and when it is not waiting"
         super().__init__(source="*", read_only=True, help_text=told, **more)
 
     def to_representation(self, job: Job) -> str:

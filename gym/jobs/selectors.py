@@ -86,7 +86,7 @@ def _same_threads(queue: str) -> list[str]:
 
 def _title_for(user: Any, job: Job) -> str:
     is_told = user.is_authenticated and (user.is_staff or job.owner_id == user.pk)
-    return str(job) if is_told else "work of somebody else" if job.owner_id else "work of the site"
+    return str(job) if is_told else "another user’s job" if job.owner_id else "a job of the site"
 
 
 def workers() -> list[WorkerView]:

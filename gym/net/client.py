@@ -206,7 +206,7 @@ def _proxy(call: _Call) -> httpx2.URL | None:
     try:
         return httpx2.URL(url if "://" in url else f"http://{url}")
     except (httpx2.InvalidURL, ValueError) as error:
-        raise Unreachable("The proxy that the environment names is no address.") from error
+        raise Unreachable("The proxy that the environment names is not a valid address.") from error
 
 
 def _through(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
@@ -214,7 +214,9 @@ def _through(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpco
     what = f"the proxy {proxy.host}:{port}"
     addresses = look_up_within(policy.lookup, proxy.host, port, deadline)
     if proxy.scheme not in _SCHEMES or not addresses:
-        raise Unreachable(f"The proxy {proxy.host}:{port} is no HTTP proxy, or its name is unknown.")
+        raise Unreachable(
+            f"The proxy {proxy.host}:{port} is not an HTTP proxy, or its name cannot be resolved."
+        )
     signed = (proxy.username, proxy.password) if proxy.userinfo else None
     return httpcore2.HTTPProxy(
         f"{proxy.scheme}://{proxy.netloc.decode('ascii')}",

@@ -123,8 +123,8 @@ class ModelChanges(ModelCard):
         allow_blank=True,
         trim_whitespace=False,
         max_length=MAX_BOS,
-        help_text="its own start token: one of `facts.probe.start_tokens.candidates`; empty: none. Runs that are there "
-        "keep theirs, by name",
+        help_text="its own start token: one of `facts.probe.start_tokens.candidates`; empty: none. Existing runs keep "
+        "theirs, by name",
     )
 
 

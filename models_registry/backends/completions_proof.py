@@ -52,7 +52,7 @@ SURE_WORD_BITS = 0.7
 """Mean surprisal of the likeliest token at each place below which a server is implausibly sure (3.3 and 3.6 bits for
 SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
-_NOT_PROVABLE = "That the server's values belong to the tokens they stand at cannot be proven"
+_NOT_PROVABLE = "It cannot be proven that the server's values belong to the tokens they are listed with"
 _WORD = re.compile(r"([ ▁Ġ]?)([A-Za-z]{1,20})")
 
 
@@ -148,7 +148,7 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
         )
     if reading.misplaced:
         raise Unproven(
-            f"The server's values do not belong to the tokens they stand at: {reading.misplaced}.",
+            f"The server's values do not belong to the tokens they are listed with: {reading.misplaced}.",
             _hint(dialect),
         )
     return Proof(reading.dialect, _notes(reading, evidence.places))
@@ -158,7 +158,7 @@ def _hint(dialect: Dialect) -> str:
     if dialect.before:
         return "Use a server that scores prompts, as vLLM does."
     return (
-        "llama-cpp-python is right only behind a start token: name the model's start token, or use a server that "
+        "llama-cpp-python is right only after a start token: name the model's start token, or use a server that "
         "scores prompts, as vLLM does."
     )
 
@@ -261,7 +261,8 @@ def _notes(reading: _Reading, places: Sequence[_Place]) -> tuple[str, ...]:
     word = mean(place.likely[0][1] for place in places if place.likely)
     if text < SURE_TEXT_BITS or word < SURE_WORD_BITS:
         notes.append(
-            f"Warning: the server is implausibly sure. An ordinary text has {text:.2f} bits a token, the likeliest "
-            f"next token {word:.2f} bits. Logits that are not scaled do this; compare with a run of the same weights."
+            f"Warning: the server is implausibly confident. An ordinary text has {text:.2f} bits per token, the "
+            f"likeliest next token {word:.2f} bits. Logits that are not scaled do this; compare with a run of the same "
+            "weights."
         )
     return tuple(notes)

@@ -125,9 +125,9 @@ def require_no_gguf(*names: str) -> None:
     for name in names:
         if name.endswith(".gguf"):
             raise BackendError(
-                f"The weights are there only as GGUF ({name}), which is not loaded here.",
-                "Use the safetensors weights that it was made of; or serve the file with llama.cpp and register that "
-                "as a completion server.",
+                f"The weights exist only as GGUF ({name}), which this site cannot load.",
+                "Use the safetensors weights it was converted from, or serve it with llama.cpp and register the "
+                "completion server.",
             )
 
 

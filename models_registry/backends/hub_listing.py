@@ -78,7 +78,7 @@ def require_file_names(repo: str, names: list[str]) -> None:
     for name in names:
         if name.startswith(".") or not name.isprintable() or set(name) & set("/\\") or len(name) > _MAX_NAME:
             raise BackendError(
-                f"The Hub's listing of {repo} has a file {name[:_MAX_NAME]!r}, which is not a name that can be used.",
+                f"The Hub's listing of {repo} has a file {name[:_MAX_NAME]!r}, which is not a usable file name.",
                 BY_HAND,
             )
 

@@ -160,7 +160,7 @@ def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
     than = (
         f"the declared one, {declared.token}," if declared else "no token, and the tokenizer declares none;"
     )
-    return best.token, f"after it plain sentences take {gain:.1%} fewer bits than after {than}".rstrip(",;")
+    return best.token, f"plain sentences take {gain:.1%} fewer bits after it than after {than}".rstrip(",;")
 
 
 def _bits(one: Candidate) -> float:

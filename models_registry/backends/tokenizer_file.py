@@ -77,7 +77,7 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
         )
     notes.append(
         f"{type(tokenizer).__name__} of transformers differs from {NAME} in {', '.join(parts) or 'its code'} and "
-        f"tokenizes {n_texts} of {len(TEXTS)} sample texts otherwise: the file is used."
+        f"tokenizes {n_texts} of {len(TEXTS)} sample texts differently: the file is used."
     )
     return own
 
@@ -88,7 +88,7 @@ def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
         return BackendError(f"{NAME} could not be read: {reason}", _SAVE)
     pieces = [path.name for pattern in _PIECES for path in sorted(folder.glob(pattern))]
     if pieces:
-        return BackendError(f"The tokenizer is there only as {pieces[0]}, and {NAME} is missing.", _CONVERT)
+        return BackendError(f"The tokenizer exists only as {pieces[0]}; {NAME} is missing.", _CONVERT)
     parts = [name for name in _VOCABULARIES if (folder / name).is_file()]
     if parts:
         said = f": {reason.rstrip('.')}." if reason else ", which holds no words."
@@ -103,7 +103,7 @@ def _require_steady(raw: Any) -> None:
     share = getattr(raw.model, "dropout", None)
     if share:
         raise BackendError(
-            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text has other tokens each time.",
+            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text gets other tokens each time.",
             f'Dropout is for training. Set "dropout" of "model" in {NAME} to null.',
         )
 

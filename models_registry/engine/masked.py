@@ -28,7 +28,7 @@ from models_registry.engine.tree_support import apart, context_limit, probe_sequ
 METHODS = ("original", "within_word_l2r")
 BATCHINGS = {
     "padded": "",
-    "equal": "Scored in batches of equal lengths: beside padding probe tokens {problem}.",
+    "equal": "Scored in batches of equal lengths: with padding, probe tokens {problem}.",
     "alone": "Scored one masked copy at a time: in batches probe tokens {problem}.",
 }
 """How copies share forward passes, the fastest first, and what a model's notes say of it. Models that mix positions

@@ -187,7 +187,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
         return
     if not block_attention.install(runner.model):
         runner.notes.append(
-            "Scored in length-sorted batches: its attention is its own, and may go by places in the row."
+            "Scored in length-sorted batches: it has its own attention, which may depend on places in the row."
         )
         return
     runner.blocks = _PROBE_BLOCK

@@ -157,8 +157,8 @@ def check_special_tokens(design: Design) -> Iterator[Finding]:
     for token, cells in found.items():
         items = sorted({item for item, _, _ in cells})
         times = "1 region" if len(cells) == 1 else f"{len(cells)} regions"
-        message = f"{quoted(token, 40)} in {times} is a special token to some models, and no text"
-        hint = "Delete it: start and end tokens are put around sentences when they are scored (policy bos and eos)."
+        message = f"{quoted(token, 40)} in {times} is a special token for some models, not text"
+        hint = "Delete it: start and end tokens are added when sentences are scored (policies bos and eos)."
         yield Finding("special-token", "warning", items_phrase(items), message, hint, tuple(cells))
 
 
@@ -211,7 +211,9 @@ def check_strays(design: Design) -> Iterator[Finding]:
         example = quoted(design.table[item, condition].contents[number - 1])
         total = len(design.doc.sentences)
         message = f"text after the end of a sentence in {len(late)} of {total} sentences, such as {example}"
-        hint = "Delete what is no part of the sentence, such as questions and answers, unless it is meant."
+        hint = (
+            "Delete what is not part of the sentence, such as questions and answers, unless it is intended."
+        )
         yield Finding("text-after-end", "warning", _regions_of(design, late), message, hint, tuple(late))
 
 

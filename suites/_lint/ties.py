@@ -77,7 +77,7 @@ def check_whole_sentences(design: Design) -> Iterator[Finding]:
     for number, formula in sound_formulas(design):
         if any(region == "*" for _, region in formula.references):
             message = f"* is the sum over the sentence's tokens, although the metric of regions is “{metric}”"
-            hint = "Of sentences of different length the longer one tends to have the larger sum."
+            hint = "Longer sentences tend to have larger sums."
             yield Finding("sum-beside-metric", "info", f"prediction {number}", message, hint)
 
 

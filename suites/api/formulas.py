@@ -99,15 +99,15 @@ class ChanceSerializer(serializers.Serializer):
     standard_error = serializers.FloatField()
     assumed_bits = serializers.FloatField(
         allow_null=True,
-        help_text="mean of the simulated surprisals, if the level hangs on it: the formula has a constant",
+        help_text="mean of the simulated surprisals, if the level depends on it: the formula has a constant",
     )
     assumed_regions = serializers.IntegerField(
         allow_null=True,
-        help_text="regions whose sum `*` is, if the level is simulated with it: those of `regions`, or without any as "
-        "few as fit the formula",
+        help_text="number of regions that `*` sums, if the level is simulated with it: those of `regions`, or without "
+        "any the fewest that fit the formula",
     )
     assumes_independence = serializers.BooleanField(
-        help_text="the formula joins comparisons: the level is another one where they vary together"
+        help_text="the formula joins comparisons: the level differs where they are correlated"
     )
 
 

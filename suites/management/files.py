@@ -22,7 +22,7 @@ def add_columns(parser: CommandParser) -> None:
         default=NOTHING,
         metavar="A=item,B=condition,C=text,D=data",
         help=f"what each column of the tables is, by its letter: {', '.join(ROLES)} (data: kept with the items, not "
-        "scored); columns that are not named are not read. Needed where a table has columns that may be no regions",
+        "scored); columns that are not named are not read. Needed where a table has columns that may not be regions",
     )
 
 

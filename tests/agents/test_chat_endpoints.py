@@ -68,7 +68,7 @@ def test_a_request_for_tools_is_no_text_and_says_so():
     calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     result, _ = asked(completion(None, "tool_calls", tool_calls=calls))
     assert (result.outcome, result.errors) == ("fail", 0)
-    assert "asked for tools" in turn_of(result).notes[0]
+    assert "requested tool calls" in turn_of(result).notes[0]
 
 
 def test_after_an_answer_without_text_the_conversation_goes_on():
@@ -94,7 +94,7 @@ def test_an_answer_that_was_cut_is_marked():
     result, _ = asked(completion("Hello, this was cut sho", "length"))
     assert result.outcome == "pass"
     assert turn_of(result).notes == (
-        "The answer was cut: the model had reached its largest number of tokens (finish_reason: length).",
+        "The answer was cut off: the model reached its token limit (finish_reason: length).",
     )
     assert turn_of(asked(completion("Hello"))[0]).notes == ()
 

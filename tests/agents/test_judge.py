@@ -107,12 +107,12 @@ def test_contradicting_verdicts_on_one_answer_are_reported_as_the_judges(name):
     result = run(COIN, says("Hello"), judge=judge_saying(*["pass", "fail"] * 10), parallel=1)
     told = (
         "The judge contradicts itself: interactions[0].response.text.gist "
-        '"is a greeting": it says pass 10 times and fail 10 times of the same answer "Hello"'
+        '"is a greeting": pass 10 times and fail 10 times on the same answer "Hello"'
     )
     assert told in reports.render([("coin", result)], name).replace("&quot;", '"')
     [mode] = assess(result).modes
     assert mode.faults == {"judge": 10}
-    assert mode.name == "Turn 1, text.gist: the judge said both pass and fail of the same answer"
+    assert mode.name == "Turn 1, text.gist: the judge gave both verdicts on the same answer"
 
 
 def test_other_answers_with_other_verdicts_are_no_contradiction():

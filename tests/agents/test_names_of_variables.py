@@ -37,7 +37,7 @@ def test_an_editor_is_answered_the_same_for_every_name(people, suite, client):
     client.force_login(people.bob)
     told = {plain(check(client, suite, name), name) for name in ("HERE", "GONE")}
     assert len(told) == 1
-    assert "has no value here" in told.pop()
+    assert "has to be a variable of the suite" in told.pop()
     for address, field in (("cases/new/", "text"), ("cases/check/", "text")):
         place = f"{suite.get_absolute_url()}{address}"
         pages = [client.post(place, {"name": "", field: text(name)}) for name in ("HERE", "GONE")]

@@ -68,15 +68,15 @@ def test_neuro_san_ignores_them_so_its_rules_skip_them_and_the_linter_says_so(te
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ('regex: "("', "no regular expression"),
+        ('regex: "("', "not a valid regular expression"),
         ("regex: 3", "is text"),
         (f'regex: "{"x" * 1001}"', "1,001"),
         ("json_schema: x", "is an object"),
         ("json_schema: {type: 3}", "no JSON Schema"),
-        ('json_schema: {within_text: "yes"}', "within_text is true or false"),
+        ('json_schema: {within_text: "yes"}', "within_text must be true or false"),
         ('json_schema: {"$ref": "http://127.0.0.1/secret"}', "refer only to itself"),
         ('json_schema: {properties: {a: {"$ref": "file:///etc/passwd"}}}', "refer only to itself"),
-        ('json_schema: {pattern: "("}', "no regular expression"),
+        ('json_schema: {pattern: "("}', "not a valid regular expression"),
         ('json_schema: {patternProperties: {"x": {}}}', "patternProperties are not supported"),
     ],
 )
@@ -118,8 +118,8 @@ def test_what_is_no_json_is_said():
 
     assert message("type: object", "yes") == "The text of the answer is not JSON."
     assert "NaN is not a number of JSON" in message("type: object", '{"a": NaN}')
-    assert "within_text: true in the schema looks for it" in message("type: object", FENCED)
-    assert message("within_text: true", "yes") == "The text of the answer holds no JSON object or list."
+    assert "set within_text: true in the schema to search for it" in message("type: object", FENCED)
+    assert message("within_text: true", "yes") == "The text of the answer contains no JSON object or list."
     assert message("within_text: true, required: [b]", FENCED) == "$: 'b' is a required property"
 
 
@@ -134,7 +134,7 @@ def test_looking_for_json_in_a_text_of_brackets_ends(text):
 def test_within_text_is_for_text():
     text = "agent: a, interactions: [{text: q, response: {structure: {json_schema: {within_text: true}}}}]"
     _, problems = look_at(text)
-    assert any("is for the text of an answer" in problem.message for problem in problems)
+    assert any("applies to the text of an answer" in problem.message for problem in problems)
 
 
 def test_the_reason_names_the_place():

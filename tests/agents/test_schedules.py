@@ -241,11 +241,11 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
         "1 case fell, more than chance explains (one-sided exact p < 0.001, Holm): solid (20/20 before, 0/20 now)."
         in text
     )
-    assert "1 case has no verdict any more: gone." in text
+    assert "1 case no longer has a verdict: gone." in text
     assert "the pass rate fell" not in text
     page = client.get(run.get_absolute_url()).content.decode()
     assert "solid (20/20 before, 0/20 now)" in page
-    assert "1 case has no verdict any more: gone." in page
+    assert "1 case no longer has a verdict: gone." in page
     found = client.get(f"/api/v1/agent-runs/{run.key}/").json()["fall"]
     assert found["lost"] == ["gone"]
     assert [(case["name"], case["now"]) for case in found["fallen"]] == [("solid", [0, 20])]
@@ -278,7 +278,7 @@ def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
     assert "3 or fewer pass" in as_cases_say
     once = client.get(address, {"schedule-iterations": "1"}).content.decode()
     assert "never: too few iterations" in once
-    assert "reported from 4 iterations on" in once
+    assert "if it makes at least 4 iterations" in once
     assert (
         "less than or equal to 1000" in client.get(address, {"schedule-iterations": "9999"}).content.decode()
     )

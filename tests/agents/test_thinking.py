@@ -46,7 +46,7 @@ def test_thoughts_are_checked_unless_the_case_leaves_them_out():
 def test_neuro_san_knows_no_such_key_so_its_rules_check_all_of_the_text():
     text = CASE % ", ignore_thinking: true"
     assert outcomes(run(text, says(ALOUD), "reference-compatible").iterations[0]) == ["fail", "fail"]
-    assert "is not in neuro-san" in findings(text)["own-key"].message
+    assert "neuro-san ignores ignore_thinking" in findings(text)["own-key"].message
     assert "true or false" in refused(CASE % ', ignore_thinking: "yes"')
 
 

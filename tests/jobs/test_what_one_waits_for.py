@@ -37,7 +37,7 @@ def test_ones_own_job_is_named(busy, alice):
 def test_other_peoples_jobs_have_no_name(busy, bob):
     job = enqueue("k", {}, owner=bob)
     for person in (bob, AnonymousUser()):
-        assert behind(job, person) == "next in the queue, behind work of somebody else"
+        assert behind(job, person) == "next in the queue, behind another user’s job"
     staff = get_user_model().objects.create(username="staff", is_staff=True)
     assert behind(job, staff) == "next in the queue, behind game X"
 

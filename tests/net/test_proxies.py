@@ -71,7 +71,8 @@ def test_an_address_and_what_no_proxy_lists_are_asked_directly(proxy, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("url", "says"), [("socks5://127.0.0.1:9", "is no HTTP proxy"), ("http://proxy:port", "is no address")]
+    ("url", "says"),
+    [("socks5://127.0.0.1:9", "is not an HTTP proxy"), ("http://proxy:port", "is not a valid address")],
 )
 def test_a_proxy_that_is_none_is_said(proxy, url, says):
     proxy(url)

@@ -133,7 +133,7 @@ def test_words_spelled_in_pieces_weigh_as_unknown_ones_and_the_page_names_thresh
     page = client.get(spelled.get_absolute_url()).content.decode()
     assert ", ".join(spelled.unknown_words) in page
     assert spelled.spelling.words in page
-    assert "Above 1.8 pieces a word" in spelled.spelling.words
+    assert "Above 1.8 pieces per word" in spelled.spelling.words
     assert "so nothing here counts as above chance" in page
 
 

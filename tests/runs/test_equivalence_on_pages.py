@@ -55,7 +55,7 @@ def test_without_a_bound_there_is_none_and_the_page_says_how_to_ask(client, runs
 def test_what_is_no_bound_is_named(client, runs, bound):
     response = get(client, f"model=a&model=b&bound={bound}")
     assert response.context["pairs"][0].equivalence is None
-    assert f"“{bound}” is no equivalence bound" in words(response)
+    assert f"“{bound}” is not an equivalence bound" in words(response)
     answer = client.get(f"/api/v1/compare/s/?model=a,b&bound={bound}")
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?bound")
 
@@ -73,8 +73,8 @@ def test_shares_of_several_predictions_have_no_such_test(client, people):
 def test_skewed_margins_of_few_items_are_named_on_the_run_and_in_the_comparison(client, runs):
     skewed = [0.1 * k for k in range(18)] + [40.0, 60.0]
     PredictionResult.objects.filter(run=runs["b"]).update(margins=skewed)
-    assert "the margins are skewed and few" in words(client.get(runs["b"].get_absolute_url()))
-    assert "the margins are skewed and few" not in words(client.get(runs["c"].get_absolute_url()))
+    assert "margins are few and skewed" in words(client.get(runs["b"].get_absolute_url()))
+    assert "margins are few and skewed" not in words(client.get(runs["c"].get_absolute_url()))
     response = get(client, "model=a&model=b")
     assert "skewed, few items" in words(response)
     answer = client.get("/api/v1/compare/s/?model=a,b,c").json()

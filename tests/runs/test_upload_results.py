@@ -328,7 +328,7 @@ def test_a_doubtful_unit_is_warned_of_in_the_preview_and_on_the_run(client, peop
     revision = make_revision(people.alice)
     client.force_login(people.alice)
     data = golden("regions.csv").replace(b".25", b"98.25")
-    warning = "these are hardly surprisals in bits"
+    warning = "these are probably not surprisals in bits"
     preview = send(client, "regions.csv", data=data, revision=revision, unit="auto", check="1")
     assert warning in preview.content.decode()
     response = send(client, "regions.csv", data=data, revision=revision, unit="auto")
@@ -352,4 +352,4 @@ def test_the_api_asks_for_the_unit_and_answers_warnings(client, people):
     [run] = plan(NO_UNIT, unit="bits").json()["runs"]
     assert run["warnings"] == []
     [run] = plan(NO_UNIT.replace(b".25", b"98.25"), unit="bits").json()["runs"]
-    assert "hardly surprisals in bits" in run["warnings"][0]
+    assert "probably not surprisals in bits" in run["warnings"][0]

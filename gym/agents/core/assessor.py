@@ -197,9 +197,7 @@ def describe(sample: Sample) -> str:
         return f"Turn {sample.interaction + 1}: {sample.message or 'it broke off'}"
     place = f"Turn {sample.interaction + 1}, {sample.where.removeprefix('response.')}"
     if sample.fault == "judge":
-        said = (
-            "said both pass and fail of the same answer" if sample.contradicted else "gave no clear verdict"
-        )
+        said = "gave both verdicts on the same answer" if sample.contradicted else "gave no clear verdict"
         return f"{place}: the judge {said}"
     if sample.fault in ("connection", "site"):
         return f"{place}: {sample.message or 'no answer'}"

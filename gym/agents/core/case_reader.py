@@ -430,7 +430,9 @@ def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_t
     if problem and not notes.secret:
         notes.error("own-test", path, problem)
     if test in SCHEMAS and isinstance(element, dict) and WITHIN_TEXT in element and not of_text:
-        notes.warn("own-test", path, f"{WITHIN_TEXT} is for the text of an answer and means nothing here.")
+        notes.warn(
+            "own-test", path, f"{WITHIN_TEXT} applies to the text of an answer and has no effect here."
+        )
     message = f"{test} is not in neuro-san: there it is ignored and checks nothing."
     notes.info("own-test", path, message)
 
@@ -506,7 +508,7 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
         )
     ignores_thinking = _boolean(value.get("ignore_thinking"), False, ("ignore_thinking",), notes)
     if ignores_thinking:
-        message = "ignore_thinking is not in neuro-san: there thoughts are part of the text that is checked."
+        message = "neuro-san ignores ignore_thinking: it checks thoughts as part of the text."
         notes.info("own-key", ("ignore_thinking",), message)
     interactions = tuple(
         replace(turn, ignores_thinking=ignores_thinking)

@@ -33,9 +33,7 @@ _TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "not_greater": ("<=", operator.le),
 }
 SHOWN = 120
-UNICODE_FORM = (
-    "They differ in Unicode form only (such as é as one character or two, a no-break space, a ligature)."
-)
+UNICODE_FORM = "They differ only in Unicode form (é as one character or two, a no-break space, a ligature)."
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="warnings about a file, such as a test that nobody knows, are errors: it is not run",
+        help="treat warnings about a file, such as an unknown test, as errors and do not run it",
     )
     parser.add_argument("--judge-server", metavar="URL", help="where the judge is; default: the same server")
     parser.add_argument("--votes", type=int, default=1, help="ask the judge so many times, majority decides")

@@ -85,8 +85,8 @@ class Contradiction:
         """For people who read text."""
         return (
             f"The judge contradicts itself: interactions[{self.interaction}].{self.where} "
-            f"{shorten(self.criterion, 300)}: it says pass {_times(self.passed)} and fail {_times(self.failed)} of the "
-            f"same answer {shorten(self.answer, 300)}"
+            f"{shorten(self.criterion, 300)}: pass {_times(self.passed)} and fail {_times(self.failed)} on the same "
+            f"answer {shorten(self.answer, 300)}"
         )
 
 

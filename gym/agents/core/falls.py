@@ -97,7 +97,7 @@ class Fall:
         if not self.lost:
             return ""
         has = "has" if len(self.lost) == 1 else "have"
-        return f"{count(len(self.lost), 'case')} {has} no verdict any more: {listing(self.lost, MOST_NAMED)}."
+        return f"{count(len(self.lost), 'case')} no longer {has} a verdict: {listing(self.lost, MOST_NAMED)}."
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

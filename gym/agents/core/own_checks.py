@@ -58,7 +58,7 @@ def pattern_problem(pattern: Any) -> str:
     try:
         regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError, ValueError) as error:
-        return f"This is no regular expression: {error}."
+        return f"This is not a valid regular expression: {error}."
     return ""
 
 
@@ -77,7 +77,7 @@ def _found(pattern: str, text: str) -> bool:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS, concurrent=True) is not None
     except (regex.error, OverflowError, RecursionError, ValueError) as error:  # made of a variable's value
-        raise _TooMuch(f"This is no regular expression: {error}.") from None
+        raise _TooMuch(f"This is not a valid regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(
             f"The regular expression was given up after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
@@ -94,7 +94,7 @@ def schema_problem(schema: Any) -> str:
     if len(json.dumps(schema)) > MAX_SCHEMA:
         return f"A JSON Schema may have {MAX_SCHEMA:,} characters as JSON."
     if not isinstance(schema.get(WITHIN_TEXT, False), bool):
-        return f"{WITHIN_TEXT} is true or false, without quotes."
+        return f"{WITHIN_TEXT} must be true or false, without quotes."
     try:
         # Patterns are looked at below: here they would have to be those of `re`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
@@ -135,7 +135,7 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
     try:
         return _fits(schema, STRICT.decode(value), _Steps())
     except RecursionError:
-        return "fail", "The text of the answer is JSON that is nested too deep."
+        return "fail", "The JSON in the text of the answer is nested too deeply."
     except json.JSONDecodeError:
         why = "The text of the answer is not JSON."
     except ValueError as error:  # of STRICT: NaN and the like
@@ -145,7 +145,7 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
     except _TooMuch as error:
         return ("error", str(error)) if schema.get(WITHIN_TEXT) else ("fail", why)
     if not schema.get(WITHIN_TEXT):
-        hint = f" It holds some: {WITHIN_TEXT}: true in the schema looks for it." if found else ""
+        hint = f" It contains some: set {WITHIN_TEXT}: true in the schema to search for it." if found else ""
         return "fail", why + hint
     return _any_fits(schema, found)
 
@@ -153,7 +153,7 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
 def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
     """Does one of these values fit? The reason is about the longest of them."""
     if not found:
-        return "fail", "The text of the answer holds no JSON object or list."
+        return "fail", "The text of the answer contains no JSON object or list."
     steps = _Steps()
     results = [_fits(schema, value, steps) for value in sorted(found, key=lambda one: -len(json.dumps(one)))]
     return next((one for one in results if one[0] == "pass"), results[0])
@@ -175,7 +175,7 @@ def _json_within(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             at, tries = bracket.end(), tries + 1
             if tries > MAX_TRIES:
-                raise _TooMuch(f"Looking for JSON was given up after {MAX_TRIES} brackets.") from None
+                raise _TooMuch(f"The search for JSON ended after {MAX_TRIES} brackets without any.") from None
         else:
             found.append(value)
     return found

@@ -28,10 +28,10 @@ TOKEN_KEYS = ("total_tokens", "prompt_tokens", "completion_tokens", "successful_
 
 
 ENDINGS = {
-    "length": "The answer was cut: the model had reached its largest number of tokens (finish_reason: length).",
-    "content_filter": "A filter of the server left out some or all of the answer (finish_reason: content_filter).",
-    "tool_calls": "The model asked for tools to be called, and they were not (finish_reason: tool_calls).",
-    "refusal": "The model refused: what it said of that is the answer.",
+    "length": "The answer was cut off: the model reached its token limit (finish_reason: length).",
+    "content_filter": "The server's content filter removed some or all of the answer (finish_reason: content_filter).",
+    "tool_calls": "The model requested tool calls, which were not made (finish_reason: tool_calls).",
+    "refusal": "The model refused; its refusal counts as the answer.",
 }
 """Ends of an answer that the transcript tells of, as chat endpoints name them."""
 

@@ -16,7 +16,9 @@ from gym.agents.core.thinking import without_thinking
 from gym.agents.core.transport import Deadline
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
-WITHHELD = "The answer or the expected value holds a secret here, and a verdict could tell what it is: there is none."
+WITHHELD = (
+    "No verdict: the answer or the expected value contains a secret here, and a verdict could reveal it."
+)
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
 """Tests that take a hidden text as one sign."""
 MAX_ERROR = 2_000

@@ -420,7 +420,9 @@ def _content(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise TransportError("protocol", "The content of the chat completion is neither text nor parts.")
+        raise TransportError(
+            "protocol", "The content of the chat completion is neither text nor a list of parts."
+        )
     texts = [_part(part) for part in content]
     return (
         "".join(text for text in texts if text is not None)

@@ -38,7 +38,7 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
         schedule.unseen = "\n".join([*schedule.unseen.splitlines(), change][-MOST_CHANGES:])
         schedule.save(update_fields=["unseen"])
         if schedule.is_paused and not was_paused:
-            text = f"{suite}: the schedule on {schedule.server} is paused, because {change}."
+            text = f"{suite}: the schedule on {schedule.server} is paused because {change}."
             address = f"{suite.get_absolute_url()}#schedules"
             tell(schedule.owner, Notice.Kind.RUNS, text, address, about=_about(schedule))
 
@@ -46,10 +46,10 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
 def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:
     """Run it again. `seen`: the changes that its owner looked at (`unseen`); those that came since keep it paused."""
     if schedule.owner_id != actor.pk:
-        raise PermissionDenied("a schedule uses its owner's secrets, so only its owner resumes it")
+        raise PermissionDenied("a schedule uses its owner's secrets, so only its owner can resume it")
     rows = AgentSchedule.objects.filter(pk=schedule.pk, unseen=seen.replace("\r\n", "\n"))
     if not rows.update(unseen="", trouble=""):
-        raise ValidationError("Cases were changed again meanwhile. Look at them, then resume.")
+        raise ValidationError("Cases have changed again. Review them, then resume.")
     forget(actor, _about(schedule))
 
 

@@ -233,7 +233,7 @@ def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
         except ValidationError as error:
             show_error(request, error)
         else:
-            messages.success(request, "Scheduled. You get a notification when pass rates fall beyond chance.")
+            messages.success(request, "Scheduled. You get a notification when pass rates fall significantly.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .intervals import all_alike
+
 FEWEST = 5
 """Of fewer values the skewness says nothing."""
 MOST_SKEWNESS = 1.0
@@ -20,7 +22,7 @@ def is_skewed_for_its_size(values: Sequence[float | None]) -> bool:
     named: a sample that lacks its long tail looks harmless and misses most. None and infinite values are left out."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     known = known[np.isfinite(known)]
-    if known.size < FEWEST or float(np.ptp(known)) <= 1e-9:
+    if known.size < FEWEST or all_alike(known):
         return False
     n, spread = known.size, known - known.mean()
     skewness = float((spread**3).mean() / (spread**2).mean() ** 1.5) * (n * (n - 1)) ** 0.5 / (n - 2)

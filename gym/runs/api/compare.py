@@ -99,9 +99,9 @@ class OnSuite(ApiView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Every pair among the newest runs of these models on the revision; with `base` every other model against that
-        one. On two revisions (`r=1,2`), runs of a model on both and of different models on the same one; items are
-        matched by number and predictions by formula, and `not_compared` has those without an equal. At most five runs.
-        `not_run` says what has no results, `unlike` in what the runs differ besides model and revision."""
+        one. With two revisions (`r=1,2`) a pair is one model on both or two models on the same one; items are matched
+        by number and predictions by formula, and `not_compared` lists predictions without a match. At most five runs.
+        `not_run` lists what has no results, `unlike` how the runs differ besides model and revision."""
         suite, found = _on_a_suite(request, slug, self.query)
         rule, correction = _choices(self.query)
         data = {

@@ -170,8 +170,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    """Second less first over the items that both have; the interval is Newcombe's for pass rates, by paired bootstrap
-    for margins and then null when all items are alike."""
+    """Second − first over the items both have. The interval of pass rates is Newcombe's; that of margins is a paired
+    bootstrap, null when all items are alike."""
 
     n_items = serializers.IntegerField()
     mean = serializers.FloatField(allow_null=True)
@@ -215,7 +215,7 @@ class RunDifferenceSerializer(serializers.Serializer):
 
 
 class LeftOutSerializer(serializers.Serializer):
-    """A prediction of one of two revisions that is in no difference: the other has none with its formula."""
+    """A prediction of one of two revisions that is left out of the differences: the other has none with its formula."""
 
     revision = serializers.IntegerField()
     prediction_number = serializers.IntegerField(source="number", help_text="from 1")

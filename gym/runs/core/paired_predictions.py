@@ -125,7 +125,7 @@ def _unpaired(
         if own[place] is not None and own[place] in theirs:
             why = f"r{other.number} has this formula fewer times"
         elif _spelled(formula) in {_spelled(text) for _, text in other.predictions}:
-            why = f"what is written like this in r{other.number} is about other regions or conditions"
+            why = f"the same text in r{other.number} refers to other regions or conditions"
         elif name and name in {text for text, _ in other.predictions}:
             why = f"the prediction of this name in r{other.number} has another formula"
         else:

@@ -23,7 +23,7 @@ BOS = [
     ("auto", "put the model’s own start token first where it has one"),
     ("always", "always; refuse models without one"),
     ("never", "never; the first token has no surprisal"),
-    (NAMED, "another token, named here"),
+    (NAMED, "another token, entered below"),
 ]
 WHITESPACE = [
     ("none", "no correction"),
@@ -46,8 +46,8 @@ class RunForm(forms.Form):
         strip=False,
         max_length=MAX_BOS,
         label="Other start token",
-        help_text="Any token of the model’s vocabulary, spelled as there, e.g. <|endoftext|>. Also for models that "
-        "have no start token of their own.",
+        help_text="Any token of the model’s vocabulary, exactly as spelled there, e.g. <|endoftext|>. Works for models "
+        "without a start token, too.",
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}),
     )
     join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
@@ -97,7 +97,10 @@ class RunForm(forms.Form):
         given: dict[str, Any] = super().clean() or self.cleaned_data
         named, token = given.get("bos") == NAMED, given.get("bos_token", "")
         if "bos" in given and named != bool(token):
-            choose, enter = "Choose “another token” to use it.", "Enter the token, or choose otherwise above."
+            choose, enter = (
+                "Choose “another token” to use it.",
+                "Enter the token, or choose another option above.",
+            )
             self.add_error("bos_token", choose if token else enter)
             return given
         if named and (problem := bos_problem(token)):

@@ -104,7 +104,7 @@ def test_what_is_no_listing_is_refused(monkeypatch: pytest.MonkeyPatch, body: by
 )
 def test_names_that_are_no_file_names_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     said = resolve(answer(listing(FILES | {name: 1})), monkeypatch)
-    assert "not a name that can be used" in said or "cannot be used" in said
+    assert "not a usable file name" in said or "cannot be used" in said
 
 
 def test_names_that_are_never_fetched_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_page_gets_the_reason_and_no_error(monkeypatch: pytest.MonkeyPatch, tm
     config = {"source": "hub", "repo": "org/name"}
     with hub_that(answer(listing(FILES | {"..\\..\\x.json": 1})), monkeypatch):
         found = downloads.download_of("causal", config, model_dir=tmp_path, hub_allowed=True)
-    assert "not a name that can be used" in found.unknown
+    assert "not a usable file name" in found.unknown
     assert found.total_bytes is None
 
 

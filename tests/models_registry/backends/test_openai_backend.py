@@ -232,7 +232,7 @@ def notes_of(**how) -> str:
         ({"caches": True, "early": True}, "change when a prompt is asked again"),
         ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is asked again"),
         ({"continues": False}, "does not list likely next tokens"),
-        ({"ends": 2}, "cannot be proven: only 2 of its likely next words"),
+        ({"ends": 2}, "are listed with: only 2 of its likely next words"),
     ],
     ids=str,
 )
@@ -309,4 +309,4 @@ def test_a_server_that_fails_on_everything_may_come_back():
 
 @pytest.mark.parametrize(("sharpness", "warned"), [(1.0, False), (0.05, True)])
 def test_an_implausibly_sure_server_gets_a_warning(sharpness, warned):
-    assert ("implausibly sure" in notes_of(sharpness=sharpness)) is warned
+    assert ("implausibly confident" in notes_of(sharpness=sharpness)) is warned

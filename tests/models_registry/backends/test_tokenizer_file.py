@@ -167,7 +167,7 @@ def test_a_folder_without_a_tokenizer_says_which_file_is_missing(folder: Path, n
 def test_sentencepiece_alone_says_how_to_convert_it(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02")
     error = refusal(folder)
-    assert error.message == f"The tokenizer is there only as {name}, and tokenizer.json is missing."
+    assert error.message == f"The tokenizer exists only as {name}; tokenizer.json is missing."
     assert "sentencepiece" in error.hint
     assert "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)" in error.hint
 

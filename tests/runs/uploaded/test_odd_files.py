@@ -31,7 +31,7 @@ def test_lines_of_log_before_the_header_are_left_out(name, options):
     _, plain = notices_and_result(golden(name), **options)
     banner = b"Loading the model\n\nWriting probabilities, 2 of 2\n"
     notices, found = notices_and_result(banner + golden(name), **options)
-    assert "the header is in line 4; 2 lines of text before it left out" in notices
+    assert "the header is in line 4; 2 lines of text above it skipped" in notices
     assert found.result == plain.result
 
 
@@ -58,7 +58,7 @@ def test_tokens_in_lower_case_are_laid_along_although_the_spec_says_cased():
     notices, found = notices_and_result(data, spec=spec_bytes)
     assert found.failures == []
     assert found.result.predictions[0].outcomes == [1, 0, 1]
-    assert "6 sentences whose tokens differ from the suite's in capitals" in notices
+    assert "6 sentences whose tokens differ from the suite's only in capitals" in notices
     assert "the spec says “cased”: true" in notices
 
 
@@ -82,7 +82,7 @@ def test_regions_in_lower_case_are_read_with_a_notice():
     data = golden("regions.csv").replace(b"The woman", b"the woman")
     notices, found = notices_and_result(data)
     assert found.result.predictions[0].outcomes == [1, 0, 1]
-    assert "2 regions whose text differs from the suite's in capitals" in notices
+    assert "2 regions whose text differs from the suite's only in capitals" in notices
 
 
 AGREEMENT = {

@@ -112,13 +112,13 @@ def test_a_chosen_unit_does_not_overrule_the_one_that_the_name_states():
     both = table(sum_surprisal=1 / NATS, sum_surprisal_base2=1)
     for unit in ("bits", "nats"):
         assert first_bits(both, unit) == pytest.approx(5, abs=1e-5)
-    assert "by its name “surprisal_nats” is in nats" in refusal(table(surprisal_nats=1), "bits")
+    assert "the name of “surprisal_nats” states nats" in refusal(table(surprisal_nats=1), "bits")
 
 
 def test_the_choice_among_columns_is_said():
     notices = read_results(table(sum_surprisal=1 / NATS, sum_surprisal_base2=1)).notices
     assert [str(row) for row in notices] == [
-        "file: of several columns “sum_surprisal_base2” is read; “sum_surprisal” is left out."
+        "file: of several columns “sum_surprisal_base2” is used; “sum_surprisal” is left out."
     ]
     [notice] = read_results(table(logprob=-1 / NATS), unit="nats").notices
     assert "holds log probabilities in nats: converted to surprisals in bits" in str(notice)
@@ -159,14 +159,14 @@ def lmzoo(bits: float) -> bytes:
 
 def test_a_mean_above_any_vocabulary_is_warned_of():
     [warning] = warnings(lmzoo(98.6))
-    assert "the mean is 98.6 bits a token" in warning
+    assert "the mean is 98.6 bits per token" in warning
     assert warnings(lmzoo(19.9)) == []
 
 
 def test_a_mean_by_regions_is_counted_by_words():
     assert warnings(table(surprisal_bits=2)) == []
     [warning] = warnings(table(surprisal_bits=9))
-    assert "bits a word" in warning
+    assert "bits per word" in warning
 
 
 def test_some_negative_values_are_warned_of():

@@ -207,7 +207,7 @@ class AgentRescoreBody(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
     ask_judge = serializers.BooleanField(
         required=False,
-        help_text="ask the judge again, also where it gave a verdict on the same answer before",
+        help_text="ask the judge again, even where it gave a verdict on the same answer before",
     )
 
 
@@ -219,7 +219,7 @@ class Rescore(RunView):
     )
     def post(self, request: Request, key: str) -> Response:
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
-        one is named. No agent is asked. What the same judge said of an answer stands, unless it is asked again."""
+        one is named. No agent is asked. Verdicts of the same judge on an answer stay, unless `ask_judge` is set."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
         return self.again(made, "api-agent-run")
 

@@ -108,7 +108,9 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
 class AgentScheduleSerializer(serializers.ModelSerializer):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
-    pause = serializers.CharField(help_text="why it waits until its owner has looked; empty: it does not")
+    pause = serializers.CharField(
+        help_text="why it is paused until its owner reviews the cases; empty: it is not"
+    )
 
     class Meta:
         model = AgentSchedule
@@ -212,15 +214,15 @@ class AgentRunSerializer(serializers.ModelSerializer):
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     ask_judge = serializers.BooleanField(
-        help_text="of answers scored again: the judge was asked also where it gave a verdict before"
+        help_text="of answers scored again: the judge was asked again where it had given a verdict"
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     fall = serializers.DictField(
         allow_null=True,
-        help_text="of a scheduled run, against those before it: before, now (rates), p (one-sided, exact, corrected), "
-        "cases; `fallen`: cases that fell by themselves (name, before and now as passed and made, p); `lost`: names of "
-        "cases that have no verdict any more",
+        help_text="of a scheduled run, compared with those before it: before, now (rates), p (one-sided, exact, "
+        "corrected), cases; `fallen`: cases whose own fall is significant (name, before and now as passed and made, "
+        "p); `lost`: names of cases that no longer have a verdict",
     )
 
     class Meta:
@@ -319,17 +321,17 @@ class AgentFailureSerializer(serializers.Serializer):
 
 
 class AgentContradictionSerializer(serializers.Serializer):
-    """An answer of which the judge said pass in some iterations and fail in others."""
+    """An answer that the judge passed in some iterations and failed in others."""
 
     interaction = serializers.IntegerField(help_text="from 0")
     where = serializers.CharField()
     criterion = serializers.JSONField()
     answer = serializers.CharField(help_text="its first 2,000 characters")
     passed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations where it said pass"
+        child=serializers.IntegerField(), help_text="iterations in which it passed"
     )
     failed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations where it said fail"
+        child=serializers.IntegerField(), help_text="iterations in which it failed"
     )
 
 
@@ -343,7 +345,7 @@ class AgentCaseResultSerializer(serializers.Serializer):
     checks = AgentCheckRowSerializer(many=True)
     failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
     contradictions = AgentContradictionSerializer(
-        many=True, help_text="answers of which the judge said pass in some iterations and fail in others"
+        many=True, help_text="answers that the judge passed in some iterations and failed in others"
     )
     result = serializers.DictField(
         help_text="iterations with checks and transcripts, as in the JSON download"

@@ -196,7 +196,7 @@ class Schedules(SuiteView, ListView):
     @operation("Schedule agent tests", takes=AgentScheduleBody, answers=AgentScheduleSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """Every hour, every night, when the cases have changed, or when the server's version changes. You get a
-        notification when the pass rate or a single case falls beyond chance, and when a case loses its verdict."""
+        notification when the pass rate or a single case falls significantly, and when a case loses its verdict."""
         suite, body = self.get_object(), self.body()
         server = referred(
             selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
@@ -218,7 +218,7 @@ class Schedule(SuiteView):
 
 class ResumeBody(Body):
     seen = serializers.CharField(
-        trim_whitespace=False, help_text="the changes you looked at: `unseen` of the schedule"
+        trim_whitespace=False, help_text="the changes you reviewed: `unseen` of the schedule"
     )
 
 
@@ -227,8 +227,8 @@ class ScheduleResume(SuiteView):
 
     @operation("Resume a schedule of agent tests", takes=ResumeBody, answers=AgentScheduleSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        """A schedule that uses secrets pauses when somebody else changed a case (`unseen`). Its owner looks at the
-        cases and sends `seen`; what was changed since is a 400, and the schedule stays paused."""
+        """A schedule that uses secrets pauses when somebody else changes a case (`unseen`). Its owner reviews the
+        cases and sends `seen`. If a case changed in the meantime, the answer is 400 and the schedule stays paused."""
         found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
         pauses.resume(found, actor=request.user, seen=self.body()["seen"])
         found.refresh_from_db()

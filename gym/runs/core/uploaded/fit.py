@@ -135,7 +135,9 @@ def _region_rows(
         message = f"{count(free, 'sentence')} whose first region has 0 bits: taken as not scored"
         report.notice("file", f"{message}, so it has no value")
     if folded:
-        report.notice("file", f"{count(folded, 'region')} whose text differs from the suite's in capitals")
+        report.notice(
+            "file", f"{count(folded, 'region')} whose text differs from the suite's only in capitals"
+        )
     return rows
 
 
@@ -301,7 +303,9 @@ def align_sentences(
         message = f"{count(free, 'sentence')} whose first token has 0 bits: taken as not scored"
         report.notice("file", f"{message}, so its region has no value")
     if folded:
-        message = f"{count(folded, 'sentence')} whose tokens differ from the suite's in capitals: laid along without"
+        message = (
+            f"{count(folded, 'sentence')} whose tokens differ from the suite's only in capitals: case ignored"
+        )
         spec = "; the spec says “cased”: true" if part.rules else ""
         report.notice("file", f"{message}{spec}")
     if unknown:

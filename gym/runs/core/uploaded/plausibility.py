@@ -23,10 +23,12 @@ def check_signs(part: ScorePart, report: Report) -> None:
     values += [token.bits for row in part.sentences for token in row.tokens if token.bits]
     negative = sum(value < 0 for value in values)
     if negative and negative == len(values):
-        hint = "Upload surprisals: −log₂ of the probability. Or call the column logprob and choose its unit."
+        hint = "Upload surprisals: −log₂ of the probability. Or name the column logprob and choose its unit."
         report.problem("file", "every value is negative, so these look like log probabilities", hint)
     elif negative:
-        message = f"{negative:,} of {len(values):,} values are negative, as no surprisal is; kept as they are"
+        message = (
+            f"{negative:,} of {len(values):,} values are negative, which no surprisal is; kept as they are"
+        )
         report.warning("file", message)
 
 
@@ -46,8 +48,8 @@ def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: 
     else:
         return
     if n and total / n > MOST_MEAN_BITS:
-        mean = f"the mean is {total / n:.1f} bits a {what}, and a guess among a million words has {MOST_MEAN_BITS:g}"
-        report.warning("file", f"{mean}: these are hardly surprisals in bits")
+        mean = f"the mean is {total / n:.1f} bits per {what}; a guess among a million words has {MOST_MEAN_BITS:g}"
+        report.warning("file", f"{mean}: these are probably not surprisals in bits")
 
 
 def _words(content: str) -> int:

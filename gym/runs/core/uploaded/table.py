@@ -105,7 +105,7 @@ def read_table(
     if head.above:
         report.notice(
             "file",
-            f"the header is in line {skipped + 1}; {count(head.above, 'line')} of text before it left out",
+            f"the header is in line {skipped + 1}; {count(head.above, 'line')} of text above it skipped",
         )
     missing = [roles[role][0] for role in needed if role not in found]
     if missing:

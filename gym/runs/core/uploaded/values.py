@@ -49,7 +49,7 @@ class ValueColumn:
         value = number * self.factor + 0.0  # no -0.0
         if not math.isfinite(value):
             hint = "Leave the cell empty when there is no value."
-            report.problem(row.where, f"the {what} is “{text[:40]}”, which is no number to count with", hint)
+            report.problem(row.where, f"the {what} is “{text[:40]}”, which is not a finite number", hint)
             return None
         if what == "log probability" and number > 0:
             hint = "Log probabilities are at most 0. Call the column surprisal and its unit if these are surprisals."
@@ -82,7 +82,7 @@ def value_column(table: Table, unit: str, report: Report, *, defined: str = "") 
     if others:
         names = listing([f"“{other.title[:40]}”" for other in others])
         unread = f"{names} {'is' if len(others) == 1 else 'are'} left out"
-        report.notice("file", f"of several columns “{column.title[:40]}” is read; {unread}")
+        report.notice("file", f"of several columns “{column.title[:40]}” is used; {unread}")
     _check_others(column, others, table, report)
     return column
 
@@ -110,7 +110,7 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
         report.problem(f"line {table.line}", message, hint)
     elif all(column.unit for column in columns):
         stated = listing([IN_WORDS[name] for name in dict.fromkeys(column.unit for column in columns)])
-        message = f"by its name {names} is in {stated}, and the unit chosen is {IN_WORDS[unit]}"
+        message = f"the name of {names} states {stated}, but the chosen unit is {IN_WORDS[unit]}"
         report.problem(f"line {table.line}", message, "Choose “as the file states” (unit=auto).")
     report.raise_problems()
     return [ValueColumn(c.place, c.title, c.name, unit) for c in columns if not c.unit]
@@ -121,8 +121,8 @@ def _only(columns: list[ValueColumn], table: Table, report: Report) -> ValueColu
     first, *others = columns
     if differ := [other for other in others if _first_difference(first, other, table)]:
         names = listing([f"“{column.title[:40]}”" for column in (first, *differ)])
-        message = f"{names} could each be the surprisal, and they differ"
-        report.problem(f"line {table.line}", message, "Leave in the one that is meant.")
+        message = f"{names} could each be the surprisal, but they differ"
+        report.problem(f"line {table.line}", message, "Keep only the one you mean.")
         report.raise_problems()
     return first
 
