@@ -166,7 +166,7 @@ def test_what_is_wrong_is_named_by_its_field_and_not_by_a_line_that_nobody_sees(
     page = alice.post(reverse("agent-case-new-form", args=[suite.slug]), wrong)
     text = page.content.decode()
     assert page.status_code == 400
-    assert "interactions[0].response.text.regex: This is no regular expression" in text
+    assert "interactions[0].response.text.regex: This is not a valid regular expression" in text
     assert "line " not in text.partition('role="alert"')[2].partition("</div>")[0]
 
 

@@ -70,9 +70,7 @@ def test_a_region_that_moved_is_the_same_and_one_that_took_its_number_is_not():
     assert positions(older, moved) == [(0, 0)]
     taken = revision(2, DOWN, regions=("start", "noun", "verb"))
     assert positions(older, taken) == []
-    assert reasons(older, taken)[1, 1] == (
-        "what is written like this in r2 is about other regions or conditions"
-    )
+    assert reasons(older, taken)[1, 1] == ("the same text in r2 refers to other regions or conditions")
 
 
 def test_renamed_conditions_are_the_same_ones():

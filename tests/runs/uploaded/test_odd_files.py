@@ -66,7 +66,7 @@ def test_no_spec_says_nothing_of_capitals():
     data, _ = folded({})
     notices, found = notices_and_result(data)
     assert found.failures == []
-    assert "6 sentences whose tokens differ from the suite's in capitals" in notices
+    assert "6 sentences whose tokens differ from the suite's only in capitals" in notices
     assert "the spec says" not in notices
 
 
