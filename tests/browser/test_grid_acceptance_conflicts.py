@@ -26,9 +26,9 @@ def saving_held(page: Any) -> Iterator[None]:
     waiting: list[Any] = []
     page.route("**/cells/", lambda route: waiting.append(route))
     yield
-    page.unroute("**/cells/")
-    for route in waiting:
+    for route in waiting:  # before unroute, which lets go of those that wait
         route.continue_()
+    page.unroute("**/cells/")
 
 
 @pytest.fixture
