@@ -76,8 +76,8 @@ def test_a_stored_fall_is_read_again_also_one_without_cases():
 
     found = fall([DEAD, Stratum((3, 3), (0, 0), "gone")])
     again = Fall.from_dict(json.loads(json.dumps(found.as_dict())))
-    assert (again.fallen_told, again.lost_told) == (found.fallen_told, found.lost_told)
-    assert "dead (50/50 before, 0/10 now)" in again.fallen_told
+    assert (again.fallen_sentence, again.lost_sentence) == (found.fallen_sentence, found.lost_sentence)
+    assert "dead (50/50 before, 0/10 now)" in again.fallen_sentence
     assert Fall.from_dict({"before": 1.0, "now": 0.5, "p": 0.1, "cases": 2}).fallen == ()
 
 

@@ -83,7 +83,7 @@ class Fall:
         return self.p is not None and self.p < ALPHA
 
     @property
-    def fallen_told(self) -> str:
+    def fallen_sentence(self) -> str:
         """The cases that fell, with their counts: a sentence, or an empty text."""
         if not self.fallen:
             return ""
@@ -92,7 +92,7 @@ class Fall:
         return f"{n} fell, more than chance explains ({evidence}): {listing(self.fallen, MOST_NAMED)}."
 
     @property
-    def lost_told(self) -> str:
+    def lost_sentence(self) -> str:
         """The cases that lost their verdict: a sentence, or an empty text."""
         if not self.lost:
             return ""

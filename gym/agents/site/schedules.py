@@ -249,7 +249,7 @@ def _news(run: AgentRun, found: Fall) -> str:
         )
     before, now = found.rates
     overall = f"the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
-    told = [overall if found.is_beyond_chance else "", found.fallen_told, found.lost_told]
+    told = [overall if found.is_beyond_chance else "", found.fallen_sentence, found.lost_sentence]
     return f"{where}: {' '.join(filter(None, told))}" if any(told) else ""
 
 
