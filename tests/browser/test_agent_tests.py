@@ -162,8 +162,8 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
         ]  # fmt: skip
 
     top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
-    more = "Headers and how the agent reaches others"
-    assert walk_to("Add a turn") == [*top, more, *turn(1), "Save", "Add a turn"]
+    thinking, more = "Text between <think> and </think>", "Headers and how the agent reaches others"
+    assert walk_to("Add a turn") == [*top, thinking, more, *turn(1), "Save", "Add a turn"]
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Turn 2").wait_for()
     assert here() == "Message"

@@ -74,7 +74,7 @@ def test_bob_is_let_in_promoted_and_shut_out_by_keyboard(signed_in, shared, bob)
     page.keyboard.type("Can edit")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.get_by_text("Saved.").wait_for()
+    page.get_by_text("Saved.", exact=True).wait_for()
     assert role_of_bob(page).input_value() == "edit"
     assert bob.goto(f"{shared}editor/").status == 200
     bob.wait_for_selector("[data-ready=yes]")

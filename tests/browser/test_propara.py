@@ -108,7 +108,7 @@ def test_a_refused_file_stays_chosen_and_what_was_typed_stays_typed(signed_in, t
     page.wait_for_url("**/propara/submissions/*/")
     assert page.get_by_text("Checked, not saved").is_visible()
     page.get_by_role("button", name="Save result").click()
-    page.get_by_text("Saved.").wait_for()
+    page.get_by_text("Saved.", exact=True).wait_for()
 
 
 def addresses(page) -> list[str]:

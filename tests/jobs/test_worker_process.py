@@ -88,6 +88,7 @@ def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(mon
     imports = note("imports")
     worker.worker_replaced.connect(imports)
     monkeypatch.setattr(worker.worker_replaced, "receivers", worker.worker_replaced.receivers[-1:])
+    monkeypatch.setattr(worker.worker_signed_in, "receivers", [])
     WorkerProcess(["default"], replaces="w1").run()
     assert [name for name in done if name != "-"] == ["frees", "imports", "claims"]
     done.clear()
