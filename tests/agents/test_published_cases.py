@@ -128,11 +128,11 @@ def neuro_san(conformance, tmp_path_factory):
         process = subprocess.Popen(
             ["bash", str(here / "start.sh"), python, str(port)],
             stdout=out, stderr=out, start_new_session=True,
-            env={"PATH": os.environ["PATH"], "HOME": str(log.parent), "PYTHONDONTWRITEBYTECODE": "1"}, cwd=log.parent,
+            env={"PATH": os.environ["PATH"], "HOME": str(log.parent), "PYTHONPYCACHEPREFIX": str(log.parent)}, cwd=log.parent,
         )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300  # it compiles neuro-san first
         while True:
             assert process.poll() is None, log.read_text()[-2000:]
             try:
