@@ -128,7 +128,8 @@ def neuro_san(conformance, tmp_path_factory):
         process = subprocess.Popen(
             ["bash", str(here / "start.sh"), python, str(port)],
             stdout=out, stderr=out, start_new_session=True,
-            env={"PATH": os.environ["PATH"], "HOME": str(log.parent), "PYTHONPYCACHEPREFIX": str(log.parent)}, cwd=log.parent,
+            env={"PATH": os.environ["PATH"], "HOME": str(log.parent), "PYTHONPYCACHEPREFIX": str(log.parent)},
+            cwd=log.parent,
         )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
