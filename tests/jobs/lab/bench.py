@@ -14,6 +14,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 
 
+PATIENCE = 4
+"""How much longer than on a quiet machine one waits: other tests run at the same time."""
+
+
 class Lab:
     def __init__(
         self, folder: Path, *, database: str = "", broker: str = "", queue: str = "default", **env: str
@@ -103,6 +107,7 @@ class Lab:
     def until(
         self, happened: Callable[[], bool], seconds: float = 15, describe: Callable[[], str] = lambda: ""
     ) -> None:
+        seconds *= PATIENCE
         deadline = time.monotonic() + seconds
         while not happened():
             if time.monotonic() > deadline:
