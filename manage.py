@@ -37,7 +37,7 @@ def _without_the_site(argv: list[str]) -> int | None:
     """Run a command that needs nothing of the site, without loading Django; None if this is another one."""
     prog = f"manage.py {argv[0]}" if argv else ""
     if argv[:1] == ["propara"]:
-        from gym.propara.core import cli as propara
+        from lmgym.propara import cli as propara
 
         return propara.main(argv[1:], prog=prog)
     if (
@@ -45,12 +45,12 @@ def _without_the_site(argv: list[str]) -> int | None:
         and argv[1:2]
         and argv[1] in ("stats", "ic-opt", "pretty", "compare", "corpus", "run")
     ):
-        from gym.lmchallenge.core import cli as lmc
+        from lmgym.lmchallenge import cli as lmc
 
         if lmc.needs_no_site(argv[1:]):
             return lmc.main(argv[1:], prog, named=lmc.named_players)
     if argv[:1] in (["agenttest"], ["assess"]):
-        from gym.agents.core import cli as agents
+        from lmgym.agents import cli as agents
 
         return agents.main(argv, "manage.py")
     return None

@@ -1,3 +1,1 @@
-"""LM Gym: targeted tests for language models, in the open."""
-
-__version__ = "0.1.0"
+"""The site of LM Gym, on top of the library `lmgym`."""

@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.exceptions import FieldDoesNotExist
 from django.http import HttpRequest
 
-from gym.lib.text import MOST_CHARACTERS
+from lmgym.text import MOST_CHARACTERS
 
 
 class SiteAdmin(admin.ModelAdmin):

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from gym import __version__
+from lmgym import __version__
 
 ROOMS = (
     ("Suites", "suite-list"),

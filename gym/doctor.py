@@ -18,9 +18,9 @@ from django.db.utils import DatabaseError
 
 from gym import env, secrets
 from gym.jobs.selectors import queue_summary, workers
-from gym.net.rules import parse_rule
 from gym.reachability import only_here
 from gym.site_command import database_problem
+from lmgym.net.rules import parse_rule
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
 NVIDIA = Path("/dev/nvidiactl")
@@ -148,8 +148,8 @@ def _gpus() -> list[Finding]:
     """Which there are, which one models run on, and what would make it give other numbers or stand idle."""
     import torch
 
-    from models_registry.backends import BackendError
-    from models_registry.backends.loading import describe_device
+    from lmgym.models.backends import BackendError
+    from lmgym.models.backends.loading import describe_device
 
     wanted = settings.GYM_DEVICE
     lines = []

@@ -1,4 +1,4 @@
-"""The only place that writes downloads (suite documents themselves are written by suites.formats)."""
+"""The only place that writes downloads (suite documents themselves are written by lmgym.suites.formats)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
-from gym.lib.text import guard
+from lmgym.text import guard
 
 
 def safe_cell(value: Any) -> Any:

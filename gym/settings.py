@@ -9,8 +9,9 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from gym import __version__, env
+from gym import env
 from gym.reachability import only_here, require_own_secret
+from lmgym import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))

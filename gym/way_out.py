@@ -1,4 +1,4 @@
-"""Where this site may go: the rules of GYM_NET_ALLOW for gym.net."""
+"""Where this site may go: the rules of GYM_NET_ALLOW for lmgym.net."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from gym.net import NetPolicy
+from lmgym.net import NetPolicy
 
 
 def net_policy(**limits: Any) -> NetPolicy:

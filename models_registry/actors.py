@@ -26,11 +26,11 @@ from django.utils import timezone
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.models import State
+from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
 from gym.jobs.signals import time_passes
-from gym.lib.process_memory import process_bytes
-from models_registry.backends import (
+from lmgym.models.backends import (
     BACKENDS,
     BackendError,
     BackendUnavailable,
@@ -39,7 +39,7 @@ from models_registry.backends import (
     NotOnThisMachine,
     probe,
 )
-from models_registry.backends.base import describe_exception
+from lmgym.models.backends.base import describe_exception
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from models_registry.signals import start_token_settled
@@ -191,7 +191,7 @@ def _try_out_in_child(
         asked.write(json.dumps(request).encode())
         asked.seek(0)
         child = subprocess.Popen(
-            [sys.executable, "-m", "models_registry.backends.trial"],
+            [sys.executable, "-m", "lmgym.models.backends.trial"],
             stdin=asked,
             stdout=said,
             stderr=errors,

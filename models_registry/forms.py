@@ -17,8 +17,8 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
 from gym.accounts.models import User
-from models_registry.backends import BACKENDS
-from models_registry.backends.downloads import reads_files
+from lmgym.models.backends import BACKENDS
+from lmgym.models.backends.downloads import reads_files
 from models_registry.models import RegisteredModel
 from models_registry.selectors import refused_of
 from models_registry.services import config_problems

@@ -21,9 +21,9 @@ from gym.notices.models import Notice
 from gym.notices.services import tell
 from gym.secrets import sealed
 from gym.sharing.services import hold
+from lmgym.models.backends import BACKENDS, downloads, schema_for
+from lmgym.models.backends.downloads import Download
 from models_registry import permissions
-from models_registry.backends import BACKENDS, downloads, schema_for
-from models_registry.backends.downloads import Download
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of_check
 from models_registry.quotas import MODELS

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act
 from gym.sharing.rooms import Room
+from lmgym.models.backends.downloads import reads_files
 from models_registry import permissions, services
-from models_registry.backends.downloads import reads_files
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to

@@ -23,11 +23,11 @@ from django.conf import settings
 from django.db import connection
 from django.dispatch import receiver
 
+from gym.jobs.process_memory import process_bytes
 from gym.jobs.worker import report, worker_replaced, worker_signed_in, worker_threads
-from gym.lib.process_memory import process_bytes
 from gym.secrets import SecretError, reveal
 from gym.way_out import net_policy
-from models_registry.backends import (
+from lmgym.models.backends import (
     BACKENDS,
     Backend,
     BackendError,
@@ -36,8 +36,8 @@ from models_registry.backends import (
     NoRoom,
     load_backend,
 )
-from models_registry.backends.unchanged import has_changed_files
-from models_registry.engine.scores import HALF_TYPES
+from lmgym.models.backends.unchanged import has_changed_files
+from lmgym.models.engine.scores import HALF_TYPES
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def say_device(**kwargs: Any) -> None:
 
 
 def _say_device() -> None:
-    from models_registry.backends.loading import describe_device
+    from lmgym.models.backends.loading import describe_device
 
     try:
         _report({describe_device(settings.GYM_DEVICE)})
@@ -279,7 +279,7 @@ def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
     dtype = str(model.facts.get("dtype"))
     if dtype not in HALF_TYPES or config.get("cpu_bfloat16"):
         return
-    from models_registry.backends.loading import choose_device
+    from lmgym.models.backends.loading import choose_device
 
     if choose_device(str(config["device"])).type == "cpu":
         raise DeviceMissing(

@@ -9,9 +9,9 @@ from typing import Any
 
 from django import forms
 
-from gym.lib.near_names import nearest_name
-from suites.intake import ENCODINGS
-from suites.readings import ROLES, Answers, Reading
+from lmgym.suites.intake import ENCODINGS
+from lmgym.suites.intake.readings import ROLES, Answers, Reading
+from lmgym.text.near_names import nearest_name
 
 ADD, LEAVE_OUT = "+", "-"
 YES_NO = [("yes", "The first row names the columns"), ("no", "There is no such row: every row is data")]

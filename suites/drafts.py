@@ -17,8 +17,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from gym.accounts.models import User
-from suites import permissions
-from suites.editing import (
+from lmgym.suites.editing import (
     CellConflict,
     EditError,
     Sheet,
@@ -28,8 +27,9 @@ from suites.editing import (
     moves_rows,
     read_cell,
 )
-from suites.formats import PredictionDoc, SentenceDoc
-from suites.formats.designs import written
+from lmgym.suites.formats import PredictionDoc, SentenceDoc
+from lmgym.suites.formats.designs import written
+from suites import permissions
 from suites.models import DraftEdit, Prediction, Sentence, Suite, SuiteRevision
 from suites.quotas import SUITES, bytes_of, bytes_of_edit
 from suites.selectors import design_of, document_from
@@ -253,7 +253,7 @@ def _refused(key: str, message: str, by: str) -> Conflict:
     return {"edit": key, "what": "edit", "message": message, "by": by}
 
 
-# ---- ops to rows: read what an edit can touch, let `suites.editing` do it, write what became different ----
+# ---- ops to rows: read what an edit can touch, let `lmgym.suites.editing` do it, write what became different ----
 
 AWAY = 1_000_000
 """Positions are unique, so rows that swap places go through positions that no row has."""

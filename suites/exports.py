@@ -11,8 +11,8 @@ from typing import IO
 
 from gym.accounts.models import AnyUser
 from gym.downloads import add_to_zip
-from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
-from suites.formats.write import write_excel_csv, write_workbook
+from lmgym.suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.formats.write import write_excel_csv, write_workbook
 from suites.models import Suite, SuiteRevision
 from suites.permissions import may_know_owner
 from suites.presenters import owner_name

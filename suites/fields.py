@@ -8,9 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html, format_html_join
 
+from lmgym.suites.regions import METRICS
 from suites.languages import LANGUAGES, tag_of
 from suites.models import JoinPolicy
-from suites.regions import METRICS
 
 METRIC_NAMES = {
     "sum": "sum of its tokens",

@@ -8,17 +8,14 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.lib.bounded import Refused
-from gym.lib.problems import FormatError
-from gym.lib.text import count
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
-from suites.blueprints import BLUEPRINTS, guided
-from suites.editing import EditError
-from suites.editing import clean_name as clean_part
-from suites.fields import LanguageField, join_field, metric_field
-from suites.formats import (
+from lmgym.files.bounded import Refused
+from lmgym.suites.blueprints import BLUEPRINTS, guided
+from lmgym.suites.editing import EditError
+from lmgym.suites.editing import clean_name as clean_part
+from lmgym.suites.formats import (
     MAX_BYTES,
     MAX_CELLS,
     MAX_CONDITIONS,
@@ -28,12 +25,15 @@ from suites.formats import (
     designs,
     inherit,
 )
-from suites.formats.designs import Design
+from lmgym.suites.formats.designs import Design
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.readings import Reading
+from lmgym.text import count
+from lmgym.text.problems import FormatError
+from suites.fields import LanguageField, join_field, metric_field
 from suites.imports import MAX_TOTAL, GivenFile, Wishes, unpacked
-from suites.intake import take_in
 from suites.models import Suite, SuiteRevision
 from suites.presenters import DesignTable, design_table
-from suites.readings import Reading
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
 
 

@@ -13,20 +13,20 @@ from django.utils import timezone
 
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
-from gym.lib.archives import MAGIC, Archive, ArchiveLimits
-from gym.lib.bounded import Refused
-from gym.lib.problems import FormatError, Problem
-from gym.lib.text import count
-from gym.lib.workbooks import is_workbook
 from gym.sharing.models import Visibility
+from lmgym.files.archives import MAGIC, Archive, ArchiveLimits
+from lmgym.files.bounded import Refused
+from lmgym.files.workbooks import is_workbook
+from lmgym.suites.formats import MAX_BYTES, SuiteDocument, inherit
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.readings import NOTHING, Answers, Reading
+from lmgym.suites.intake.sheets import shape
+from lmgym.text import count
+from lmgym.text.problems import FormatError, Problem
 from suites import services
-from suites.formats import MAX_BYTES, SuiteDocument, inherit
-from suites.intake import take_in
 from suites.models import KEEP_IMPORTS, ImportedFile, Suite, SuiteImport, SuiteRevision
 from suites.quotas import SUITES
-from suites.readings import NOTHING, Answers, Reading
 from suites.selectors import document_of, listed_for, revisions_for
-from suites.sheets import shape
 
 MAX_FILES = 200
 """Of one import, those in archives included."""

@@ -364,7 +364,7 @@ class ImportedFile(models.Model):
     name = models.CharField(max_length=200)
     state = models.CharField(max_length=8, choices=State.choices)
     data = models.BinaryField(default=bytes)
-    answers = models.JSONField(default=dict, help_text="see suites.intake.Answers")
+    answers = models.JSONField(default=dict, help_text="see lmgym.suites.intake.Answers")
     report = models.JSONField(
         default=dict, help_text="text, problems, notices; what was done after the import"
     )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from django.http import QueryDict
 
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.documents import MAX_BYTES
+from lmgym.suites.intake.readings import NOTHING, Reading
+from lmgym.suites.intake.sheets import read_part
 from suites.answer_forms import AnswersForm
-from suites.formats import SuiteDocument
-from suites.formats.documents import MAX_BYTES
-from suites.readings import NOTHING, Reading
-from suites.sheets import read_part
 
 MOST_ROUNDS = 3
 """Columns, then names, and one more for what the columns have changed."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gym.accounts.models import AnyUser
-from suites.authors import Author, read_authors
-from suites.formats import designs
-from suites.formats.designs import Design
-from suites.formulas import FormulaError, parse
+from lmgym.suites.authors import Author, read_authors
+from lmgym.suites.formats import designs
+from lmgym.suites.formats.designs import Design
+from lmgym.suites.formulas import FormulaError, parse
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.permissions import may_know_owner
 from suites.selectors import document_of, without_author
 
 if TYPE_CHECKING:
-    from suites.formats import SuiteDocument
+    from lmgym.suites.formats import SuiteDocument
 
 ANONYMOUS = "Anonymous (under review)"
 """Stands for the owner of an unlisted suite."""

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import F
 
 from gym.accounts.quotas import ROW, Part, register, stored
-from suites.formats import SuiteDocument
+from lmgym.suites.formats import SuiteDocument
 from suites.models import DraftEdit, ImportedFile, LintIgnore, Suite, SuiteRevision
 
 CARD = ("author", "reference", "bibtex", "description", "comment")

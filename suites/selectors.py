@@ -19,10 +19,10 @@ from gym.api.filters import Filters, WordsFilter
 from gym.sharing.filters import MineFilter
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
-from suites.formats.designs import Design, factors_in
+from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
+from lmgym.suites.formats.designs import Design, factors_in
+from lmgym.suites.lint import SETTINGS, lint
 from suites.languages import tag_of
-from suites.lint import SETTINGS, lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
 

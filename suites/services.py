@@ -16,11 +16,11 @@ from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.sharing import addresses
 from gym.sharing.models import Visibility
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.lint import CODES
 from suites import drafts, permissions
-from suites.formats import SuiteDocument
-from suites.formulas import FormulaError, parse
 from suites.languages import tag_of
-from suites.lint import CODES
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import (

@@ -19,18 +19,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
 from gym.downloads import download, file_download
-from gym.lib.text import count
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
+from lmgym.suites.blueprints import BLUEPRINTS
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.intake.sheets import shape
+from lmgym.text import count
 from models_registry.selectors import runnable_by, strongest_first
 from suites import drafts, imports, permissions, services
-from suites.blueprints import BLUEPRINTS
 from suites.exports import FORMS, file_content, file_name
 from suites.fields import METRIC_NAMES
-from suites.formats import SuiteDocument
 from suites.forms import (
     ChooseSuiteForm,
     CopyForm,
@@ -51,7 +52,6 @@ from suites.selectors import (
     revisions_for,
     visible_to,
 )
-from suites.sheets import shape
 
 ROOM = Room("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40

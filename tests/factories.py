@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 
 from gym.accounts.models import User
+from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites import services
-from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision
 
 AGREEMENT = "(2;%mismatch%) > (2;%match%)"

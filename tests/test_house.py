@@ -13,7 +13,7 @@ from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("gym", "suites", "models_registry")
-WRITERS = {"gym/downloads.py", "suites/formats/write.py"}
+WRITERS = {"gym/downloads.py", "lmgym/suites/formats/write.py"}
 """The only files that write tables."""
 
 
@@ -62,7 +62,7 @@ def named(path: Path) -> set[str]:
                 "http.client",
                 "aiohttp",
             },
-            {"gym/net/client.py", "gym/net/wire.py", "gym/net/answers.py", "gym/client/transport.py"},
+            {"lmgym/net/client.py", "lmgym/net/wire.py", "lmgym/net/answers.py", "lmgym/client/transport.py"},
         ),
         ({"mark_safe", "django.utils.safestring.mark_safe", "django.utils.safestring.SafeString"}, set()),
     ],
@@ -74,10 +74,10 @@ def test_dangerous_doors_are_used_nowhere_but_where_they_are_guarded(forbidden, 
 
 
 def test_the_site_does_not_use_its_own_client():
-    """gym/client runs on other people's machines: it is no way out for the site."""
+    """lmgym/client runs on other people's machines: it is no way out for the site."""
     for path in sources():
         if "client" not in path.parts:
-            assert not {name for name in named(path) if name.startswith("gym.client")}, path
+            assert not {name for name in named(path) if name.startswith("lmgym.client")}, path
 
 
 def test_templates_switch_escaping_off_nowhere():

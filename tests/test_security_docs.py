@@ -8,27 +8,28 @@ import re
 from django.conf import settings
 
 from gym.accounts import throttle, tokens
-from gym.agents.core import archives, hocon, protocol
-from gym.agents.core.cases import MAX_ITERATIONS
-from gym.agents.site import services as agents
+from gym.agents import services as agents
 from gym.api import filters, paging, parsers
 from gym.api.authentication import Requests
 from gym.jobs import conf, services, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
-from gym.lib import bounded, workbooks
-from gym.lmchallenge.site import game_views, playing, storage
-from gym.lmchallenge.site import services as lmc
-from gym.propara.core import uploads
-from gym.runs.core.uploaded import contents as results
+from gym.lmchallenge import game_views, playing, storage
+from gym.lmchallenge import services as lmc
 from gym.runs.work import score_requests as scoring
 from gym.sharing import invitations
 from gym.sharing import services as sharing
+from lmgym.agents import archives, hocon, protocol
+from lmgym.agents.cases import MAX_ITERATIONS
+from lmgym.files import bounded, workbooks
+from lmgym.models.backends import BACKENDS, downloads, hub, hub_listing, lmzoo, openai
+from lmgym.propara import uploads
+from lmgym.runs.uploaded import contents as results
+from lmgym.suites import intake
+from lmgym.suites.formats import documents as suite_files
+from lmgym.suites.formulas import parser as formulas
 from models_registry import actors
-from models_registry.backends import BACKENDS, downloads, hub, hub_listing, lmzoo, openai
-from suites import imports, intake, several
-from suites.formats import documents as suite_files
-from suites.formulas import parser as formulas
+from suites import imports, several
 from suites.models import KEEP_IMPORTS
 from tests.test_house import ROOT
 from tests.test_settings_docs import CALLS

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from gym.agents.core.archives import MAX_TOTAL
 from gym.jobs.web_server import MAX_BODY, MAX_HEADER
-from gym.lmchallenge.site.game_views import MAX_UPLOAD
-from gym.lmchallenge.site.services import MAX_BYTES as CORPUS
-from gym.propara.core.uploads import MAX_BYTES as PROPARA
-from gym.runs.core.uploaded import MAX_BYTES as RESULTS
-from suites.formats import MAX_BYTES as SUITE
+from gym.lmchallenge.game_views import MAX_UPLOAD
+from gym.lmchallenge.services import MAX_BYTES as CORPUS
+from lmgym.agents.archives import MAX_TOTAL
+from lmgym.propara.uploads import MAX_BYTES as PROPARA
+from lmgym.runs.uploaded import MAX_BYTES as RESULTS
+from lmgym.suites.formats import MAX_BYTES as SUITE
 from tests.test_house import ROOT
 
 FORM = 1_000_000

@@ -20,9 +20,9 @@ from typing import Any
 
 from benchmarks.engine.shapes import build
 from benchmarks.engine.workload import Workload, published, tokenizer
-from gym.runs.core.chunks import chunk_characters, plan_chunks
-from models_registry.backends import load_backend
-from models_registry.engine import ScoringPolicy
+from lmgym.models.backends import load_backend
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.chunks import chunk_characters, plan_chunks
 
 OLD, NEW, WHOLE = "64 sentences each (before)", "today's", "whole suite"
 

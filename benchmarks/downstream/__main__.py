@@ -18,12 +18,12 @@ import time
 
 import numpy as np
 
-from gym.runs.core.compute import Measured, joined_sentences
-from gym.runs.core.outcomes import Grid, evaluate_predictions
-from gym.runs.core.token_arrays import align_all, columns_of, share_prefixes, values_of
-from models_registry.engine import ScoringPolicy, TokenScores, share_prefix_scores
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
-from suites.regions import JoinedSentence, align, region_values
+from lmgym.models.engine import ScoringPolicy, TokenScores, share_prefix_scores
+from lmgym.runs.compute import Measured, joined_sentences
+from lmgym.runs.outcomes import Grid, evaluate_predictions
+from lmgym.runs.token_arrays import align_all, columns_of, share_prefixes, values_of
+from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.suites.regions import JoinedSentence, align, region_values
 
 FORMULAS = ("(5;%b%) > (5;%a%)", "((4;%b%) + (5;%b%)) - ((4;%a%) + (5;%a%)) > 0.5")
 WORDS = [f"{start}{rest}" for start in "bdfgklmnprst" for rest in ("ale", "orin", "ust", "ike", "aner", "ol")]

@@ -91,10 +91,10 @@ def prepare() -> None:
 
     from gym.accounts.models import User
     from gym.demo.loader import demo_user, load_demo
+    from lmgym.suites.formats import read_suite
     from models_registry.actors import inspect
     from models_registry.models import RegisteredModel
     from suites import services
-    from suites.formats import read_suite
 
     list(load_demo(queue_runs=False))
     make_gpt2_small(settings.GYM_MODEL_DIR / "gpt2-small-shape")

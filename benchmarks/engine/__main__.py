@@ -192,7 +192,7 @@ def waiter(device: str) -> Any:
 
 def planning(load: workload.Workload, tokenizer: Any) -> dict[str, float]:
     """Seconds to tokenize all sentences and to plan their trees."""
-    from models_registry.engine.forest import grow
+    from lmgym.models.engine.forest import grow
 
     start = time.perf_counter()
     ids = tokenizer(load.texts, add_special_tokens=False)["input_ids"]

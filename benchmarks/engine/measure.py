@@ -59,8 +59,8 @@ def work(ground: Ground, load: Workload) -> dict[str, float]:
 
 
 def _tree_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
-    from models_registry.engine.forest import grow
-    from models_registry.engine.plan import needed_tokens
+    from lmgym.models.engine.forest import grow
+    from lmgym.models.engine.plan import needed_tokens
 
     batch = tokenizer(load.texts, add_special_tokens=False, return_offsets_mapping=True)
     ids = [[tokenizer.bos_token_id, *row] for row in batch["input_ids"]]
@@ -74,8 +74,8 @@ def _tree_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
 
 
 def _masked_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
-    from models_registry.engine.masked import distinct_copies, masked_copies
-    from models_registry.engine.plan import needed_tokens
+    from lmgym.models.engine.masked import distinct_copies, masked_copies
+    from lmgym.models.engine.plan import needed_tokens
 
     batch = tokenizer(load.texts, return_offsets_mapping=True, return_special_tokens_mask=True)
     ids, offsets = batch["input_ids"], batch["offset_mapping"]

@@ -30,11 +30,11 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
     of loading. The model given is changed."""
     import torch
 
-    from models_registry.backends.base import ModelFacts
-    from models_registry.backends.causal import CausalBackend
-    from models_registry.backends.masked import MaskedBackend
-    from models_registry.backends.tuning import prepare, prepare_masked
-    from models_registry.engine import ScoringPolicy
+    from lmgym.models.backends.base import ModelFacts
+    from lmgym.models.backends.causal import CausalBackend
+    from lmgym.models.backends.masked import MaskedBackend
+    from lmgym.models.backends.tuning import prepare, prepare_masked
+    from lmgym.models.engine import ScoringPolicy
 
     device, facts = torch.device(ground.device), ModelFacts(0, 0, "", 512, "", "", "float32", "cpu", "", "")
     model, tokenizer, packing = ground.model, ground.tokenizer, ground.packing

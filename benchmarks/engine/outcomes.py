@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.engine.workload import suite_files
-from gym.runs.core.compute import measure
-from gym.runs.core.outcomes import evaluate_predictions
-from models_registry.engine import ERROR_BITS, ScoringPolicy, TokenScores, margin_bound
-from suites.formats import SuiteDocument, read_suite
+from lmgym.models.engine import ERROR_BITS, ScoringPolicy, TokenScores, margin_bound
+from lmgym.runs.compute import measure
+from lmgym.runs.outcomes import evaluate_predictions
+from lmgym.suites.formats import SuiteDocument, read_suite
 
 Judged = tuple[Sequence[int], Sequence[bool]]
 """Outcomes, and which of them are too close to call."""

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suites.formats import SuiteDocument, read_suite
-from suites.formulas import parse
-from suites.regions import join
+from lmgym.suites.formats import SuiteDocument, read_suite
+from lmgym.suites.formulas import parse
+from lmgym.suites.regions import join
 
 VOCABULARY = 50257
 BOS = "<|endoftext|>"

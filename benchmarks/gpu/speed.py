@@ -52,8 +52,8 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
     call, beside the rate of the best matrix product; and memory beside the weights."""
     import torch
 
-    from models_registry.backends import load_backend
-    from models_registry.engine import ScoringPolicy
+    from lmgym.models.backends import load_backend
+    from lmgym.models.engine import ScoringPolicy
 
     gpu = options.device.startswith("cuda")
     wait = torch.cuda.synchronize if gpu else lambda: None

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lib.stats import (
+from lmgym.runs.against_chance import ALPHA
+from lmgym.stats import (
     effective_n,
     paired_rates,
     percentile_interval,
@@ -21,7 +22,6 @@ from gym.lib.stats import (
     tail_above,
     weighted_mean,
 )
-from gym.runs.core.against_chance import ALPHA
 
 Floats = NDArray[np.float64]
 SEED = 17

@@ -71,7 +71,7 @@ def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[s
     """Every game and its statistics by both programs; and of a log that is `copies` times as long its statistics,
     colours, and the search of the mixture."""
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
-    programs = {"reference": [reference], "gym": [sys.executable, "-m", "gym.lmchallenge"]}
+    programs = {"reference": [reference], "gym": [sys.executable, "-m", "lmgym.lmchallenge"]}
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary()) + "\n")
     rows: list[dict[str, object]] = []
     for game, share, extra in (
@@ -141,10 +141,10 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
     contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
-    from gym.lmchallenge.core.backend_players import CausalPlayer
-    from gym.lmchallenge.core.player import Request
-    from gym.lmchallenge.core.tokens import tokens
-    from models_registry.backends import load_backend
+    from lmgym.lmchallenge.backend_players import CausalPlayer
+    from lmgym.lmchallenge.player import Request
+    from lmgym.lmchallenge.tokens import tokens
+    from lmgym.models.backends import load_backend
 
     result: dict[str, object] = {"lines": LINES, "words": words, "candidates": candidates, "shape": shape}
     text = " ".join(corpus(words * LINES).splitlines()).split()

@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gym.lmchallenge.core import beam_search
-from gym.lmchallenge.core.backend_players import CausalPlayer
-from gym.lmchallenge.core.candidate_scoring import NONE, CandidateScorer
-from gym.lmchallenge.core.player import Reply, Request
+from lmgym.lmchallenge import beam_search
+from lmgym.lmchallenge.backend_players import CausalPlayer
+from lmgym.lmchallenge.candidate_scoring import NONE, CandidateScorer
+from lmgym.lmchallenge.player import Reply, Request
 
 if TYPE_CHECKING:
     import torch

@@ -184,7 +184,7 @@ def bootstrap() -> None:
     sys.path.insert(0, str(ROOT))
     import numpy as np
 
-    from gym.propara.core.bootstrap import _overall, _resampled
+    from lmgym.propara.bootstrap import _overall, _resampled
 
     values = np.random.default_rng(0).random((54, 8))
     times = []

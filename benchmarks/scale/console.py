@@ -25,10 +25,10 @@ from gym.jobs.models import Job, WorkerHeartbeat
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.work import cache
 from gym.runs.work.services import queue_run
+from lmgym.models.engine import TokenScores
+from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
-from models_registry.engine import TokenScores
 from models_registry.models import RegisteredModel
-from suites.formats import read_suite
 from suites.models import SuiteRevision
 from suites.services import freeze, import_suite
 from tests.factories import make_model

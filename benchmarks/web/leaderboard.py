@@ -49,8 +49,8 @@ def fill(n_models: int, n_suites: int) -> None:
     from django.utils import timezone
 
     from gym.accounts.models import User
-    from gym.runs.core.rules import RULES
     from gym.runs.models import RunScore, SuiteRun
+    from lmgym.runs.rules import RULES
     from suites.services import set_tags
     from tests.factories import make_model, make_revision
 

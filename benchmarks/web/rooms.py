@@ -77,7 +77,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from gym.jobs.testing import run_pending
     from gym.runs.work.score_requests import queue_scores
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-    from models_registry.engine import ScoringPolicy
+    from lmgym.models.engine import ScoringPolicy
     from suites.imports import GivenFile as GivenSuite
     from suites.imports import Wishes, import_files
     from suites.services import open_draft
@@ -138,7 +138,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
 
 
 def _propara(owner: Any) -> Found:
-    from gym.propara.site.services import add_published
+    from gym.propara.services import add_published
     from tests.propara.site.worlds import LIGHT, hand_in, make_version
 
     version = make_version(owner, slug="answers")

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from gym.accounts.models import TokenBucket
-from gym.lib.counted_address import counted_address
+from gym.counted_address import counted_address
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -158,7 +158,7 @@ def account_key(name: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who asks (gym.lib.counted_address)."""
+    """Who asks (gym.counted_address)."""
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
     return counted_address(
         request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY

@@ -11,13 +11,13 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.agents.core.case_reader import look_at
-from gym.agents.core.cases import Problem, Ratio, Reading, TestCase
-from gym.agents.core.results import CaseResult, IterationResult, add_up
 from gym.jobs.models import HasJob
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
+from lmgym.agents.case_reader import look_at
+from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
+from lmgym.agents.results import CaseResult, IterationResult, add_up
 from models_registry.models import RegisteredModel
 
 ARROW = " → "

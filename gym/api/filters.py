@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
-from gym.lib.text import MOST_CHARACTERS
+from lmgym.text import MOST_CHARACTERS
 
 MOST_WORDS = 10
 

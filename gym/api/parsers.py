@@ -11,7 +11,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser as RestJSONParser
 from rest_framework.utils.json import strict_constant
 
-from gym.lib.bounded import Limits, load
+from lmgym.files.bounded import Limits, load
 
 LIMITS = Limits(values=1_000_000)
 

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from gym.api.errors import FieldError, invalid
-from gym.lib.near_names import nearest_name
+from lmgym.text.near_names import nearest_name
 
 _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
 

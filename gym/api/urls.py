@@ -29,10 +29,10 @@ ROOMS = [
     "gym.runs.api.score_requests",
     "gym.jobs.api",
     "gym.staff.api",
-    "gym.propara.site.api.urls",
-    "gym.lmchallenge.site.api.urls",
+    "gym.propara.api.urls",
+    "gym.lmchallenge.api.urls",
     "gym.pages.api",
-    "gym.agents.site.api.urls",
+    "gym.agents.api.urls",
     "gym.sharing.api",
     "gym.notices.api",
 ]

@@ -13,7 +13,7 @@ from django.http import QueryDict
 from gym.accounts.models import AnyUser
 from gym.api.filters import with_words
 from gym.collections.services import MAX_ENTRIES, listed_frozen
-from gym.lib.text import MOST_CHARACTERS
+from lmgym.text import MOST_CHARACTERS
 from suites.models import SuiteRevision
 from suites.selectors import listed_for, tags_of
 

@@ -20,7 +20,6 @@ from gym.collections.models import Collection, CollectionZip
 from gym.collections.picker import read_picker
 from gym.downloads import download, stream
 from gym.jobs.pages import progress_of, show_error
-from gym.lib.bibtex import bibtex
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
 from gym.runs.read.leaderboard.build import Board, leaderboard
@@ -28,6 +27,7 @@ from gym.runs.read.leaderboard.model import Options, read_options
 from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
+from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 
 ROOM = Room("collection", "api-collection", "collection-list", "Collections", services.visible_collections)

@@ -29,13 +29,13 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import State
 from gym.jobs.registry import handler
-from gym.runs.core.rules import RULES
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
+from lmgym.runs.rules import RULES
 
 KIND = "collection_zip"
 KEEP = timedelta(days=7)

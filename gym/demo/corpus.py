@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gym.demo.catalogue import DEMO_SUITES
 from gym.demo.grammar import Dice, Grammar, Sentence
-from suites.formats import read_suite
+from lmgym.suites.formats import read_suite
 
 SEED = 1998
 SENTENCES = 80_000

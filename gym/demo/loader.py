@@ -14,20 +14,20 @@ from django.db.models import QuerySet
 
 from gym.accounts.backends import ACCOUNTS, DEMO_USER, accounts_wanted
 from gym.accounts.models import User
-from gym.agents.site.demo import load_agents
+from gym.agents.demo import load_agents
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, LICENCE, MODELS_DIR
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
-from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge import playing
+from gym.lmchallenge import services as lmchallenge
 from gym.lmchallenge.models import Corpus
-from gym.lmchallenge.site import playing
-from gym.lmchallenge.site import services as lmchallenge
+from gym.propara import services as propara
 from gym.propara.models import AnswerSet
-from gym.propara.site import services as propara
 from gym.sharing.models import Visibility
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
-from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision
 
 ANSWER_SET = "everyday-processes"

@@ -20,14 +20,14 @@ from typing import Any
 
 from gym.demo import corpus, gpt2
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES
-from gym.runs.core.compute import evaluate_document, joined_sentences
-from gym.runs.core.outcomes import PredictionOutcome
-from models_registry.backends import Backend, load_backend
-from models_registry.backends.ngram_file import FILE_NAME, save_model
-from models_registry.backends.ngram_model import tokenize, train_ngram
-from models_registry.engine import ScoringFailure, ScoringPolicy
-from suites.formats import SuiteDocument, read_suite
-from suites.formulas import TIE, TRUE, parse
+from lmgym.models.backends import Backend, load_backend
+from lmgym.models.backends.ngram_file import FILE_NAME, save_model
+from lmgym.models.backends.ngram_model import tokenize, train_ngram
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs.compute import evaluate_document, joined_sentences
+from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.suites.formats import SuiteDocument, read_suite
+from lmgym.suites.formulas import TIE, TRUE, parse
 
 NGRAM_ORDER = 5
 CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}

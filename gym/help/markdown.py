@@ -11,7 +11,7 @@ from html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from gym.lib.charts.svg import Markup
+from lmgym.charts.svg import Markup
 
 _OTHER_PAGE = re.compile(r"([\w-]+)\.md(#.*)?")
 _ELSEWHERE = re.compile(r"https?://|#")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gym.runs.core.other_programs import blimp_jsonl
-from suites.blueprints import BLUEPRINTS
+from lmgym.runs.other_programs import blimp_jsonl
+from lmgym.suites.blueprints import BLUEPRINTS
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.documents import PredictionDoc
 from suites.exports import FORMS
-from suites.formats import SuiteDocument
-from suites.formats.documents import PredictionDoc
 
 NAME = "suite-template"
 

@@ -24,7 +24,7 @@ from waitress.channel import HTTPChannel
 from waitress.server import create_server
 from waitress.task import ThreadedTaskDispatcher
 
-from gym.lib.counted_address import counted_address
+from gym.counted_address import counted_address
 from gym.time_limits import interrupt
 
 MAX_BODY = 55_000_000

@@ -29,9 +29,9 @@ from gym.jobs.actors import another_broker
 from gym.jobs.context import JobContext
 from gym.jobs.errors import OutOfTime
 from gym.jobs.models import Job, State, WorkerHeartbeat
+from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
 from gym.jobs.supervisor import READY, print_line
-from gym.lib.process_memory import process_bytes
 
 log = logging.getLogger(__name__)
 

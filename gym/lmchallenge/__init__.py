@@ -1,5 +1,1 @@
-"""LM Challenge: typing games (next word, text completion, input correction) on any predictive language model.
-
-The games, logs and statistics follow LM Challenge 4. Pure Python, numpy and scipy; Django only in apps.py and
-management/. docs/lmchallenge.md has the contracts.
-"""
+"""The typing games of `lmgym.lmchallenge` on the site: jobs, pages, API."""

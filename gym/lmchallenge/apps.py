@@ -7,10 +7,4 @@ class LmChallengeConfig(AppConfig):
     verbose_name = "LM Challenge"
 
     def ready(self) -> None:
-        from gym.lmchallenge.site import (  # noqa: F401  they register job handlers and what is counted, and listen
-            actors,
-            guessing,
-            keys,
-            notices,
-            quotas,
-        )
+        from gym.lmchallenge import actors, guessing, keys, notices, quotas  # noqa: F401  they register job handlers and what is counted, and listen

@@ -10,11 +10,11 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.lmchallenge.core.games import GAME_WORDS
-from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.runs.models import new_key
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
+from lmgym.lmchallenge.games import GAME_WORDS
+from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
 
 RESERVED = ("new",)
 PLAY = "lmc_play"
@@ -107,7 +107,7 @@ class Game(models.Model):
         related_name="lmc_games",
     )
     player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
-    options = models.JSONField(default=dict, help_text="see gym.lmchallenge.core.games.GameOptions")
+    options = models.JSONField(default=dict, help_text="see lmgym.lmchallenge.games.GameOptions")
     words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
@@ -218,7 +218,7 @@ class LogChunk(models.Model):
 
 
 class TextIndex(models.Model):
-    """What can be looked for in the log of a game; see gym.lmchallenge.core.text_index. Games that were counted before
+    """What can be looked for in the log of a game; see lmgym.lmchallenge.text_index. Games that were counted before
     it was there have none."""
 
     game = models.OneToOneField(Game, on_delete=models.CASCADE, related_name="text_index")

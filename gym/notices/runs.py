@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gym.accounts.models import User
 from gym.jobs.models import State
-from gym.lib.text import count
 from gym.notices.models import Notice
 from gym.notices.services import tell
+from lmgym.text import count
 
 
 @dataclass(frozen=True)

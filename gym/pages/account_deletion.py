@@ -15,16 +15,16 @@ from django.db.models import ProtectedError, Q, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
+from gym.agents import services as agents
 from gym.agents.models import AgentSuite
-from gym.agents.site import services as agents
 from gym.collections.models import Collection, CollectionEntry
 from gym.conflicts import Conflict
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
+from gym.lmchallenge import services as lmchallenge
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site import services as lmchallenge
+from gym.propara import services as propara
 from gym.propara.models import AnswerSet, Submission
-from gym.propara.site import services as propara
 from gym.runs.models import SuiteRun
 from gym.sharing.models import Collaborator, Visibility
 from gym.sharing.selectors import shared_by, shares_of

@@ -19,17 +19,17 @@ from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Query
 from gym.collections.services import revisions_of, visible_collections
-from gym.lib.stats import CORRECTIONS
-from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.pages import figure_views
 from gym.pages.profile import use_of
 from gym.runs.api.comparison_serializers import BoardSerializer
 from gym.runs.api.query_parameters import BoardQuery, HeadedList, not_there, options_of
 from gym.runs.api.results import TABLES
-from gym.runs.core.rules import EACH, RULES
 from gym.runs.pages.figures import FORMS
 from gym.runs.read.leaderboard import export
 from gym.runs.read.leaderboard.build import Board, leaderboard
+from lmgym.lmchallenge.tokens import FILTER_WORDS
+from lmgym.runs.rules import EACH, RULES
+from lmgym.stats import CORRECTIONS
 
 
 class AllowanceSerializer(serializers.Serializer):

@@ -9,15 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from gym.agents.site import case_views as agent_cases
-from gym.agents.site import views as agents
-from gym.agents.site.charts import SUITE_TREND, suite_trend
-from gym.agents.site.selectors import visible_to as visible_agent_suites
+from gym.agents import case_views as agent_cases
+from gym.agents import views as agents
+from gym.agents.charts import SUITE_TREND, suite_trend
+from gym.agents.selectors import visible_to as visible_agent_suites
 from gym.collections.services import revisions_of, visible_collections
-from gym.lmchallenge.site import game_views as lmc
-from gym.propara.site import submission_views as submissions
-from gym.propara.site import views as propara
-from gym.runs.core.rules import rule_of
+from gym.lmchallenge import game_views as lmc
+from gym.propara import submission_views as submissions
+from gym.propara import views as propara
 from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
 from gym.runs.pages.export_views import is_on, is_within
@@ -28,6 +27,7 @@ from gym.runs.read.presenters import shown_sentence
 from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
+from lmgym.runs.rules import rule_of
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.presenters import critical_regions

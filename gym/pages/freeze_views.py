@@ -14,17 +14,17 @@ from django.views.decorators.http import require_http_methods, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_once
+from lmgym.suites.diff import diff
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.intake.sheets import shape
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites import services
-from suites.diff import diff
 from suites.fields import metric_name
-from suites.formats import SuiteDocument
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
 from suites.presenters import document_for
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
-from suites.sheets import shape
 from suites.views import editable
 
 SHOWN_CELLS = 200

@@ -14,15 +14,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
-from gym.lib.text import count
 from gym.runs.work.several import queue_each
+from lmgym.suites.intake.readings import Answers
+from lmgym.text import count
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.forms import ImportForm
 from suites.imports import Wishes, answer, import_files, keep_said, known_names, reading_of, suites_of
 from suites.models import ImportedFile, SuiteImport
-from suites.readings import Answers
 from suites.several import Said, freeze_each
 
 

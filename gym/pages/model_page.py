@@ -6,14 +6,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from gym.runs.core.rules import RULES, rule_of
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.leaderboard_figures import against_others
 from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, listed_runs
 from gym.sharing.permissions import may_read
+from lmgym.models.backends import BACKENDS
+from lmgym.runs.rules import RULES, rule_of
 from models_registry import permissions
-from models_registry.backends import BACKENDS
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import visible_to
 

@@ -13,9 +13,9 @@ from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
 from gym.jobs.selectors import note_silence, queue_summary, waited_for, workers
 from gym.pages.own_things import own_things
-from gym.runs.core.rules import RULES, rule_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
+from lmgym.runs.rules import RULES, rule_of
 
 if TYPE_CHECKING:
     from gym.runs.models import SuiteRun

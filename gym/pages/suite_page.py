@@ -13,9 +13,6 @@ from django_htmx.http import trigger_client_event
 
 from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
-from gym.lib.text import MOST_CHARACTERS
-from gym.runs.core.other_programs import Refused, minimal_pairs
-from gym.runs.core.rules import RULES, rule_of
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import models_figure, regions_figure
@@ -25,9 +22,12 @@ from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import UNFINISHED, newest_and_unfinished, under_way
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
+from lmgym.runs.other_programs import Refused, minimal_pairs
+from lmgym.runs.rules import RULES, rule_of
+from lmgym.suites.formats import SuiteDocument
+from lmgym.text import MOST_CHARACTERS
 from suites import permissions
 from suites.exports import FORMS
-from suites.formats import SuiteDocument
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions, design_table, shown_prediction

@@ -9,8 +9,8 @@ from django.db.models import Case, CharField, F, QuerySet, Value, When
 
 from gym.api.filters import Filters, WholeNumberFilter, WordsFilter
 from gym.jobs.models import Job
-from gym.runs.core.uploaded import KINDS
 from gym.runs.models import ResultUpload, SuiteRun
+from lmgym.runs.uploaded import KINDS
 
 STATE = Case(
     When(completed_at__isnull=False, then=Value(Job.State.DONE.value)),

@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.jobs.models import HasJob
-from gym.runs.core.against_chance import Verdict, alone, verdicts
-from gym.runs.core.compute import STORED as SENTENCE_COLUMNS
-from gym.runs.core.compute import SentenceResult
-from gym.runs.core.coverage import Spelling, coverage_share, coverage_words
-from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
-from gym.runs.core.outcomes import PredictionOutcome
 from gym.sharing.addresses import NOTE, FormerKey
-from models_registry.engine.policy import BOS_POLICIES
+from lmgym.models.engine.policy import BOS_POLICIES
+from lmgym.runs.against_chance import Verdict, alone, verdicts
+from lmgym.runs.compute import STORED as SENTENCE_COLUMNS
+from lmgym.runs.compute import SentenceResult
+from lmgym.runs.coverage import Spelling, coverage_share, coverage_words
+from lmgym.runs.outcomes import STORED as PREDICTION_COLUMNS
+from lmgym.runs.outcomes import PredictionOutcome
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
 
@@ -36,7 +36,7 @@ class ResultUpload(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="result_uploads"
     )
-    kind = models.CharField(max_length=10, help_text="one of gym.runs.core.uploaded.KINDS")
+    kind = models.CharField(max_length=10, help_text="one of lmgym.runs.uploaded.KINDS")
     files = models.JSONField(help_text="[{name, sha256, bytes}]")
     report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
     job = models.OneToOneField(
@@ -67,7 +67,7 @@ class UploadInput(models.Model):
     )
     file = models.BinaryField()
     spec = models.BinaryField(null=True, help_text="spec.json of LM Zoo files")
-    unit = models.CharField(max_length=10, help_text="one of gym.runs.core.uploaded.UNITS")
+    unit = models.CharField(max_length=10, help_text="one of lmgym.runs.uploaded.UNITS")
     revision_ids = models.JSONField(help_text="name of a suite in the file -> pk of its revision")
     model_ids = models.JSONField(help_text="name of a model in the file -> pk of the model")
 
@@ -350,7 +350,7 @@ class PredictionResult(models.Model):
 
 
 class RunScore(models.Model):
-    """A run under one scoring rule (gym.runs.core.rules). Leaderboards read these rows and no outcomes.
+    """A run under one scoring rule (lmgym.runs.rules). Leaderboards read these rows and no outcomes.
 
     Rates are null when the run does not hold what the rule needs, e.g. uploads without the first prediction."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gym.runs.core.compute import default_metric
 from gym.runs.models import SuiteRun
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.compute import default_metric
 from suites.models import SuiteRevision
 
 

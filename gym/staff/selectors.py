@@ -18,9 +18,9 @@ from gym.accounts import daily_sentences, quotas
 from gym.api.filters import MOST_WORDS
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
-from gym.lib.text import MOST_CHARACTERS
 from gym.pages.profile import used_columns
 from gym.runs.quotas import RUNS
+from lmgym.text import MOST_CHARACTERS
 from models_registry.models import RegisteredModel
 
 FAILURE_DAYS = 7

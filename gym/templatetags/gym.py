@@ -15,10 +15,15 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from gym.accounts.ways_back import page_to_return_to
-from gym.lib.charts import regions
-from gym.lib.charts.colour_steps import HEAT_EDGES, heat, rate_step
-from gym.lib.charts.svg import Markup
-from gym.lib.number_format import (
+from gym.runs.models import SuiteRun
+from gym.runs.read.presenters import owner_name as owner_of_run
+from gym.templatetags import icons
+from lmgym.charts import regions
+from lmgym.charts.colour_steps import HEAT_EDGES, heat, rate_step
+from lmgym.charts.svg import Markup
+from lmgym.runs.against_chance import ALPHA
+from lmgym.suites.authors import Author
+from lmgym.text.number_format import (
     NOTHING,
     bits,
     compact,
@@ -35,14 +40,9 @@ from gym.lib.number_format import (
     signed,
     surprisal,
 )
-from gym.lib.problems import in_words
-from gym.runs.core.against_chance import ALPHA
-from gym.runs.models import SuiteRun
-from gym.runs.read.presenters import owner_name as owner_of_run
-from gym.templatetags import icons
+from lmgym.text.problems import in_words
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
-from suites.authors import Author
 from suites.presenters import authors_of
 from suites.presenters import owner_name as owner_of_suite
 
@@ -283,7 +283,7 @@ def result_at(scored: Any, position: int) -> Any:
 
 @register.filter
 def backend_label(kind: str) -> str:
-    from models_registry.backends import BACKENDS
+    from lmgym.models.backends import BACKENDS
     from models_registry.models import AGENT, UPLOADED
 
     if kind in (AGENT, UPLOADED):

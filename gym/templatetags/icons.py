@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gym.lib.charts.svg import Markup, element
+from lmgym.charts.svg import Markup, element
 
 PATHS: dict[str, str] = {
     "alert": "M12 4 2.5 20h19zM12 10v4.5M12 17.4v.1",

@@ -8,9 +8,9 @@ from rest_framework import serializers
 
 from gym.api.requests import Body
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
+from lmgym.models.backends import BACKENDS
+from lmgym.models.engine.policy import MAX_BOS
 from models_registry import permissions
-from models_registry.backends import BACKENDS
-from models_registry.engine.policy import MAX_BOS
 from models_registry.models import RegisteredModel
 from models_registry.services import MAX_REASON
 

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from gym.api.base import ApiView, ListView, ObjectView, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
+from lmgym.models.backends import BACKENDS
 from models_registry import permissions, services
 from models_registry.api.serializers import (
     BackendSerializer,
@@ -24,7 +25,6 @@ from models_registry.api.serializers import (
     NewModel,
     RefusalBody,
 )
-from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
 from models_registry.selectors import ModelFilter, visible_to
 

@@ -11,12 +11,9 @@ from rest_framework.response import Response
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
-from suites.api.formulas import FormulaView, RegionField
-from suites.api.request_bodies import FactorBody
-from suites.api.serializers import FactorSerializer
-from suites.effects import effects
-from suites.formats import MAX_CONDITIONS, MAX_REGIONS
-from suites.formats.designs import (
+from lmgym.suites.effects import effects
+from lmgym.suites.formats import MAX_CONDITIONS, MAX_REGIONS
+from lmgym.suites.formats.designs import (
     Design,
     DesignError,
     condition_name,
@@ -27,6 +24,9 @@ from suites.formats.designs import (
     read_lines,
     written,
 )
+from suites.api.formulas import FormulaView, RegionField
+from suites.api.request_bodies import FactorBody
+from suites.api.serializers import FactorSerializer
 
 MOST = 20_000
 

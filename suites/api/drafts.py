@@ -16,6 +16,7 @@ from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
+from lmgym.suites.formats import inherit
 from suites import drafts, services
 from suites.api.request_bodies import (
     DocumentBody,
@@ -34,7 +35,6 @@ from suites.api.serializers import (
     SentenceSerializer,
 )
 from suites.api.views import SuiteView, sentence_page
-from suites.formats import inherit
 from suites.models import Suite, SuiteRevision
 from suites.selectors import document_of, findings_of, revisions_for
 

@@ -17,8 +17,8 @@ from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
-from suites.formats import MAX_CONDITIONS, MAX_REGIONS
-from suites.formulas import MAX_LENGTH, FormulaError, parse
+from lmgym.suites.formats import MAX_CONDITIONS, MAX_REGIONS
+from lmgym.suites.formulas import MAX_LENGTH, FormulaError, parse
 
 OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000

@@ -16,8 +16,8 @@ from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
-from gym.lib.bounded import Refused
 from gym.sharing.models import Visibility
+from lmgym.files.bounded import Refused
 from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
 from suites.imports import MAX_FILES, Wishes, import_files, unpacked

@@ -13,22 +13,22 @@ from rest_framework import serializers
 
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.requests import Body, Names, Query
-from gym.lib.problems import FormatError
 from gym.sharing.api import FormerNoteBody
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.authors import Author, write_authors
-from suites.blueprints import BLUEPRINTS, guided
+from lmgym.suites.authors import Author, write_authors
+from lmgym.suites.blueprints import BLUEPRINTS, guided
+from lmgym.suites.editing import EditError, clean_name
+from lmgym.suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument
+from lmgym.suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
+from lmgym.suites.formulas import FormulaError
+from lmgym.suites.intake import ENCODINGS, take_in
+from lmgym.suites.intake.readings import ROLES, Answers, Reading
+from lmgym.suites.regions import METRICS
+from lmgym.text.problems import FormatError
 from suites.drafts import BadEdits
-from suites.editing import EditError, clean_name
-from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument
-from suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
 from suites.forms import parts_of
-from suites.formulas import FormulaError
-from suites.intake import ENCODINGS, take_in
 from suites.models import FrozenRevision, JoinPolicy, Suite
-from suites.readings import ROLES, Answers, Reading
-from suites.regions import METRICS
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 

@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from suites.formats.designs import written
+from lmgym.suites.formats.designs import written
 from suites.models import Sentence, Suite, SuiteRevision, Tag
 from suites.permissions import may_know_owner
 from suites.presenters import author_name, authors_of

@@ -18,6 +18,8 @@ from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
 from gym.sharing.api import DeletionQuery
 from gym.sharing.models import Visibility
+from lmgym.suites.diff import diff
+from lmgym.suites.formats import SuiteDocument
 from suites import permissions, services
 from suites.api.request_bodies import ChangedCard, CopyBody, ErrataBody, NewSuite, NewSuiteFile, document_in
 from suites.api.serializers import (
@@ -29,8 +31,6 @@ from suites.api.serializers import (
     SuiteSerializer,
     TagSerializer,
 )
-from suites.diff import diff
-from suites.formats import SuiteDocument
 from suites.imports import says_the_same
 from suites.models import Suite, SuiteRevision, Tag
 from suites.presenters import document_for

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from django.core.management.base import CommandError, CommandParser
 
-from gym.lib.problems import Notice
-from suites.formats import MAX_BYTES, SuiteDocument
-from suites.intake import take_in
-from suites.readings import NOTHING, ROLES, Answers, Reading
+from lmgym.suites.formats import MAX_BYTES, SuiteDocument
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.readings import NOTHING, ROLES, Answers, Reading
+from lmgym.text.problems import Notice
 
 
 def add_columns(parser: CommandParser) -> None:

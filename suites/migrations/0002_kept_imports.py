@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=200)),
                 ('state', models.CharField(choices=[('made', 'imported'), ('there', 'here already'), ('asks', 'needs an answer'), ('refused', 'not read')], max_length=8)),
                 ('data', models.BinaryField(default=bytes)),
-                ('answers', models.JSONField(default=dict, help_text='see suites.intake.Answers')),
+                ('answers', models.JSONField(default=dict, help_text='see lmgym.suites.intake.Answers')),
                 ('report', models.JSONField(default=dict, help_text='text, problems, notices; what was done after the import')),
                 ('suite', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='suites.suite')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='suites.suiteimport')),

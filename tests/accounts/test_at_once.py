@@ -11,10 +11,10 @@ from gym.accounts.models import ApiToken, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.tokens import MAX_LIVE, create_token
 from gym.lmchallenge.models import Corpus
-from gym.lmchallenge.site.services import create_corpus
+from gym.lmchallenge.services import create_corpus
 from gym.pages.account_deletion import delete_account
 from gym.propara.models import AnswerSet
-from gym.propara.site.services import create_answer_set
+from gym.propara.services import create_answer_set
 from gym.sharing.invitations import accept, invite, offer_ownership
 from models_registry.models import RegisteredModel
 from models_registry.services import register_uploaded_model

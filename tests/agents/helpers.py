@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from gym.agents.core.case_reader import look_at, read_case
-from gym.agents.core.cases import CaseError
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.embedded import make_server
-from gym.agents.core.llm_judge import VotingJudge
-from gym.agents.core.results import CaseResult
-from gym.agents.core.transport import TransportError
+from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.cases import CaseError
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.embedded import make_server
+from lmgym.agents.llm_judge import VotingJudge
+from lmgym.agents.results import CaseResult
+from lmgym.agents.transport import TransportError
 
 
 class Scripted:

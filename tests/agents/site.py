@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gym.accounts.models import User
+from gym.agents import services
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
-from gym.agents.site import services
 from gym.jobs.testing import run_pending
 
 GOOD = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"

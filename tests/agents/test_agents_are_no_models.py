@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from models_registry.services import check_model
 from tests.agents.site import make_run, make_server, make_suite
 from tests.factories import make_revision, suite_bytes

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core import protocol
-from gym.agents.core.protocol import AnswerReader, ProtocolError
+from lmgym.agents import protocol
+from lmgym.agents.protocol import AnswerReader, ProtocolError
 
 
 def read(*lines, size: int = 7) -> protocol.Answer:

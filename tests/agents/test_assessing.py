@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gym.agents.core.assessor import (
+from lmgym.agents.assessor import (
     assess,
     can_be_named,
     choice_prompt,
@@ -15,14 +15,14 @@ from gym.agents.core.assessor import (
     samples_of,
     text_report,
 )
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.llm_judge import AgentJudge, VotingJudge
-from gym.agents.core.redact import redactor
-from gym.agents.core.results import CaseResult
-from gym.agents.core.scoring import rescore
-from gym.agents.core.transport import TransportError
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.embedded import EmbeddedTransport
+from lmgym.agents.llm_judge import AgentJudge, VotingJudge
+from lmgym.agents.redact import redactor
+from lmgym.agents.results import CaseResult
+from lmgym.agents.scoring import rescore
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Asks, Scripted, judge_saying, run, said, says
 
 TWO = 'agent: music_nerd, success_ratio: "%s", interactions: [{text: "Who did Yellow Submarine?", response: {text: {'

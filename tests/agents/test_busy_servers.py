@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from gym.agents.core import patience
-from gym.agents.core.failures import COLUMNS, rows_of
-from gym.agents.core.patience import MOST_WAITED, Waits, for_a_run
-from gym.agents.core.reports import junit, table
-from gym.agents.core.transport import Deadline, TransportError
+from lmgym.agents import patience
+from lmgym.agents.failures import COLUMNS, rows_of
+from lmgym.agents.patience import MOST_WAITED, Waits, for_a_run
+from lmgym.agents.reports import junit, table
+from lmgym.agents.transport import Deadline, TransportError
 from tests.agents.helpers import Asks, Scripted, judge_saying, run, said
 from tests.agents.test_hostile_servers import GOOD, transport
 from tests.net.hostile import answer, server

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gym.agents.core.reports import table
 from gym.agents.models import AgentRun
+from lmgym.agents.reports import table
 from tests.agents.helpers import judge_saying, run, says
 from tests.agents.site import make_run, make_server, make_suite
 

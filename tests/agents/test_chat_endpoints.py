@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from gym import net
-from gym.agents.core import patience
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.llm_judge import AgentJudge, VotingJudge
-from gym.agents.core.patience import for_a_run
-from gym.agents.core.transport import ChatTransport, error_within
+from lmgym import net
+from lmgym.agents import patience
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.llm_judge import AgentJudge, VotingJudge
+from lmgym.agents.patience import for_a_run
+from lmgym.agents.transport import ChatTransport, error_within
 from tests.net.hostile import answer, server
 
 CASE = 'agent: m1, success_ratio: "2/2", interactions: [{{text: q, response: {{text: {{{}}}}}}}]'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gym.agents.core.transport import TransportError
+from gym.agents import actors
 from gym.agents.models import AgentServer
-from gym.agents.site import actors
 from gym.jobs.testing import run_pending
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted
 from tests.agents.site import make_server
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gym.agents import services
+from gym.agents.charts import suite_trend
+from gym.agents.comparing import compare_runs
 from gym.agents.models import AgentCase, CaseIteration
-from gym.agents.site import services
-from gym.agents.site.charts import suite_trend
-from gym.agents.site.comparing import compare_runs
 from gym.jobs.testing import run_pending
 from tests.agents.site import GOOD, make_case, make_run, make_server, make_suite
 

@@ -8,11 +8,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from gym.agents.core.pass_rates import compare, corrected
+from gym.agents import services
+from gym.agents.comparing import compare_runs, names_apart
 from gym.agents.models import AgentCase, AgentRun
-from gym.agents.site import services
-from gym.agents.site.comparing import compare_runs, names_apart
 from gym.jobs.testing import run_pending
+from lmgym.agents.pass_rates import compare, corrected
 from tests.agents.site import FLAKY, make_case, make_run, make_server, make_suite
 
 ALWAYS = FLAKY.replace("2/4", "2/10")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gym.accounts.models import User
+from gym.agents import services
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
-from gym.agents.site import services
 from gym.jobs.models import Job
 from gym.pages.account_deletion import FORMER_MEMBER
 from tests.agents.site import make_run, make_server, make_suite

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from gym.agents import presenters, selectors
+from gym.agents.charts import suite_trend
+from gym.agents.comparing import compare_runs
 from gym.agents.models import AgentRun
-from gym.agents.site import presenters, selectors
-from gym.agents.site.charts import suite_trend
-from gym.agents.site.comparing import compare_runs
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 
 THREE = (

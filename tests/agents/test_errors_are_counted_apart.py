@@ -7,13 +7,13 @@ import json
 import pytest
 from django.urls import reverse
 
-from gym.agents.core import reports
-from gym.agents.core.assessor import assess, text_report
-from gym.agents.core.transport import TransportError
+from gym.agents import actors, presenters, selectors
+from gym.agents.charts import suite_trend
+from gym.agents.comparing import compare_runs
 from gym.agents.models import AgentRun
-from gym.agents.site import actors, presenters, selectors
-from gym.agents.site.charts import suite_trend
-from gym.agents.site.comparing import compare_runs
+from lmgym.agents import reports
+from lmgym.agents.assessor import assess, text_report
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gym.agents.core.pass_rates import (
+from lmgym.agents.pass_rates import (
     compare,
     compare_paired,
     evidence,
@@ -17,7 +17,7 @@ from gym.agents.core.pass_rates import (
     rate_told,
     repeats,
 )
-from gym.lib.stats.intervals import Interval
+from lmgym.stats.intervals import Interval
 
 
 @pytest.mark.parametrize(("n", "c"), [(5, 0), (5, 2), (5, 5), (7, 3), (1, 1)])

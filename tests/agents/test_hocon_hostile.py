@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core import case_reader, hocon
-from gym.agents.core.case_reader import MAX_NOTES, look_at
-from gym.agents.core.hocon import HoconError, read
+from lmgym.agents import case_reader, hocon
+from lmgym.agents.case_reader import MAX_NOTES, look_at
+from lmgym.agents.hocon import HoconError, read
 
 INCLUDES = [
     'include "x"',

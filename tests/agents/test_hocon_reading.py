@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.hocon import HoconError, read
+from lmgym.agents.hocon import HoconError, read
 
 READINGS = [
     ("", {}),

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gym import net
-from gym.agents.core.transport import HTTPTransport, server_address_problem
+from lmgym import net
+from lmgym.agents.transport import HTTPTransport, server_address_problem
 from tests.agents.helpers import embedded_server, run
 from tests.net.hostile import answer, server
 

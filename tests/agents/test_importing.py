@@ -9,8 +9,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.agents.core.archives import MAX_FILES, ArchiveError, read_archive, write_archive
-from gym.agents.site import services
+from gym.agents import services
+from lmgym.agents.archives import MAX_FILES, ArchiveError, read_archive, write_archive
 from tests.agents.site import FLAKY, GOOD, make_case, make_suite
 from tests.agents.test_pages import BAD, text_of
 

@@ -7,12 +7,12 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents.core import cli
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.cases import repeated
+from gym.agents import services
 from gym.agents.models import AgentRun
-from gym.agents.site import services
 from gym.jobs.testing import run_pending
+from lmgym.agents import cli
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.cases import repeated
 from tests.agents.site import FLAKY, make_run, make_server, make_suite
 
 

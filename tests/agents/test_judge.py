@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core import reports
-from gym.agents.core.assessor import assess
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_iterations
-from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.failures import Contradictions
-from gym.agents.core.llm_judge import (
+from lmgym.agents import reports
+from lmgym.agents.assessor import assess
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_iterations
+from lmgym.agents.embedded import EmbeddedTransport
+from lmgym.agents.failures import Contradictions
+from lmgym.agents.llm_judge import (
     AgentJudge,
     SurprisalJudge,
     VotingJudge,
@@ -23,8 +23,8 @@ from gym.agents.core.llm_judge import (
     reference_verdict,
     verdict_of,
 )
-from gym.agents.core.pass_rates import evidence
-from gym.agents.core.transport import Deadline, TransportError, one_at_a_time
+from lmgym.agents.pass_rates import evidence
+from lmgym.agents.transport import Deadline, TransportError, one_at_a_time
 from tests.agents.helpers import Asks, Scripted, judge_saying, one_check, run, said, says
 
 COIN = """

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from gym.agents.models import AgentRun
-from gym.agents.site.run_views import PER_PAGE
-from gym.agents.site.selectors import RUNS_SHOWN
+from gym.agents.run_views import PER_PAGE
+from gym.agents.selectors import RUNS_SHOWN
 from tests.agents.site import make_server, make_suite
 from tests.agents.test_the_matrix import finished_run
 

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from gym.agents.core.transport import Deadline
-from gym.agents.site import agent_adapters
+from gym.agents import agent_adapters
 from gym.demo.loader import MODELS_DIR
+from lmgym.agents.transport import Deadline
 from tests.agents.site import make_run, make_server, make_suite
 from tests.factories import checked, make_model
 from tests.net.hostile import answer, server

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gym.agents import services
 from gym.agents.models import AgentCase
-from gym.agents.site import services
 from gym.sharing.models import Role
 from tests.agents.site import GOOD, make_suite
 

@@ -7,14 +7,14 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.accounts.tokens import create_token
-from gym.agents.core.transport import TransportError
+from gym.agents import actors, presenters, services
+from gym.agents.actors import agent_naming
 from gym.agents.models import CaseRun, FailureMode, Naming
-from gym.agents.site import actors, presenters, services
-from gym.agents.site.actors import agent_naming
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted, said
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 

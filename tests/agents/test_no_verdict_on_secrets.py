@@ -7,11 +7,11 @@ import string
 
 import pytest
 
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.llm_judge import VotingJudge
-from gym.agents.core.redact import HIDDEN, redactor
-from gym.agents.core.scoring import WITHHELD, rescore
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.llm_judge import VotingJudge
+from lmgym.agents.redact import HIDDEN, redactor
+from lmgym.agents.scoring import WITHHELD, rescore
 from tests.agents.helpers import Asks, Scripted, said
 from tests.agents.site import make_run, make_server, make_suite
 

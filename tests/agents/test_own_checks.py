@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from gym.agents.core import own_checks
-from gym.agents.core.case_form import write_case
-from gym.agents.core.case_reader import look_at
+from lmgym.agents import own_checks
+from lmgym.agents.case_form import write_case
+from lmgym.agents.case_reader import look_at
 from tests.agents.helpers import findings, one_check, outcomes, run, says
 
 FENCED = '```json\n{"a": 1}\n```'

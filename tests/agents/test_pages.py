@@ -9,8 +9,8 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from gym.agents import presenters, selectors, services
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode
-from gym.agents.site import presenters, selectors, services
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite

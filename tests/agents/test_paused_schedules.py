@@ -8,8 +8,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from gym.agents import pauses, schedules, services
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule
-from gym.agents.site import pauses, schedules, services
 from gym.notices.models import Notice
 from gym.sharing.models import Role
 from tests.agents.site import GOOD, make_case, make_server, make_suite

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gym.agents import services
+from gym.agents.forms import OTHERS, RunForm, SuiteForm
 from gym.agents.models import AgentServer, AgentSuite
-from gym.agents.site import services
-from gym.agents.site.forms import OTHERS, RunForm, SuiteForm
 from tests.agents.site import make_case, make_server, make_suite
 
 pytestmark = pytest.mark.django_db

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from gym import net
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.cases import CaseError
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.llm_judge import AgentJudge, VotingJudge
-from gym.agents.core.transport import HTTPTransport
+from lmgym import net
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.cases import CaseError
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.embedded import EmbeddedTransport
+from lmgym.agents.llm_judge import AgentJudge, VotingJudge
+from lmgym.agents.transport import HTTPTransport
 
 pytestmark = pytest.mark.published
 REFUSED = "refused"
@@ -168,7 +168,7 @@ def test_on_a_real_server(conformance, neuro_san, name):
 
 @pytest.mark.foreign
 def test_a_real_servers_transcript_tokens_and_graph(neuro_san):
-    from gym.agents.core.transport import Deadline
+    from lmgym.agents.transport import Deadline
 
     until = Deadline(time.monotonic() + 20)
     assert neuro_san.get("/healthz", until)["versions"]["neuro-san"] == "0.7.15"

@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from gym.agents import services
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
-from gym.agents.site import services
-from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
+from gym.agents.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.jobs.models import Job
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 

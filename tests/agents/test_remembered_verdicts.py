@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gym.agents import agent_adapters, services
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
-from gym.agents.site import agent_adapters, services
 from gym.jobs.testing import run_pending
 from models_registry.models import RegisteredModel
 from tests.agents.helpers import Scripted, said

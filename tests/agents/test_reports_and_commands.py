@@ -11,9 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.core.management import call_command
 
-from gym.agents.core import cli, reports
-from gym.agents.core.failures import COLUMNS, lines_of, rows_of
-from gym.agents.core.transport import TransportError
+from lmgym.agents import cli, reports
+from lmgym.agents.failures import COLUMNS, lines_of, rows_of
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
 from tests.net.hostile import answer, server
 
@@ -123,7 +123,7 @@ def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files,
 
 @pytest.mark.parametrize("command", ["agenttest", "assess"])
 def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, capsys, command):
-    monkeypatch.setattr("gym.agents.core.cli.run_case", pytest.fail)
+    monkeypatch.setattr("lmgym.agents.cli.run_case", pytest.fail)
     given = [str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")]
     assert cli.main([command, *given]) == 2
     assert "Cannot write" in capsys.readouterr().err
@@ -361,7 +361,7 @@ def test_an_address_with_a_password_is_not_repeated(files, capsys):
     assert "headers" in told
 
 
-@pytest.mark.parametrize("start", [["-m", "gym.agents"], [str(ROOT / "manage.py")]])
+@pytest.mark.parametrize("start", [["-m", "lmgym.agents"], [str(ROOT / "manage.py")]])
 def test_it_needs_no_site_no_settings_and_no_database(files, start):
     without = "import sys; sys.modules['django'] = None"
     (files / "sitecustomize.py").write_text(without)

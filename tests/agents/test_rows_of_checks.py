@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.case_form import document_of, fields_of
-from gym.agents.core.case_reader import look_at
-from gym.agents.core.cases import TESTS
-from gym.agents.core.check_rows import LABELS, join, places, read_place, show_place, split
+from lmgym.agents.case_form import document_of, fields_of
+from lmgym.agents.case_reader import look_at
+from lmgym.agents.cases import TESTS
+from lmgym.agents.check_rows import LABELS, join, places, read_place, show_place, split
 from tests.agents.site import make_case, make_run, make_server, make_suite
 
 keys = st.sampled_from(["a", "b.c", 'd"e', "value", "keywords", " f ", "", "json_schema"]) | st.text(

@@ -6,8 +6,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
+from gym.agents import services
 from gym.agents.models import AgentRun
-from gym.agents.site import services
 from gym.jobs.testing import run_pending
 from tests.agents.site import make_server, make_suite
 

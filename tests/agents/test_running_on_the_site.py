@@ -8,10 +8,10 @@ import json
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 
+from gym.agents import actors, services
+from gym.agents.actors import agent_run
+from gym.agents.agent_adapters import judge_for
 from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration
-from gym.agents.site import actors, services
-from gym.agents.site.actors import agent_run
-from gym.agents.site.agent_adapters import judge_for
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, PermanentFailure

@@ -8,14 +8,14 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
-from gym.agents.core import embedded
-from gym.agents.core.falls import ALPHA, Fall, Limit, Stratum, fall, least_iterations, limits
+from gym.agents import actors, schedules, services
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule, CaseRun
-from gym.agents.site import actors, schedules, services
 from gym.jobs.models import Job
 from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
+from lmgym.agents import embedded
+from lmgym.agents.falls import ALPHA, Fall, Limit, Stratum, fall, least_iterations, limits
 from tests.agents.site import GOOD, make_case, make_server, make_suite
 
 MANY = GOOD.replace("agent: echo", 'agent: echo\nsuccess_ratio: "8/8"')

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from gym.agents.core import reports
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_case
-from gym.agents.core.redact import redactor
-from gym.agents.core.scoring import rescore
+from gym.agents import actors, services
 from gym.agents.models import AgentRun, AgentSuite, CaseIteration, CaseRun
-from gym.agents.site import actors, services
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.testing import run_pending
+from lmgym.agents import reports
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_case
+from lmgym.agents.redact import redactor
+from lmgym.agents.scoring import rescore
 from tests.agents.helpers import Scripted, outcomes, said, says
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
 

@@ -7,15 +7,15 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents.core import reports
-from gym.agents.core.redact import HIDDEN, redactor
+from gym.agents import actors, forms, services
 from gym.agents.models import (
     AgentRun,
     AgentSuite,
     CaseIteration,
 )
-from gym.agents.site import actors, forms, services
 from gym.secrets import encrypt
+from lmgym.agents import reports
+from lmgym.agents.redact import HIDDEN, redactor
 from tests.agents.helpers import Scripted, run, said, says
 from tests.agents.site import make_run, make_server, make_suite
 
@@ -146,7 +146,7 @@ def test_no_judge_is_quoted_with_a_secret(people, server, monkeypatch):
     )  # fmt: skip
     words = "x" * 1_995
     judge = Scripted(lambda body: said(f"fail\n{words}hush-hush"))
-    monkeypatch.setattr("gym.agents.site.agent_adapters.transport_for", lambda server: judge)
+    monkeypatch.setattr("gym.agents.agent_adapters.transport_for", lambda server: judge)
     made = make_run(suite, server)
     assert made.case_runs.get().results()[0].checks[0].judge["verdict"] == "fail"
     assert "hus" not in stored(made)

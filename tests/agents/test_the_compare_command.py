@@ -1,11 +1,11 @@
-"""`python -m gym.client agents compare`: the p of its table decides its exit status."""
+"""`python -m lmgym.client agents compare`: the p of its table decides its exit status."""
 
 from __future__ import annotations
 
 import pytest
 
-from gym.agents.core.pass_rates import compare, corrected
-from gym.client.cli import parser
+from lmgym.agents.pass_rates import compare, corrected
+from lmgym.client.cli import parser
 
 
 class Answers:

@@ -9,9 +9,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.case_form import TURN, document_of, fields_of, write_case
-from gym.agents.core.case_reader import look_at
 from gym.agents.models import AgentCase
+from lmgym.agents.case_form import TURN, document_of, fields_of, write_case
+from lmgym.agents.case_reader import look_at
 from tests.agents.site import GOOD, make_case, make_suite
 
 GIST = "first line\nsecond line\n  third"

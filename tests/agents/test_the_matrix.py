@@ -9,8 +9,8 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
+from gym.agents import presenters, selectors
 from gym.agents.models import AgentCase, AgentRun, CaseRun
-from gym.agents.site import presenters, selectors
 from tests.agents.site import GOOD, make_server, make_suite
 
 MANY = 450

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gym.agents.core import cli_options as shared
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.cases import CaseError
-from gym.agents.core.llm_judge import AgentJudge, VotingJudge, reference_prompt
-from gym.agents.core.redact import redactor
-from gym.agents.core.scoring import rescore, sample_of
+from lmgym.agents import cli_options as shared
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.cases import CaseError
+from lmgym.agents.llm_judge import AgentJudge, VotingJudge, reference_prompt
+from lmgym.agents.redact import redactor
+from lmgym.agents.scoring import rescore, sample_of
 from tests.agents.helpers import Asks, findings, judge_saying, one_check, outcomes, run, says
 
 BOTH = ["document", "reference-compatible"]

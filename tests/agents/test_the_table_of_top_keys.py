@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.transport import TransportError
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.embedded import EmbeddedTransport
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted, findings, refused, run, said, says
 
 ASK = "interactions: [{text: q, response: {text: {keywords: ok}}}]"

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from gym.agents.core.assessor import read_choice
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.llm_judge import VotingJudge, verdict_of
-from gym.agents.core.redact import redactor
-from gym.agents.core.scoring import rescore
-from gym.agents.core.thinking import without_thinking
+from lmgym.agents.assessor import read_choice
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.llm_judge import VotingJudge, verdict_of
+from lmgym.agents.redact import redactor
+from lmgym.agents.scoring import rescore
+from lmgym.agents.thinking import without_thinking
 from tests.agents.helpers import Asks, findings, outcomes, refused, run, says
 
 ALOUD = "<think>maybe Goodbye?</think>\n\nHello"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options
-from gym.agents.core.embedded import least_seconds
+from gym.agents import actors, services
 from gym.agents.models import AgentRun, CaseIteration, CaseRun
-from gym.agents.site import actors, services
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options
+from lmgym.agents.embedded import least_seconds
 from tests.agents.site import FLAKY, GOOD, make_server, make_suite
 
 pytestmark = pytest.mark.django_db

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from gym.agents.core import redact
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.driver import Options, run_case, run_iterations
-from gym.agents.core.redact import HIDDEN, hides, redactor
-from gym.agents.core.results import IterationResult
-from gym.agents.core.scoring import rescore
-from gym.agents.core.transport import ChatTransport, ContinuingTransport
-from gym.net import Answer
+from lmgym.agents import redact
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.driver import Options, run_case, run_iterations
+from lmgym.agents.redact import HIDDEN, hides, redactor
+from lmgym.agents.results import IterationResult
+from lmgym.agents.scoring import rescore
+from lmgym.agents.transport import ChatTransport, ContinuingTransport
+from lmgym.net import Answer
 from tests.agents.helpers import Scripted, outcomes, run, said, says
 
 

@@ -1,4 +1,4 @@
-"""`python -m gym.client agents upload`: files, folders, and what a refused upload leaves."""
+"""`python -m lmgym.client agents upload`: files, folders, and what a refused upload leaves."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from io import BytesIO
 
 import pytest
 
-from gym.client import ApiError
-from gym.client.agent_tests import ENDINGS, case_files
-from gym.client.agents_commands import _status
-from gym.client.cli import parser
-from gym.client.values import AgentRun
+from lmgym.client import ApiError
+from lmgym.client.agent_tests import ENDINGS, case_files
+from lmgym.client.agents_commands import _status
+from lmgym.client.cli import parser
+from lmgym.client.values import AgentRun
 
 
 class Site:
@@ -86,7 +86,7 @@ def test_a_refused_upload_leaves_a_suite_that_was_there(folder):
 
 
 def test_the_command_takes_the_files_that_agenttest_takes():
-    from gym.agents.core.archives import SUFFIXES
+    from lmgym.agents.archives import SUFFIXES
 
     assert ENDINGS == SUFFIXES
 

@@ -7,13 +7,13 @@ from xml.etree import ElementTree as ET
 
 from django.urls import reverse
 
-from gym.agents.core import reports
-from gym.agents.core.case_reader import read_case
-from gym.agents.core.redact import redactor
-from gym.agents.core.results import add_up
-from gym.agents.core.scoring import rescore
-from gym.agents.core.transport import TransportError
 from gym.agents.models import tokens_of
+from lmgym.agents import reports
+from lmgym.agents.case_reader import read_case
+from lmgym.agents.redact import redactor
+from lmgym.agents.results import add_up
+from lmgym.agents.scoring import rescore
+from lmgym.agents.transport import TransportError
 from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
 

@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from gym.agents.core.failures import COLUMNS
+from lmgym.agents.failures import COLUMNS
 from tests.agents.helpers import Scripted, run, said
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.agents.core import embedded
+from gym.agents import actors, agent_adapters, selectors, services
 from gym.agents.models import AgentRun
-from gym.agents.site import actors, agent_adapters, selectors, services
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.testing import run_pending
+from lmgym.agents import embedded
 from tests.agents.helpers import embedded_server
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 
+from gym.agents import services
 from gym.agents.models import AgentRun, AgentServer
-from gym.agents.site import services
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.secrets import encrypt

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from gym.client import ApiError
-from gym.client.cli import FORMATS
-from gym.client.commands import run
-from gym.client.values import Run
+from lmgym.client import ApiError
+from lmgym.client.cli import FORMATS
+from lmgym.client.commands import run
+from lmgym.client.values import Run
 from tests.conftest import ROOT
 
 

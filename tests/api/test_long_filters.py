@@ -7,7 +7,7 @@ import pytest
 from django.urls import get_resolver, reverse
 
 from gym.api.base import ListView
-from gym.lib.text import MOST_CHARACTERS
+from lmgym.text import MOST_CHARACTERS
 
 
 def _texts() -> list[tuple[str, str]]:

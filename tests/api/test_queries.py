@@ -7,8 +7,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from gym.agents import services as conversations
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
-from gym.agents.site import services as conversations
 from gym.jobs.testing import run_pending
 from gym.runs.work.services import queue_run
 from suites import services

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from gym.jobs.models import Job
 from gym.runs.work import services
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from suites.models import Suite
 from tests.api.worlds import make_world
 from tests.once import once_a_module

@@ -8,9 +8,9 @@ from django.test import Client
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import make_model, make_suite, suite_bytes
 
 RUNS = "/api/v1/runs/"

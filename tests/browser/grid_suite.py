@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gym.runs.read.report import OUTCOME_NAMES
-from suites.formulas import FormulaError, parse
+from lmgym.suites.formulas import FormulaError, parse
 
 Doc = dict[str, Any]
 

@@ -6,8 +6,8 @@ import pytest
 
 from gym.jobs.testing import run_pending
 from gym.runs.work import services
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 
 

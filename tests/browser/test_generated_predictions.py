@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from suites.effects import effects
-from suites.formats.designs import cells, condition_name, placed, read_lines, written
+from lmgym.suites.effects import effects
+from lmgym.suites.formats.designs import cells, condition_name, placed, read_lines, written
 from tests.browser.grid_fake import agreement
 from tests.browser.test_grid_structure import menu
 

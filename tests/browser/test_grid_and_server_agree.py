@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suites.editing import Sheet, edit_sheet
+from lmgym.suites.editing import Sheet, edit_sheet
 
 SEEDS = range(40)
 STEPS = 45
@@ -47,7 +47,7 @@ def test_the_server_makes_the_same_document_of_the_same_ops(sequences):
 
 
 def to_document(data: dict[str, Any]) -> Any:
-    from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+    from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 
     return SuiteDocument(
         name="random",

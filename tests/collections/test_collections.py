@@ -15,8 +15,8 @@ from gym.collections.models import Collection
 from gym.collections.services import add_revision, change_collection, make_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import delete_account
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
 

@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from gym.collections.models import Collection
 from gym.collections.services import MAX_ENTRIES
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.collections.test_collections import collection, entries, ticked
 from tests.factories import make_revision, make_suite, suite_bytes
 

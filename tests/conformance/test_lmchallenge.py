@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from gym.lmchallenge.core import corpus, logs
-from gym.lmchallenge.core.alignment import LogText
-from gym.lmchallenge.core.cli import Streams, main
-from gym.lmchallenge.core.errors import LogError, PlayerError
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.log_decoder import read_lines, read_rows
-from gym.lmchallenge.core.play import play
-from gym.lmchallenge.core.process import Command, ProcessPlayer
+from lmgym.lmchallenge import corpus, logs
+from lmgym.lmchallenge.alignment import LogText
+from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.errors import LogError, PlayerError
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.log_decoder import read_lines, read_rows
+from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.process import Command, ProcessPlayer
 
 ROOT = Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance")).resolve() / "lmchallenge"
 pytestmark = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gym.lmchallenge.core.cli import Streams, main
+from lmgym.lmchallenge.cli import Streams, main
 from tests.conformance.test_lmchallenge import ROOT, close
 from tests.lmchallenge.site.worlds import upload
 

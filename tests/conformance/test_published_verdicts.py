@@ -10,8 +10,8 @@ from gym.collections.services import make_collection, publish_collection
 from gym.downloads import csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.models import SuiteRevision
 from tests.people import make_people
 from tests.runs import stated_verdicts as stated

@@ -11,11 +11,11 @@ import pytest
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.train import Measured, chance, measure, table
 from gym.runs.read.model_profile import MODIFIED
-from models_registry.backends import Backend, check_config, load_backend, probe
-from models_registry.backends.ngram import NgramBackend
-from models_registry.engine.policy import ScoringPolicy
-from models_registry.engine.scores import TokenScores
-from suites.formats import SuiteDocument, read_suite
+from lmgym.models.backends import Backend, check_config, load_backend, probe
+from lmgym.models.backends.ngram import NgramBackend
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import TokenScores
+from lmgym.suites.formats import SuiteDocument, read_suite
 
 DOCS = Path(__file__).parents[2] / "docs" / "demo.md"
 SUITES = [path.stem for path in DEMO_SUITES]

@@ -13,8 +13,8 @@ import pytest
 from gym.demo import corpus
 from gym.demo.catalogue import DATA_DIR, DEMO_SUITES, SUITES_DIR
 from gym.demo.grammar import Dice, Grammar
-from suites.formats import SuiteDocument, read_suite
-from suites.formulas import parse
+from lmgym.suites.formats import SuiteDocument, read_suite
+from lmgym.suites.formulas import parse
 
 MANIFEST = json.loads((DATA_DIR / "manifest.json").read_text(encoding="utf-8"))
 

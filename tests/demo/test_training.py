@@ -9,8 +9,8 @@ import pytest
 
 from gym.demo import corpus, gpt2, train
 from gym.demo.catalogue import DATA_DIR
-from models_registry.backends import load_backend
-from models_registry.engine.policy import ScoringPolicy
+from lmgym.models.backends import load_backend
+from lmgym.models.engine.policy import ScoringPolicy
 
 SMALL = gpt2.Recipe(
     vocabulary=300, width=16, layers=1, heads=2, epochs=0.3, batch=16, packed=0.2, packed_length=64

@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.engine import shapes, workload
 from benchmarks.engine.workload import Workload
-from models_registry.backends import Backend, load_backend
+from lmgym.models.backends import Backend, load_backend
 
 NONE = "no GPU: torch {} finds none. `pytest tests/gpu --device cpu` runs the same code with small models"
 

@@ -17,8 +17,8 @@ import torch
 
 from benchmarks.engine import outcomes
 from benchmarks.engine.workload import Workload, spread
-from models_registry.backends import Backend
-from models_registry.engine import ERROR_BITS, ScoringPolicy, TokenScores
+from lmgym.models.backends import Backend
+from lmgym.models.engine import ERROR_BITS, ScoringPolicy, TokenScores
 from tests.gpu.conftest import load_from
 
 pytestmark = pytest.mark.gpu

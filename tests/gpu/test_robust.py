@@ -18,10 +18,10 @@ import pytest
 import torch
 
 from benchmarks.engine.workload import Workload
-from models_registry.backends import Backend, BackendError, NoRoom, causal, loading, room
-from models_registry.engine import ERROR_BITS, ScoringFailure, ScoringPolicy, TokenScores, memory
-from models_registry.engine.device_errors import says_broken
-from models_registry.engine.model_runner import ModelRunner
+from lmgym.models.backends import Backend, BackendError, NoRoom, causal, loading, room
+from lmgym.models.engine import ERROR_BITS, ScoringFailure, ScoringPolicy, TokenScores, memory
+from lmgym.models.engine.device_errors import says_broken
+from lmgym.models.engine.model_runner import ModelRunner
 from tests.gpu.conftest import load_from
 
 pytestmark = pytest.mark.gpu
@@ -148,7 +148,7 @@ def test_a_text_that_does_not_fit_alone_fails_by_name_and_the_others_are_scored(
 SCORE = """
 import json, sys
 from pathlib import Path
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.gpu.conftest import load_from
 folder, device, texts = Path(sys.argv[1]), sys.argv[2], json.loads(sys.stdin.readline())
 backend = load_from(folder, device)
@@ -262,7 +262,7 @@ table = torch.nn.Embedding(4, 4).to("cuda:0")
 try:
     print(table(torch.tensor([99], device="cuda:0")).cpu())
 except RuntimeError as error:
-    from models_registry.engine.device_errors import says_broken
+    from lmgym.models.engine.device_errors import says_broken
     print(type(error).__name__, says_broken(error))
 try:
     torch.zeros(1, device="cuda:0").cpu()

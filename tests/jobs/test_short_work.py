@@ -9,14 +9,14 @@ import pytest
 from django.conf import settings as site
 from django.test import Client
 
+from gym.agents import schedules
 from gym.agents.models import AgentSchedule
-from gym.agents.site import schedules
 from gym.collections import zips
 from gym.collections.services import make_collection, publish_collection
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.worker import WorkerProcess
+from gym.lmchallenge import playing
 from gym.lmchallenge.models import COUNT
-from gym.lmchallenge.site import playing
 from gym.runs.work import services as runs
 from gym.runs.work import uploads
 from models_registry import services as models

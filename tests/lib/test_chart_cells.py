@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gym.lib.charts.heatmap import heat_chart
-from gym.lib.charts.intervals import RowMark, interval_rows
-from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
+from lmgym.charts.heatmap import heat_chart
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.token_strip import StripRow, StripToken, token_strip
 
 SVG = "{http://www.w3.org/2000/svg}"
 HEAT = heat_chart(["m"], ["a", "b", "c"], [[0.0, 0.5, 1.0]], "Models on suites")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gym.lib.charts import svg
+from lmgym.charts import svg
 
 TOKENS = (Path(__file__).resolve().parents[2] / "static/css/tokens.css").read_text()
 PAIRS = {

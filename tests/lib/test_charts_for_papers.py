@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 from django.urls import reverse
 from pypdf import PdfReader
 
-from gym.lib.charts.svg import FONT, Pen, element
 from gym.pages.figure_views import KINDS
+from lmgym.charts.svg import FONT, Pen, element
 from tests.once import once_a_module
 from tests.runs.drawings import address, make_world
 

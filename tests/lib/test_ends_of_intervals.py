@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lib.stats import n_of_interval, score_interval
+from lmgym.stats import n_of_interval, score_interval
 
 
 @given(st.floats(1, 10_000))

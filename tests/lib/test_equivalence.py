@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import multinomial, norm, skew
 
-from gym.lib.stats import equivalence_p, is_skewed_for_its_size
-from gym.lib.stats.equivalence import _score
+from lmgym.stats import equivalence_p, is_skewed_for_its_size
+from lmgym.stats.equivalence import _score
 
 ONLY_FIRST = (0.0, 0.05)
 """Probabilities that only the first gets an item right, at the bound."""

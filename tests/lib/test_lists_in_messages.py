@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gym.lib.text import listing
+from lmgym.text import listing
 
 
 def test_a_list_names_eight_and_says_how_many_more_there_are():

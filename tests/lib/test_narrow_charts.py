@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gym.lib.charts.heatmap import heat_chart
-from gym.lib.charts.intervals import RowMark, interval_rows
-from gym.lib.charts.xy import Point, xy_chart
+from lmgym.charts.heatmap import heat_chart
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.xy import Point, xy_chart
 
 ROWS = [
     RowMark("A system with a name that is long enough for two lines of a label", 0.9, 0.8, 0.95, 0.3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.lib.near_names import MOST_CANDIDATES, nearest_name
+from lmgym.text.near_names import MOST_CANDIDATES, nearest_name
 
 CONDITIONS = ["match_sing", "match_plural", "mismatch_sing", "mismatch_plural"]
 

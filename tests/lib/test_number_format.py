@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.lib.number_format import bits, grouped
+from lmgym.text.number_format import bits, grouped
 
 
 @pytest.mark.parametrize(

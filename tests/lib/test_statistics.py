@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from gym.lib.stats import (
+from lmgym.stats import (
     benjamini_hochberg,
     effective_n,
     holm,
@@ -23,7 +23,7 @@ from gym.lib.stats import (
     tail_above,
     weighted_mean,
 )
-from gym.lib.stats.intervals import mean_interval, wilson
+from lmgym.stats.intervals import mean_interval, wilson
 
 
 @pytest.mark.parametrize(

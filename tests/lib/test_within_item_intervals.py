@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.anova import AnovaRM
 
-from gym.lib.stats.intervals import mean_interval, within_item_intervals
+from lmgym.stats.intervals import mean_interval, within_item_intervals
 
 ITEMS = np.array(
     [[10.0, 13.0, 13.0], [6.0, 8.0, 8.0], [11.0, 14.0, 14.0], [22.0, 23.0, 25.0], [16.0, 18.0, 20.0]]

@@ -7,12 +7,12 @@ import zipfile
 
 import pytest
 
-from gym.lib.bounded import Limits, Refused
-from gym.lib.workbooks import is_workbook, read_workbook, write_xlsx
-from suites.formats import SuiteDocument, read_suite
-from suites.formats.write import write_workbook
-from suites.intake import take_in
-from suites.readings import Answers
+from lmgym.files.bounded import Limits, Refused
+from lmgym.files.workbooks import is_workbook, read_workbook, write_xlsx
+from lmgym.suites.formats import SuiteDocument, read_suite
+from lmgym.suites.formats.write import write_workbook
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.readings import Answers
 from tests.factories import suite_bytes
 
 LIMITS = Limits(lines=1_000, cells=10_000, columns=100, seconds=20)

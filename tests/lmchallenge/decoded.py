@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from gym.lmchallenge.core.log_decoder import LogLine, read_lines
-from gym.lmchallenge.core.table import Table, read_table
+from lmgym.lmchallenge.log_decoder import LogLine, read_lines
+from lmgym.lmchallenge.table import Table, read_table
 
 
 def lines_of(rows: Iterable[Any]) -> list[tuple[int, LogLine]]:

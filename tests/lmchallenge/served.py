@@ -6,10 +6,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from gym.lmchallenge.core.backend_players import player_for_backend
-from gym.lmchallenge.core.cli_run import serve
-from gym.lmchallenge.core.player import Player
-from models_registry.backends import load_backend
+from lmgym.lmchallenge.backend_players import player_for_backend
+from lmgym.lmchallenge.cli_run import serve
+from lmgym.lmchallenge.player import Player
+from lmgym.models.backends import load_backend
 
 
 def player(slug: str, **options: int) -> Player:

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gym.lmchallenge.core.errors import OptionError
-from gym.lmchallenge.core.player import Request
-from gym.lmchallenge.core.players import AdaptivePlayer
+from lmgym.lmchallenge.errors import OptionError
+from lmgym.lmchallenge.player import Request
+from lmgym.lmchallenge.players import AdaptivePlayer
 
 
 def ask(player: AdaptivePlayer, context: str, candidates: list[str] | None = None) -> dict[str, float]:

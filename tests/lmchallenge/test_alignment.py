@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lmchallenge.core import corpus
-from gym.lmchallenge.core.alignment import LogText, Match
-from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.play import play
-from gym.lmchallenge.core.players import AdaptivePlayer
+from lmgym.lmchallenge import corpus
+from lmgym.lmchallenge.alignment import LogText, Match
+from lmgym.lmchallenge.errors import LogError
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.players import AdaptivePlayer
 from tests.lmchallenge.decoded import lines_of as decoded
 
 CATS = "The cat sat.\n\nThe dog sat on the mat.\nNo!\nIs the cat on the mat?\n"

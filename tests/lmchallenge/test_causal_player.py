@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from gym.lmchallenge.core import candidate_scoring
-from gym.lmchallenge.core.backend_players import CausalPlayer
-from gym.lmchallenge.core.beam_search import distributions, log_masses
-from gym.lmchallenge.core.errors import PlayerError
-from gym.lmchallenge.core.player import Request
-from gym.lmchallenge.core.token_strings import ALONE, TokenStrings, goes_on, kind_of
-from models_registry.backends import load_backend
+from lmgym.lmchallenge import candidate_scoring
+from lmgym.lmchallenge.backend_players import CausalPlayer
+from lmgym.lmchallenge.beam_search import distributions, log_masses
+from lmgym.lmchallenge.errors import PlayerError
+from lmgym.lmchallenge.player import Request
+from lmgym.lmchallenge.token_strings import ALONE, TokenStrings, goes_on, kind_of
+from lmgym.models.backends import load_backend
 from tests.models_registry import tiny
 
 ALPHABET = ["a", "b", "ab", "ba", "Ġ", "Ġa", "Ġab", "!", "aĠ", "Ġb!", "b!"]
@@ -218,7 +218,7 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
 def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -> None:
     import torch
 
-    from models_registry.engine.model_runner import ModelRunner
+    from lmgym.models.engine.model_runner import ModelRunner
 
     model = tiny.gpt2(29)
     sequences = [(1, 5), (1, 5, 7), (2,), (1, 5), (3, 4), (6, 6, 6)]
@@ -324,7 +324,7 @@ def test_a_prediction_may_hold_characters_of_several_tokens_and_none_ends_inside
 def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
     import torch
 
-    from models_registry.engine.model_runner import ModelRunner
+    from lmgym.models.engine.model_runner import ModelRunner
 
     model = tiny.causal("phi3-longrope", 29)
     sequences = [(1, 5, 7), tuple(range(1, 17)), tuple(range(1, 18)), tuple(range(1, 25))]
@@ -339,7 +339,7 @@ def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
 def test_what_follows_a_stem_alone_is_what_follows_the_stem(name) -> None:
     import torch
 
-    from models_registry.engine.tree_support import make_runner
+    from lmgym.models.engine.tree_support import make_runner
 
     runner = make_runner(tiny.causal(name, 29), torch.device("cpu"))
     stems, paths, after = [(1, 2), (1, 5, 7)], [(), (3, 4), (), (6,)], [0, 1, 1, -1]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gym.lmchallenge.core.cli import Streams, main
-from gym.lmchallenge.core.coloured import NO_USER
+from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.coloured import NO_USER
 
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
 CORPUS = "the cat sat\n\non the mat\n"

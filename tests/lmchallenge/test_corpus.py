@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lmchallenge.core import corpus, interpolation, logs, stats
-from gym.lmchallenge.core.corpus_tools import MESSAGES, Watch, in_order, preview, to_text
-from gym.lmchallenge.core.errors import CorpusError, LmcError, LogError
-from gym.lmchallenge.core.log_decoder import read_lines, read_rows
-from gym.lmchallenge.core.table import read_table
+from lmgym.lmchallenge import corpus, interpolation, logs, stats
+from lmgym.lmchallenge.corpus_tools import MESSAGES, Watch, in_order, preview, to_text
+from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
+from lmgym.lmchallenge.log_decoder import read_lines, read_rows
+from lmgym.lmchallenge.table import read_table
 from tests.lmchallenge.decoded import table_of
 
 

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from gym.lmchallenge.core.compare import TextFingerprint, _bootstrap, compare
-from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.extra_metrics import (
+from lmgym.lmchallenge.compare import TextFingerprint, _bootstrap, compare
+from lmgym.lmchallenge.errors import LogError
+from lmgym.lmchallenge.extra_metrics import (
     bits_per_character,
     cross_validated,
     keystroke_savings,
     learning_curve,
 )
-from gym.lmchallenge.core.interpolation import Mix, grid
-from gym.lmchallenge.core.pretty import spans
-from gym.lmchallenge.core.stats import statistics
+from lmgym.lmchallenge.interpolation import Mix, grid
+from lmgym.lmchallenge.pretty import spans
+from lmgym.lmchallenge.stats import statistics
 from tests.lmchallenge.decoded import lines_of
 from tests.lmchallenge.decoded import table_of as table
 

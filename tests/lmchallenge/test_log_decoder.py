@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.lmchallenge.core import interpolation, log_decoder, logs, stats, table
-from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.table import Table, read_table
-from gym.lmchallenge.core.tokens import FILTERS
+from lmgym.lmchallenge import interpolation, log_decoder, logs, stats, table
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.log_decoder import read_lines
+from lmgym.lmchallenge.table import Table, read_table
+from lmgym.lmchallenge.tokens import FILTERS
 from tests.lmchallenge.decoded import table_of
 from tests.lmchallenge.differential import WORDS
 

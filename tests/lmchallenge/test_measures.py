@@ -9,18 +9,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gym.lib.stats import holm
-from gym.lmchallenge.core import stats
-from gym.lmchallenge.core.compare import compare, corrected
-from gym.lmchallenge.core.errors import LogError, OptionError
-from gym.lmchallenge.core.extra_metrics import bits_per_character, by_position, course, keystroke_savings
-from gym.lmchallenge.core.interpolation import grid
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.measures import LOWER_IS_BETTER, METRICS, measure, ranks
-from gym.lmchallenge.core.table import Table, read_table
-from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.core.version5 import stats as version5
-from gym.lmchallenge.core.version5.table import read_table as read_table_5
+from lmgym.lmchallenge import stats
+from lmgym.lmchallenge.compare import compare, corrected
+from lmgym.lmchallenge.errors import LogError, OptionError
+from lmgym.lmchallenge.extra_metrics import bits_per_character, by_position, course, keystroke_savings
+from lmgym.lmchallenge.interpolation import grid
+from lmgym.lmchallenge.log_decoder import read_lines
+from lmgym.lmchallenge.measures import LOWER_IS_BETTER, METRICS, measure, ranks
+from lmgym.lmchallenge.table import Table, read_table
+from lmgym.lmchallenge.version5 import log as version5_log
+from lmgym.lmchallenge.version5 import stats as version5
+from lmgym.lmchallenge.version5.table import read_table as read_table_5
+from lmgym.stats import holm
 from tests.lmchallenge.test_text_index import KEYS, a_log, of_version_5
 
 

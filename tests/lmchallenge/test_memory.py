@@ -11,14 +11,14 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from gym.lmchallenge.core import corpus, gzip_reader, logs
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.corpus_tools import Watch
-from gym.lmchallenge.core.play import play
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.stats import statistics
-from gym.lmchallenge.core.table import read_table
-from gym.lmchallenge.core.tokens import FILTERS
+from lmgym.lmchallenge import corpus, gzip_reader, logs
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.corpus_tools import Watch
+from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.log_decoder import read_lines
+from lmgym.lmchallenge.stats import statistics
+from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge.tokens import FILTERS
 
 class Quiet:
     together = 16
@@ -74,9 +74,9 @@ def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_m
 
 LINE = """
 import resource, sys
-from gym.lmchallenge.core import corpus
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.play import play
+from lmgym.lmchallenge import corpus
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play import play
 
 class Quiet:
     together = 16

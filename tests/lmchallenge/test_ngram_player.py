@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from gym.lmchallenge.core.backend_players import NgramPlayer
-from gym.lmchallenge.core.player import Request
-from models_registry.backends.ngram import NgramBackend
-from models_registry.backends.ngram_model import BOS, EOS, UNK, train_ngram
+from lmgym.lmchallenge.backend_players import NgramPlayer
+from lmgym.lmchallenge.player import Request
+from lmgym.models.backends.ngram import NgramBackend
+from lmgym.models.backends.ngram_model import BOS, EOS, UNK, train_ngram
 
 WORDS = ["cat", "cats", "car", "can", "sat", "sad", "on", "only", "the", "them", "then", "mat", "."]
 CONTEXTS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gym.lmchallenge.core.logs import Recorder
+from lmgym.lmchallenge.logs import Recorder
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
@@ -48,7 +48,7 @@ def command(log: Path, words: Path, model: str) -> list[str]:
         "5",
         str(words),
     ]
-    return [sys.executable, "-m", "gym.lmchallenge", "run", *given]
+    return [sys.executable, "-m", "lmgym.lmchallenge", "run", *given]
 
 
 @pytest.mark.process

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from gym.lmchallenge.core.cli import Streams, main
+from lmgym.lmchallenge.cli import Streams, main
 from tests.lmchallenge import differential
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
@@ -37,7 +37,7 @@ JSON = "".join(
         ("b", 1, "the cat"),
     ]
 )
-OURS = [sys.executable, "-m", "gym.lmchallenge"]
+OURS = [sys.executable, "-m", "lmgym.lmchallenge"]
 
 
 def run(command: list[str], stdin: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from gym.lmchallenge.core.cli import Streams, main
+from lmgym.lmchallenge.cli import Streams, main
 from tests.lmchallenge.test_reference import ROOT, TEXT, close
 
 REFERENCE = os.environ.get("GYM_LMC5_REFERENCE", "")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gym.lmchallenge.core import corpus, logs
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.play import play
-from gym.lmchallenge.core.process import Command, ProcessPlayer
+from lmgym.lmchallenge import corpus, logs
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.process import Command, ProcessPlayer
 from tests.lmchallenge import served
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")

@@ -8,11 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from gym.lmchallenge.core import coloured, stats
-from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.table import read_table
-from gym.lmchallenge.core.text_index import (
+from lmgym.lmchallenge import coloured, stats
+from lmgym.lmchallenge.interpolation import Mix
+from lmgym.lmchallenge.log_decoder import read_lines
+from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge.text_index import (
     ERROR,
     ERRORS,
     Index,
@@ -23,9 +23,9 @@ from gym.lmchallenge.core.text_index import (
     pack,
     unpack,
 )
-from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.core.version5 import stats as version5
-from gym.lmchallenge.core.version5.pretty import mixture_of
+from lmgym.lmchallenge.version5 import log as version5_log
+from lmgym.lmchallenge.version5 import stats as version5
+from lmgym.lmchallenge.version5.pretty import mixture_of
 
 WORDS = ["the", "The", "cat", "sat", ",", "@on", "👍", "1"]
 MIX = Mix(0.4, -3.0)

@@ -10,8 +10,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
-from gym.net import Answer, NetPolicy
-from models_registry.backends import hub_listing
+from lmgym.models.backends import hub_listing
+from lmgym.net import Answer, NetPolicy
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -12,9 +12,9 @@ from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
 from gym.runs.work.services import same_run
 from gym.runs.work.start_tokens import name_if_former, plain
+from lmgym.models.backends import ModelFacts
+from lmgym.models.engine import ScoringPolicy
 from models_registry import actors, services, warm
-from models_registry.backends import ModelFacts
-from models_registry.engine import ScoringPolicy
 from models_registry.signals import start_token_settled
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run

@@ -18,10 +18,10 @@ from gym.jobs.models import Job, State
 from gym.jobs.services import request_cancel
 from gym.jobs.signals import time_passes
 from gym.jobs.testing import run_pending
+from lmgym.models.backends import ModelFacts, trial
+from lmgym.models.backends.unchanged import Seen
 from models_registry import services, warm
 from models_registry.actors import inspect
-from models_registry.backends import ModelFacts, trial
-from models_registry.backends.unchanged import Seen
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
 from tests.models_registry import tiny
@@ -142,8 +142,8 @@ def test_a_hub_model_on_a_site_without_the_hub_says_so(people, settings):
 
 
 def test_files_put_in_place_later_are_found_by_the_next_check(people, model_dir):
-    from models_registry.backends.ngram_file import FILE_NAME, save_model
-    from models_registry.backends.ngram_model import train_ngram
+    from lmgym.models.backends.ngram_file import FILE_NAME, save_model
+    from lmgym.models.backends.ngram_model import train_ngram
 
     model = make_model(people.staff, ready=False, backend="ngram", config={"path": "late"})
     assert check(model, people.staff).status == "broken"

@@ -6,12 +6,12 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.agents.site.services import register_server
+from gym.agents.services import register_server
 from gym.jobs.testing import run_pending
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
+from lmgym.models.engine import ScoringPolicy
 from models_registry import services
-from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision
 

@@ -12,10 +12,10 @@ import pytest
 from gym.jobs import runner, states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled
+from lmgym.models.backends import BackendError, load_backend, probe
+from lmgym.models.backends.files import check_folder, layers_stored, missing_layers
 from models_registry import actors, services
 from models_registry.actors import inspect
-from models_registry.backends import BackendError, load_backend, probe
-from models_registry.backends.files import check_folder, layers_stored, missing_layers
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
 from tests.models_registry import tiny

@@ -9,8 +9,8 @@ from django.urls import reverse
 from gym.jobs import runner
 from gym.jobs.models import WorkerHeartbeat
 from gym.jobs.worker import WorkerProcess
+from lmgym.models.backends import BackendError, DeviceMissing, NoRoom, loading
 from models_registry import actors, warm
-from models_registry.backends import BackendError, DeviceMissing, NoRoom, loading
 from tests.factories import make_model
 from tests.models_registry.test_warm_models import Loaded, loads, model, use  # noqa: F401  (fixtures)
 

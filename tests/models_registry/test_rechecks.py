@@ -11,8 +11,8 @@ import pytest
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.jobs.worker import worker_signed_in
+from lmgym.models.backends import BackendUnavailable
 from models_registry import actors, rechecks, services, warm
-from models_registry.backends import BackendUnavailable
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from tests.factories import make_model

@@ -11,7 +11,7 @@ from django.urls import reverse
 from huggingface_hub import constants
 
 from gym.jobs.models import Job
-from gym.net import Unreachable
+from lmgym.net import Unreachable
 from models_registry import services
 from models_registry.models import RegisteredModel
 from tests.factories import make_model

@@ -13,9 +13,9 @@ from gym.jobs import runner
 from gym.jobs.models import WorkerHeartbeat
 from gym.jobs.selectors import held_somewhere
 from gym.jobs.worker import worker_replaced
+from lmgym.models.backends import BackendError, ModelFacts
+from lmgym.models.backends.unchanged import Seen
 from models_registry import warm
-from models_registry.backends import BackendError, ModelFacts
-from models_registry.backends.unchanged import Seen
 from tests.factories import make_model
 
 MB = 1_000_000

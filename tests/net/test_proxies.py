@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from gym import net
-from gym.net import NetPolicy, TimedOut, Unreachable
+from lmgym import net
+from lmgym.net import NetPolicy, TimedOut, Unreachable
 from tests.net.hostile import answer, server
 
 

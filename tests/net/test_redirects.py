@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gym import net
-from gym.net import NetPolicy, Refused
+from lmgym import net
+from lmgym.net import NetPolicy, Refused
 from tests.net.hostile import answer, server
 
 

@@ -12,8 +12,8 @@ import zlib
 
 import pytest
 
-from gym import net
-from gym.net import BadAnswer, HTTPStatus, NetPolicy, NotAdmitted, Refused, TimedOut, TooLarge, Unreachable
+from lmgym import net
+from lmgym.net import BadAnswer, HTTPStatus, NetPolicy, NotAdmitted, Refused, TimedOut, TooLarge, Unreachable
 from tests.net.hostile import answer, server
 
 HERE = NetPolicy.allowing("127.0.0.1", seconds=5)

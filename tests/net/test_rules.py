@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.net import NetPolicy, NotAdmitted, Refused, Unreachable
-from gym.net.rules import is_public, parse_rule, require_admitted
 from gym.way_out import net_policy
+from lmgym.net import NetPolicy, NotAdmitted, Refused, Unreachable
+from lmgym.net.rules import is_public, parse_rule, require_admitted
 
 INSIDE = [
     "0.0.0.0",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym import net
-from gym.net import BadAnswer, HTTPStatus, NetPolicy, TimedOut, TooLarge
-from gym.net.answers import lines
+from lmgym import net
+from lmgym.net import BadAnswer, HTTPStatus, NetPolicy, TimedOut, TooLarge
+from lmgym.net.answers import lines
 from tests.net.hostile import answer, server
 
 HERE = NetPolicy.allowing("127.0.0.1", seconds=5, max_line_bytes=1000)

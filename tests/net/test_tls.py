@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.utils import timezone
 
-from gym import net
-from gym.net import NetPolicy, TimedOut, Unreachable
+from lmgym import net
+from lmgym.net import NetPolicy, TimedOut, Unreachable
 from tests.net.hostile import answer, server
 
 

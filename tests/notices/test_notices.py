@@ -14,8 +14,8 @@ from gym.jobs.testing import run_pending
 from gym.notices import mail, services
 from gym.notices.models import Notice
 from gym.pages.account_deletion import delete_account
-from gym.propara.site.generation import queue_generation
-from gym.propara.site.services import About
+from gym.propara.generation import queue_generation
+from gym.propara.services import About
 from gym.runs.work.services import cancel_run, queue_run, retry_run
 from gym.sharing import invitations
 from models_registry import services as models

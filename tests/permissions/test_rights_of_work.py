@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
+from gym.agents import services as agents
 from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
-from gym.agents.site import services as agents
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.lmchallenge import guessing, playing
 from gym.lmchallenge.models import Corpus
-from gym.lmchallenge.site import guessing, playing
+from gym.propara import generation
+from gym.propara import services as propara
 from gym.propara.models import AnswerSet, GeneratedProcess
-from gym.propara.site import generation
-from gym.propara.site import services as propara
-from gym.propara.site.services import About
+from gym.propara.services import About
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import preview, services
 from gym.runs.work import score_requests as scoring
 from gym.secrets import sealed
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import document_of

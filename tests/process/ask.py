@@ -20,8 +20,8 @@ if not apps.ready:
 
 from gym.accounts.models import User
 from gym.accounts.tokens import create_token
+from gym.agents import services as conversations
 from gym.agents.models import AgentRun, AgentSuite
-from gym.agents.site import services as conversations
 from gym.collections.services import make_collection
 from gym.demo.loader import demo_user, load_demo
 from gym.jobs.models import Job, WorkerHeartbeat
@@ -34,10 +34,10 @@ from gym.runs.work import services
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.shared_chunks import HELP
+from lmgym.models.engine import ScoringPolicy
+from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
-from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
-from suites.formats import read_suite
 from suites.models import Suite
 from suites.selectors import document_of
 from suites.services import freeze, import_suite, open_draft, set_visibility
@@ -222,10 +222,10 @@ def forget_scores() -> None:
 
 def queue_game(player: str) -> int:
     """A game of two users on 40 lines, with training."""
-    from gym.lmchallenge.core.games import GameOptions
+    from gym.lmchallenge import playing
     from gym.lmchallenge.models import Corpus
-    from gym.lmchallenge.site import playing
-    from gym.lmchallenge.site.services import create_corpus
+    from gym.lmchallenge.services import create_corpus
+    from lmgym.lmchallenge.games import GameOptions
 
     owner = demo_user()
     rows = [
@@ -256,8 +256,8 @@ def game_state(game: int) -> dict[str, Any]:
 
 
 def game_log(game: int) -> list[str]:
+    from gym.lmchallenge import storage
     from gym.lmchallenge.models import Game
-    from gym.lmchallenge.site import storage
 
     return [raw.decode() for raw in storage.log_lines(Game.objects.get(pk=game))]
 

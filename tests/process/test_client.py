@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gym.client import ApiError, Client, NotReached
-from gym.client.cli import main
+from lmgym.client import ApiError, Client, NotReached
+from lmgym.client.cli import main
 from tests.factories import suite_bytes
 from tests.process.live import LiveSite
 from tests.process.site import ROOT
@@ -177,7 +177,7 @@ def test_the_documented_commands_run(site, tmp_path):
     """Every shell line of docs/api.md, in its order, in one shell."""
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     script = "set -e\n" + "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
-    assert script.count("gym.client") > 7
+    assert script.count("lmgym.client") > 7
     assert script.count("curl") > 10
     suite_file(tmp_path, name="my_agreement")
     python = Path(sys.executable).parent
@@ -195,7 +195,7 @@ def test_the_documented_commands_run(site, tmp_path):
 
 
 def test_the_client_needs_no_django():
-    script = "import sys, gym.client.cli\nprint(sorted({n.split('.')[0] for n in sys.modules} & {'django', 'numpy'}))"
+    script = "import sys, lmgym.client.cli\nprint(sorted({n.split('.')[0] for n in sys.modules} & {'django', 'numpy'}))"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gym.client import ApiError, Client
+from lmgym.client import ApiError, Client
 from tests.process.live import LiveSite
 from tests.process.site import ROOT
 from tests.process.test_client import cli

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from gym.propara.core import cli
+from lmgym.propara import cli
 from tests.conftest import CONFORMANCE
 
 FOLDER = CONFORMANCE / "propara"

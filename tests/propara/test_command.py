@@ -306,7 +306,7 @@ def test_the_management_command_is_the_same_thing(folder):
 
 def test_the_command_line_starts_without_django_and_numpy(folder):
     script = (
-        "import sys; from gym.propara.core import cli; code = cli.main(['evaluate', '-p', 'p.tsv', '-a', 'a.tsv']);"
+        "import sys; from lmgym.propara import cli; code = cli.main(['evaluate', '-p', 'p.tsv', '-a', 'a.tsv']);"
         "print(code, sorted({'django', 'numpy', 'scipy'} & set(sys.modules)))"
     )
     root = str(Path(__file__).resolve().parents[2])

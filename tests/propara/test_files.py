@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 
 from gym.propara import ProParaError, evaluate
-from gym.propara.core.check import MAX_PROBLEMS, check
-from gym.propara.core.convert import (
+from lmgym.propara.check import MAX_PROBLEMS, check
+from lmgym.propara.convert import (
     grids_to_actions,
     grids_to_json,
     looks_like_states,
@@ -18,11 +18,11 @@ from gym.propara.core.convert import (
     states_to_actions,
     template,
 )
-from gym.propara.core.grid import read_grids, read_sentences
-from gym.propara.core.groups import problem_groups
-from gym.propara.core.reference import explain
-from gym.propara.core.repair import decode, repair
-from gym.propara.core.uploads import read_answers, take_in
+from lmgym.propara.grid import read_grids, read_sentences
+from lmgym.propara.groups import problem_groups
+from lmgym.propara.reference import explain
+from lmgym.propara.repair import decode, repair
+from lmgym.propara.uploads import read_answers, take_in
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 GRIDS = read_grids(LIGHT, "answers")
@@ -117,7 +117,7 @@ def test_a_name_in_another_unicode_form_is_the_answers_name():
 def test_of_very_many_strange_names_only_the_first_are_looked_at(monkeypatch):
     compared = []
     monkeypatch.setattr(
-        "gym.propara.core.check.nearest_name", lambda name, *_, **__: compared.append(name) or ""
+        "lmgym.propara.check.nearest_name", lambda name, *_, **__: compared.append(name) or ""
     )
     strange = "".join(f"7\t1\t{number}\tNONE\t?\t?\n" for number in range(3 * MAX_PROBLEMS))
     problems = check(GRIDS, strange)

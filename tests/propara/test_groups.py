@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gym.propara.core.errors import ProParaError
-from gym.propara.core.groups import problem_groups, repair_groups
-from gym.propara.core.uploads import take_in
+from lmgym.propara.errors import ProParaError
+from lmgym.propara.groups import problem_groups, repair_groups
+from lmgym.propara.uploads import take_in
 from tests.propara.worlds import LIGHT, shipped
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.propara import evaluate
-from gym.propara.core.errors import ProcessFailure, ProParaError
-from gym.propara.core.grid import read_grids
-from gym.propara.core.mistakes import CODES, confusion, mistakes
-from gym.propara.core.report import digest
-from gym.propara.core.scoring import PAIR_SCORES, question_score
-from gym.propara.core.summary import summarise
-from gym.propara.core.uploads import take_in
+from lmgym.propara import evaluate
+from lmgym.propara.errors import ProcessFailure, ProParaError
+from lmgym.propara.grid import read_grids
+from lmgym.propara.mistakes import CODES, confusion, mistakes
+from lmgym.propara.report import digest
+from lmgym.propara.scoring import PAIR_SCORES, question_score
+from lmgym.propara.summary import summarise
+from lmgym.propara.uploads import take_in
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 
 

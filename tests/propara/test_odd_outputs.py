@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 def shell(folder: Path, line: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `evaluate` with the rest of a shell's line."""
-    command = f"{shlex.quote(sys.executable)} -m gym.propara evaluate {line}"
+    command = f"{shlex.quote(sys.executable)} -m lmgym.propara evaluate {line}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gym.propara import evaluate
-from gym.propara.core.errors import ProcessFailure
-from gym.propara.core.terms import location_overlap, normalise_phrase, participant_overlap
+from lmgym.propara import evaluate
+from lmgym.propara.errors import ProcessFailure
+from lmgym.propara.terms import location_overlap, normalise_phrase, participant_overlap
 from tests.propara.recorded import data_of, lay_out, recorded, run
 
 VALID = recorded("valid")

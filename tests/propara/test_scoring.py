@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.propara import ProParaError, evaluate
-from gym.propara.core.errors import ProcessFailure
-from gym.propara.core.grid import read_grids
-from gym.propara.core.stem import stem
-from gym.propara.core.summary import Conversion, Move, is_input, is_output, summarise
-from gym.propara.core.terms import location_overlap, normalise_phrase, participant_overlap
+from lmgym.propara.errors import ProcessFailure
+from lmgym.propara.grid import read_grids
+from lmgym.propara.stem import stem
+from lmgym.propara.summary import Conversion, Move, is_input, is_output, summarise
+from lmgym.propara.terms import location_overlap, normalise_phrase, participant_overlap
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 
 

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from gym.propara import evaluate
-from gym.propara.core.cpython_set_order import difference_order, set_order
+from lmgym.propara import evaluate
+from lmgym.propara.cpython_set_order import difference_order, set_order
 from tests.propara.worlds import tsv
 
 _ASK = """

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from gym.lib.stats import holm
-from gym.propara import evaluate
-from gym.propara.core.bootstrap import _overall, _resampled, bootstrap, compare
-from gym.propara.core.corrected import bounded_overlap
+from lmgym.propara import evaluate
+from lmgym.propara.bootstrap import _overall, _resampled, bootstrap, compare
+from lmgym.propara.corrected import bounded_overlap
+from lmgym.stats import holm
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 

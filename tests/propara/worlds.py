@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from gym.propara.core.convert import write_rows
-from gym.propara.core.submission_warnings import implied_action
+from lmgym.propara.convert import write_rows
+from lmgym.propara.submission_warnings import implied_action
 
 DATA = Path(__file__).resolve().parents[2] / "gym" / "propara" / "data"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from gym.lib.stats.intervals import wilson
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.policies import standing_of
 from gym.runs.read.scores import store_scores
+from lmgym.stats.intervals import wilson
+from lmgym.suites.formulas import parse
 from models_registry.models import RegisteredModel
-from suites.formulas import parse
 from suites.models import SuiteRevision
 
 

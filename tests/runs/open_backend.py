@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from models_registry.backends.uniform import UniformBackend
-from models_registry.engine import TokenScores
-from models_registry.engine.plan import needed_tokens
+from lmgym.models.backends.uniform import UniformBackend
+from lmgym.models.engine import TokenScores
+from lmgym.models.engine.plan import needed_tokens
 
 NOISE = 1e-7
 

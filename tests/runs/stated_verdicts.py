@@ -1,5 +1,5 @@
 """Every statement about a rate against chance that pages, files and API make of given runs, and what outcomes alone say
-it has to be: with scipy and numpy, and nothing of `gym.runs.core.against_chance` but its words."""
+it has to be: with scipy and numpy, and nothing of `lmgym.runs.against_chance` but its words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from django.test import Client
 from django.urls import reverse
 from scipy.stats import beta, norm
 
-from gym.client.commands import rate_text
-from gym.client.values import Run
-from gym.runs.core.against_chance import CHANCE_WORDS
 from gym.runs.models import SuiteRun
 from gym.runs.read import report
-from suites.formulas import parse
+from lmgym.client.commands import rate_text
+from lmgym.client.values import Run
+from lmgym.runs.against_chance import CHANCE_WORDS
+from lmgym.suites.formulas import parse
 from suites.selectors import document_of
 
 RULES = ("each", "all", "first")

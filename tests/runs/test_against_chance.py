@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gym.lib.stats import effective_n, score_interval
-from gym.runs.core.against_chance import ALPHA, CHANCE_WORDS, Verdict, alone, verdicts
-from gym.runs.core.outcomes import PredictionOutcome
-from gym.runs.core.rules import EACH, score
-from suites.formulas import FALSE, TIE, TRUE
+from lmgym.runs.against_chance import ALPHA, CHANCE_WORDS, Verdict, alone, verdicts
+from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.runs.rules import EACH, score
+from lmgym.stats import effective_n, score_interval
+from lmgym.suites.formulas import FALSE, TIE, TRUE
 
 CHANCES = (0.125, 0.25, 0.5, 0.0, 1.0)
 

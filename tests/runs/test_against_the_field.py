@@ -8,10 +8,10 @@ import io
 import pytest
 from django.urls import reverse
 
-from gym.lib.stats import rate_difference, score_interval, weighted_mean
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.model_profile import robust_pairs, robustness
+from lmgym.stats import rate_difference, score_interval, weighted_mean
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 

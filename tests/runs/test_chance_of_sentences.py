@@ -7,10 +7,10 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.rules import chance_of
 from gym.runs.models import PredictionResult, RunScore
 from gym.runs.work import services as runs
-from suites.formulas import parse
+from lmgym.runs.rules import chance_of
+from lmgym.suites.formulas import parse
 from tests.factories import make_model, make_revision
 
 SENTENCE, REGION = "(*;%match%) < (*;%mismatch%)", "(2;%match%) < (2;%mismatch%)"

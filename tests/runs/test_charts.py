@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from gym.lib.charts.regions import Markup, Series, margin_strip, rate_bar, region_chart
+from lmgym.charts.regions import Markup, Series, margin_strip, rate_bar, region_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</text><script>alert('x')</script>&\"'\x00\x1b\ud800"

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from django.template import Context, Template
 
-from gym.lib.charts.regions import rate_bar, region_chart
-from gym.lib.charts.svg import element
 from gym.templatetags import gym as tags
+from lmgym.charts.regions import rate_bar, region_chart
+from lmgym.charts.svg import element
 
 
 def render(source: str, **context: object) -> str:
@@ -122,7 +122,7 @@ def test_the_builder_escapes_children_and_attributes() -> None:
 
 
 def test_a_formula_is_rendered_with_names() -> None:
-    from suites.formulas import parse
+    from lmgym.suites.formulas import parse
 
     text = "(2;%match%) < (2;%mismatch%) & (*;%match%) > 0"
     revision = SimpleNamespace(regions={1: "the", 2: "<verb>"}, condition_names=["match", "mismatch"])

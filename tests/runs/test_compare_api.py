@@ -7,8 +7,8 @@ from dataclasses import asdict
 import pytest
 from django.urls import reverse
 
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 from tests.once import once_a_module
 from tests.runs.boards import finished_run

@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from gym.runs.models import SuiteRun
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import content_of, table

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from gym.lib.stats.intervals import mean_interval, wilson
-from gym.runs.core.chunks import plan_chunks
-from gym.runs.core.compute import evaluate_document, joined_sentences, metric_of
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
-from suites.formats import read_suite
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs.chunks import plan_chunks
+from lmgym.runs.compute import evaluate_document, joined_sentences, metric_of
+from lmgym.stats.intervals import mean_interval, wilson
+from lmgym.suites.formats import read_suite
 from tests.factories import suite_json
 
 

@@ -10,9 +10,9 @@ import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.uploaded import fit_part, read_results
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
+from lmgym.runs.uploaded import fit_part, read_results
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
 from tests.runs.test_exports import content_of
@@ -103,8 +103,8 @@ def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):
 
     document = suite_json(name="hostile")
     document["region_meta"]["1"] = "=HYPERLINK(1)"
+    from lmgym.suites.formats import read_suite
     from suites import services as suites
-    from suites.formats import read_suite
 
     suite = suites.import_suite(
         read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"

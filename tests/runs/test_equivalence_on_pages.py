@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.lib.stats import equivalence_p
-from gym.lib.stats.multiple_comparisons import holm
 from gym.runs.models import PredictionResult
+from lmgym.stats import equivalence_p
+from lmgym.stats.multiple_comparisons import holm
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
 

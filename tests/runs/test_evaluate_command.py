@@ -13,7 +13,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache
 from gym.runs.work import services
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision, suite_bytes
 
 

@@ -16,9 +16,9 @@ from scipy.stats import binomtest, t
 from statsmodels.stats.proportion import proportion_confint
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.uploaded import fit_part
 from gym.runs.work import services
-from suites.formats import read_suite
+from lmgym.runs.uploaded import fit_part
+from lmgym.suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, make_suite
 from tests.runs.boards import finished_run
 
@@ -223,7 +223,7 @@ def test_what_is_no_minimal_pair_is_refused_with_the_reason(client, people, form
 
 # --- syntaxgym-core, citing ------------------------------------------------------------------------------------------
 def test_evaluated_json_is_read_back_as_results(client, run):
-    from gym.runs.core.uploaded import read_results
+    from lmgym.runs.uploaded import read_results
     from suites.selectors import document_of
 
     response = client.get(reverse("export-evaluated", args=[run.key]))
@@ -256,7 +256,7 @@ def test_formulas_that_core_lacks_are_refused(client, people, formula):
 
 
 def test_whole_sentences_are_refused_where_core_would_add_up_something_else(client, people):
-    from models_registry.engine import ScoringPolicy
+    from lmgym.models.engine import ScoringPolicy
 
     revision = make_revision(people.alice, formulas=("(*;%match%) < (*;%mismatch%)",))
     answers = []

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.work import services
-from suites.blueprints import AGREEMENT as CROSSED
+from lmgym.suites.blueprints import AGREEMENT as CROSSED
 from suites.drafts import apply_edits
 from suites.services import freeze, import_suite
 from tests.factories import make_model, make_revision

@@ -15,7 +15,7 @@ from gym.agents.models import AgentSuite
 from gym.lmchallenge.models import Corpus
 from gym.pages.figure_views import KINDS
 from gym.propara.models import AnswerSet, Submission
-from gym.runs.core.rules import RULES
+from lmgym.runs.rules import RULES
 from tests.factories import make_model, make_revision
 from tests.once import once_a_module
 from tests.runs.boards import finished_run

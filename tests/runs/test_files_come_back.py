@@ -6,11 +6,11 @@ import pytest
 from django.urls import reverse
 
 from gym.downloads import csv_text
-from gym.lib.bibtex import bibtex
-from gym.lib.problems import FormatError
-from gym.runs.core.uploaded import fit_part, read_results
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from suites.formats import read_suite
+from lmgym.runs.uploaded import fit_part, read_results
+from lmgym.suites.formats import read_suite
+from lmgym.text.bibtex import bibtex
+from lmgym.text.problems import FormatError
 from suites.selectors import document_of
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run

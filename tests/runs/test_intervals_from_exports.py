@@ -16,10 +16,10 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from gym.runs.core.rules import MARGINS
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
 from gym.runs.read.shared_items import groups_by_suite, groups_of
+from lmgym.runs.rules import MARGINS
 from suites import services as suites
 from suites.models import SuiteRevision
 from tests.factories import AGREEMENT, make_model, make_revision

@@ -19,7 +19,7 @@ from gym.runs.models import ScoreRequest, SuiteRun
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
 SENTENCES = 6  # of the suite that factories make

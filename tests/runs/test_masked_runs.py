@@ -15,7 +15,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
 KIND = "pseudo-log-likelihood original"

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.compute import evaluate_document, joined_sentences
 from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.read import report
 from gym.runs.work import cache, services
 from gym.runs.work.preview import preview
 from gym.runs.work.scoring import run_document
-from models_registry.backends import Backend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.models.backends import Backend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs.compute import evaluate_document, joined_sentences
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.regions import align, region_values
 from models_registry.models import RegisteredModel
 from models_registry.warm import load_pinned
-from suites.formats import SuiteDocument
-from suites.regions import align, region_values
 from suites.selectors import document_of
 from tests.factories import checked, make_model, make_revision
 from tests.models_registry import tiny

@@ -12,9 +12,9 @@ import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.lib.stats.intervals import within_item_intervals
 from gym.runs.models import SuiteRun
 from gym.runs.work import services
+from lmgym.stats.intervals import within_item_intervals
 from tests.factories import make_model, make_revision
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.runs.core.outcomes import Grid, margin_bounds, outcomes_of
-from models_registry.engine import margin_bound
-from suites.formulas import TIE, parse
+from lmgym.models.engine import margin_bound
+from lmgym.runs.outcomes import Grid, margin_bounds, outcomes_of
+from lmgym.suites.formulas import TIE, parse
 
 ERROR = 5e-4
 PLAIN = "(1;%p%) < (1;%q%)"

@@ -10,10 +10,10 @@ import pytest
 from django.urls import reverse
 from statsmodels.stats.multitest import multipletests
 
-from gym.runs.core.paired_predictions import RevisionPredictions, pair_predictions
-from gym.runs.core.rules import ALL, EACH, FIRST
+from lmgym.runs.paired_predictions import RevisionPredictions, pair_predictions
+from lmgym.runs.rules import ALL, EACH, FIRST
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
 

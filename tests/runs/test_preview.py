@@ -12,8 +12,8 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.work import preview as module
-from models_registry.backends.uniform import UniformBackend
-from models_registry.engine import ScoringFailure
+from lmgym.models.backends.uniform import UniformBackend
+from lmgym.models.engine import ScoringFailure
 from models_registry.models import RegisteredModel
 from tests.factories import AGREEMENT, make_model, make_suite
 

@@ -10,7 +10,7 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.work import services
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision, make_suite
 
 

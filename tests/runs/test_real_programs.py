@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, MODELS_DIR
-from gym.runs.core.compute import RunResult, evaluate_document, joined_sentences
-from gym.runs.core.other_programs import evaluated_json, lm_eval_files
-from models_registry.backends import load_backend
-from models_registry.engine import ScoringPolicy
-from suites.formats import PredictionDoc, SuiteDocument, read_suite
-from suites.regions import JOIN_POLICIES
+from lmgym.models.backends import load_backend
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.compute import RunResult, evaluate_document, joined_sentences
+from lmgym.runs.other_programs import evaluated_json, lm_eval_files
+from lmgym.suites.formats import PredictionDoc, SuiteDocument, read_suite
+from lmgym.suites.regions import JOIN_POLICIES
 
 SUITES = sorted(path.stem for path in (DATA_DIR / "suites").glob("*.json"))
 CORE = """

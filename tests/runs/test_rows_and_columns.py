@@ -13,8 +13,8 @@ from gym.collections.services import make_collection
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
 from gym.runs.read.model_profile import checkpoints, robustness
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gym.runs.core.outcomes import PredictionOutcome, outcomes_alone
-from gym.runs.core.rules import ALL, EACH, FIRST, chance_of, rule_of, score
-from suites.formats import PredictionDoc
+from lmgym.runs.outcomes import PredictionOutcome, outcomes_alone
+from lmgym.runs.rules import ALL, EACH, FIRST, chance_of, rule_of, score
+from lmgym.suites.formats import PredictionDoc
 
 A, B = "(2;%x%) > (2;%y%)", "(3;%x%) > (3;%y%)"
 

@@ -12,8 +12,8 @@ from gym.jobs import fairness
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache
 from gym.runs.work import services
-from models_registry.backends import uniform
-from models_registry.engine import ScoringFailure
+from lmgym.models.backends import uniform
+from lmgym.models.engine import ScoringFailure
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from gym.runs.core.compute import RunResult
 from gym.runs.work.scoring import run_document
-from models_registry.backends import Backend, load_backend
-from models_registry.engine import ScoringPolicy
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.models.backends import Backend, load_backend
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.compute import RunResult
+from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from tests.models_registry import tiny
 from tests.models_registry.conftest import tiny_models  # noqa: F401
 

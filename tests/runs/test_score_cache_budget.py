@@ -12,7 +12,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache
 from gym.runs.work import cache
 from gym.runs.work.services import queue_run
-from models_registry.engine import ScoringFailure
+from lmgym.models.engine import ScoringFailure
 from tests.factories import make_model, make_revision
 
 pytestmark = pytest.mark.django_db

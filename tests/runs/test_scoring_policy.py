@@ -19,10 +19,10 @@ from gym.runs.policies import departures
 from gym.runs.read.comparison import same_bits
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
-from models_registry.backends import base
-from models_registry.backends.uniform import UniformBackend
-from models_registry.engine import ScoringPolicy, TokenScores
-from suites.formats import write_json
+from lmgym.models.backends import base
+from lmgym.models.backends.uniform import UniformBackend
+from lmgym.models.engine import ScoringPolicy, TokenScores
+from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
 from tests.runs.test_exports import content_of

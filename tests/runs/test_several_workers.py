@@ -18,8 +18,8 @@ from gym.runs.work.actors import suite_run_help
 from gym.runs.work.scoring import Scoring
 from gym.runs.work.services import queue_run
 from gym.runs.work.shared_chunks import HELP, SharedChunks
-from models_registry.backends import uniform
-from models_registry.engine import ScoringFailure
+from lmgym.models.backends import uniform
+from lmgym.models.engine import ScoringFailure
 from models_registry.warm import load_registered
 from tests.factories import make_model, make_revision
 

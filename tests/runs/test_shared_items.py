@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from gym.runs.read import shared_items
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from tests.factories import make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
 

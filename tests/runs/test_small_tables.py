@@ -7,11 +7,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from gym.runs.core.rules import ALL, EACH, FIRST
 from gym.runs.read.leaderboard.build import field_scores, home_table, leaderboard
 from gym.runs.read.leaderboard.model import Options
+from lmgym.runs.rules import ALL, EACH, FIRST
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, make_suite, suite_bytes
 from tests.runs.boards import finished_run
 

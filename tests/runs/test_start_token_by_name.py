@@ -14,10 +14,10 @@ from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.presenters import reproduce_command
 from gym.runs.work import cache, services
-from models_registry.backends import ModelFacts
-from models_registry.engine import ScoringPolicy
+from lmgym.models.backends import ModelFacts
+from lmgym.models.engine import ScoringPolicy
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from tests.factories import checked, make_model, make_revision, suite_bytes
 from tests.models_registry.conftest import tiny_models  # noqa: F401
 

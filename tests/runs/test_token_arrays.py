@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.runs.core.compute import evaluate_document, joined_sentences
-from gym.runs.core.token_arrays import align_all, columns_of, grouped_sums, share_prefixes, values_of
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
-from suites.regions import JOIN_POLICIES, METRICS, AlignmentError, align, join, region_values
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
+from lmgym.runs.compute import evaluate_document, joined_sentences
+from lmgym.runs.token_arrays import align_all, columns_of, grouped_sums, share_prefixes, values_of
+from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.suites.regions import JOIN_POLICIES, METRICS, AlignmentError, align, join, region_values
 
 CELLS = st.text(alphabet="ab .\u00a0é🙂\u3000", max_size=6)
 SINGLES = st.floats(2**-40, 64, allow_nan=False, width=32)  # what models compute with, and so what is summed

@@ -18,9 +18,9 @@ from gym.runs.policies import departures
 from gym.runs.read import report
 from gym.runs.read.comparison import run_differences
 from gym.runs.work import cache, services
-from models_registry.backends.uniform import UniformBackend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
-from suites.formats import write_json
+from lmgym.models.backends.uniform import UniformBackend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
 from tests.runs.open_backend import install

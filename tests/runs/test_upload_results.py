@@ -13,10 +13,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.jobs.models import Job
-from gym.lib.problems import FormatError
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from lmgym.text.problems import FormatError
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from tests.factories import make_model, make_revision, make_suite

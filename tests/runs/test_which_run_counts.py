@@ -17,7 +17,7 @@ from gym.runs.policies import departures
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
 from gym.runs.work import services
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
 

@@ -6,8 +6,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
-from gym.runs.core.against_chance import Tails, against_chance
-from gym.runs.core.coverage import LOW_COVERAGE, coverage_of, coverage_share, coverage_words, is_low
+from lmgym.runs.against_chance import Tails, against_chance
+from lmgym.runs.coverage import LOW_COVERAGE, coverage_of, coverage_share, coverage_words, is_low
 
 BPE = 50_257
 

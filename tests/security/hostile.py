@@ -15,9 +15,9 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SentenceScore, SuiteRun
 from gym.runs.work import services as runs
+from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
-from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision, Tag
 from tests.factories import make_model, suite_json
 from tests.people import People

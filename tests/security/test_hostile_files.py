@@ -9,19 +9,19 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents.core.archives import ArchiveError, read_archive
-from gym.lib import bounded
-from gym.lib.bounded import Limits, Refused
-from gym.lib.problems import FormatError, Report
-from gym.lmchallenge.core import corpus, corpus_tools
-from gym.lmchallenge.core.errors import CorpusError, LogError
-from gym.lmchallenge.site import services, storage
-from gym.propara.core.errors import ProParaError
-from gym.propara.core.uploads import read_answers, take_in
-from gym.runs.core.uploaded import read_results
-from suites.formats import read_suite
+from gym.lmchallenge import services, storage
+from lmgym.agents.archives import ArchiveError, read_archive
+from lmgym.files import bounded
+from lmgym.files.bounded import Limits, Refused
+from lmgym.lmchallenge import corpus, corpus_tools
+from lmgym.lmchallenge.errors import CorpusError, LogError
+from lmgym.propara.errors import ProParaError
+from lmgym.propara.uploads import read_answers, take_in
+from lmgym.runs.uploaded import read_results
+from lmgym.suites.formats import read_suite
+from lmgym.suites.intake import take_in as take_in_suite
+from lmgym.text.problems import FormatError, Report
 from suites.forms import parts_of
-from suites.intake import take_in as take_in_suite
 
 
 class Watched(io.BytesIO):

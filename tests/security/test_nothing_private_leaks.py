@@ -22,13 +22,13 @@ from gym.collections.services import make_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
 from gym.propara.models import Submission
-from gym.propara.site.services import About, submit
+from gym.propara.services import About, submit
 from gym.runs.pages.figures import FORMS
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
+from lmgym.suites.formats import read_suite
 from suites import services as suites
-from suites.formats import read_suite
 from suites.models import Suite
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision, suite_json

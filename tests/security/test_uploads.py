@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.downloads import csv_download, csv_text, json_download, safe_cell
-from gym.lib.text import unguard
 from gym.uploads import read_upload
-from suites.formats import read_suite, write_long_csv, write_wide_tsv
+from lmgym.suites.formats import read_suite, write_long_csv, write_wide_tsv
+from lmgym.text import unguard
 
 RISKY = tuple("=+-@\t\r\0＝＋－＠")
 CELL = st.text(

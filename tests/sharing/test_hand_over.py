@@ -6,11 +6,11 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.agents.site.services import change_server
-from gym.agents.site.services import save_suite as save_tests
+from gym.agents.services import change_server
+from gym.agents.services import save_suite as save_tests
 from gym.conflicts import Conflict
-from gym.lmchallenge.site.services import edit_corpus
-from gym.propara.site.services import edit_answer_set
+from gym.lmchallenge.services import edit_corpus
+from gym.propara.services import edit_answer_set
 from gym.secrets import sealed
 from gym.sharing import invitations, services
 from gym.sharing.models import Invitation

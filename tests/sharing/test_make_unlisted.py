@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from gym.lmchallenge.site import playing
-from gym.lmchallenge.site import services as corpora
-from gym.propara.site import services as sets
-from gym.propara.site.services import About
+from gym.lmchallenge import playing
+from gym.lmchallenge import services as corpora
+from gym.propara import services as sets
+from gym.propara.services import About
 from gym.sharing.addresses import new_secret_address, plain
 from tests.lmchallenge.site.worlds import make_corpus, play
 from tests.propara.site.worlds import hand_in, make_set

@@ -12,12 +12,12 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from gym.agents.site import services as conversations
-from gym.agents.site.selectors import servers_usable_by
+from gym.agents import services as conversations
+from gym.agents.selectors import servers_usable_by
 from gym.collections import services as collections
-from gym.lmchallenge.site import services as lmchallenge
-from gym.lmchallenge.site.selectors import games_for, listed_games
-from gym.propara.site import services as propara
+from gym.lmchallenge import services as lmchallenge
+from gym.lmchallenge.selectors import games_for, listed_games
+from gym.propara import services as propara
 from gym.secrets import sealed
 from gym.sharing.selectors import tables
 from models_registry import services as models

@@ -20,7 +20,7 @@ from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
 from gym.staff import selectors, services
 from gym.staff.actors import DOCTOR
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
 PAGE = "/staff/"

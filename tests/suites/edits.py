@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from suites.editing import CellConflict, Sheet, edit_sheet
-from suites.formats import SuiteDocument, read_suite
+from lmgym.suites.editing import CellConflict, Sheet, edit_sheet
+from lmgym.suites.formats import SuiteDocument, read_suite
 from tests.factories import suite_json
 
 WORDS = st.sampled_from(["", "the cat", "sleeps", "ran", "naïve", "'s", "=1+1", "was eaten", "."])

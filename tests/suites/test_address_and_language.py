@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from gym.addresses import slug_from
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.languages import LANGUAGES, name_of, tag_of
 from suites.models import Suite
 from suites.selectors import export_document

@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from suites.formats import write_wide_tsv
+from lmgym.suites.formats import write_wide_tsv
 from suites.models import ImportedFile, Suite, SuiteImport
 from suites.selectors import document_of
 from tests.factories import make_suite
@@ -170,8 +170,8 @@ def test_a_sheet_whose_names_the_suite_knows_asks_nothing(signed_in, suite):
 
 
 def test_a_draft_that_changed_meanwhile_is_not_replaced(signed_in, suite):
+    from lmgym.suites.formats import read_suite
     from suites import services
-    from suites.formats import read_suite
     from tests.factories import suite_bytes
 
     address = upload(signed_in, suite, SHEET)

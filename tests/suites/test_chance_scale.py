@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites.formulas import parse
-from suites.formulas.chance import GAMMA_SCALE, GAMMA_SHAPE
+from lmgym.suites.formulas import parse
+from lmgym.suites.formulas.chance import GAMMA_SCALE, GAMMA_SHAPE
 
 MEAN = GAMMA_SHAPE * GAMMA_SCALE
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from gym.lib.number_format import adding_up
-from suites.formulas import parse
+from lmgym.suites.formulas import parse
+from lmgym.text.number_format import adding_up
 
 REGIONS = {1: "Subject", 2: "Verb"}
 VALUES = {("match", 1): 3.0, ("match", 2): 5.25, ("mismatch", 1): 3.0, ("mismatch", 2): 9.5}

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from suites.blueprints import BLUEPRINTS
-from suites.formats import inherit, read_suite, write_json, write_long_csv
-from suites.formats.designs import (
+from lmgym.suites.blueprints import BLUEPRINTS
+from lmgym.suites.formats import inherit, read_suite, write_json, write_long_csv
+from lmgym.suites.formats.designs import (
     DesignError,
     cell_of,
     cells,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.diff import diff, word_pieces
-from suites.formats import PredictionDoc
+from lmgym.suites.diff import diff, word_pieces
+from lmgym.suites.formats import PredictionDoc
 from tests.suites.edits import an_edit, apply, predictions_of, start
 
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.languages import is_right_to_left
 from tests.factories import make_model
 from tests.suites.formats.samples import condition, suite

@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lib.workbooks import write_xlsx
-from suites.blueprints import BLUEPRINTS
-from suites.columns import AFTER, BEFORE, CODES, HEADING, LABEL, NUMBERS, REPEATS, VERDICTS, closes_sentence
-from suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
-from suites.intake import take_in
-from suites.lint import lint
-from suites.readings import Answers
-from suites.sheets import read_part
+from lmgym.files.workbooks import write_xlsx
+from lmgym.suites.blueprints import BLUEPRINTS
+from lmgym.suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.columns import (
+    AFTER,
+    BEFORE,
+    CODES,
+    HEADING,
+    LABEL,
+    NUMBERS,
+    REPEATS,
+    VERDICTS,
+    closes_sentence,
+)
+from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake.sheets import read_part
+from lmgym.suites.lint import lint
 from tests.suites.formats.samples import GOLDEN
 
 PCIBEX = (

@@ -1,4 +1,4 @@
-"""Downloads are what the writers of suites.formats make of the revision, and read back as the same suite."""
+"""Downloads are what the writers of lmgym.suites.formats make of the revision, and read back as the same suite."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import pytest
 from django.urls import reverse
 
+from lmgym.suites.formats import read_suite, write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.formats.write import write_excel_csv
+from lmgym.suites.intake import take_in
 from suites import services
 from suites.exports import FORMS as EVERY_FORM
 from suites.exports import file_name
-from suites.formats import read_suite, write_json, write_long_csv, write_wide_tsv
-from suites.formats.write import write_excel_csv
-from suites.intake import take_in
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_bytes, suite_json
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lmgym.suites.editing import clean_text
+from lmgym.suites.formats import SentenceDoc, SuiteDocument
 from suites import drafts, services
-from suites.editing import clean_text
-from suites.formats import SentenceDoc, SuiteDocument
 from suites.models import DraftEdit
 from suites.quotas import bytes_of
 from suites.selectors import document_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.editing import EditError
-from suites.formats import read_json, write_json
+from lmgym.suites.editing import EditError
+from lmgym.suites.formats import read_json, write_json
 from tests.suites.edits import an_edit, apply, apply_fitting, predictions_of, start
 
 

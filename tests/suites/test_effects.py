@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from suites.effects import effects
-from suites.formats.designs import cells, condition_name, named_after_levels, placed, read_lines
-from suites.formulas import parse
+from lmgym.suites.effects import effects
+from lmgym.suites.formats.designs import cells, condition_name, named_after_levels, placed, read_lines
+from lmgym.suites.formulas import parse
 
 REGIONS = ["Subject", "Attractor", "Verb"]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from django.urls import reverse
 
-from suites.formats.designs import factors_in, written
+from lmgym.suites.formats.designs import factors_in, written
 from suites.models import Suite
 from suites.selectors import document_of, export_document
 from tests.factories import make_suite

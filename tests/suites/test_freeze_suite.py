@@ -7,8 +7,8 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.models import FrozenRevision, SuiteRevision
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_bytes

@@ -10,8 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.runs.models import SuiteRun
+from lmgym.suites.formats import read_suite
 from suites import imports, services
-from suites.formats import read_suite
 from suites.models import ImportedFile, Suite, SuiteImport
 from tests.factories import make_model, make_suite, suite_bytes
 

@@ -8,8 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from lmgym.suites.formats import read_suite, write_json
 from suites import services
-from suites.formats import read_suite, write_json
 from suites.models import Suite
 from suites.selectors import document_of
 from tests.factories import suite_bytes, suite_json

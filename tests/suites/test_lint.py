@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from suites.formats import read_suite
-from suites.lint import CODES, Finding, lint
+from lmgym.suites.formats import read_suite
+from lmgym.suites.lint import CODES, Finding, lint
 from tests.suites.formats.samples import condition, golden, read, suite
 
 ROOT_DOCS = "docs/suite-format.md"

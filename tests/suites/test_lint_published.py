@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.formats import read_json
-from suites.lint import Finding, lint
+from lmgym.suites.formats import read_json
+from lmgym.suites.lint import Finding, lint
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT / "../shared/conformance")) / "suites"

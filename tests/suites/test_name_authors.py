@@ -9,10 +9,10 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from gym.lib.bibtex import bibtex
+from lmgym.suites.authors import read_authors
+from lmgym.suites.formats import read_suite
+from lmgym.text.bibtex import bibtex
 from suites import services
-from suites.authors import read_authors
-from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision
 from suites.selectors import document_of, export_document
 from tests.factories import suite_json

@@ -8,9 +8,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from suites.blueprints import BLUEPRINTS
-from suites.formulas import parse
-from suites.lint import lint
+from lmgym.suites.blueprints import BLUEPRINTS
+from lmgym.suites.formulas import parse
+from lmgym.suites.lint import lint
 from suites.models import Suite
 from suites.selectors import document_of
 from tests.factories import make_suite

@@ -7,8 +7,8 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from lmgym.suites.formats import read_suite, write_long_csv
 from suites import drafts, services
-from suites.formats import read_suite, write_long_csv
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_bytes
 

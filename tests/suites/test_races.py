@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import F
 
+from lmgym.suites.formats import read_suite
 from suites import drafts, selectors, services
-from suites.formats import read_suite
 from suites.models import FrozenRevision, Suite, SuiteRevision
 from suites.selectors import document_of, findings_of
 from tests.at_once import need_connections, together

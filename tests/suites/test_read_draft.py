@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import PermissionDenied
 
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.selectors import revisions_for
 from tests.factories import make_model, make_suite, suite_bytes
 

@@ -1,4 +1,4 @@
-"""suites.regions against written-out cases: joins, traps that published tools fall into, metrics."""
+"""lmgym.suites.regions against written-out cases: joins, traps that published tools fall into, metrics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from models_registry.engine import policy
-from suites import regions
-from suites.regions import AlignmentError, Span, align, join, region_values
+from lmgym.models.engine import policy
+from lmgym.suites import regions
+from lmgym.suites.regions import AlignmentError, Span, align, join, region_values
 
 
 def spans_of(*contents: str, policy: str = "space") -> list[str]:
@@ -214,7 +214,7 @@ class TestRegionValues:
 
 def test_the_module_is_pure() -> None:
     code = (
-        "import sys, suites.regions;"
+        "import sys, lmgym.suites.regions;"
         "print([m for m in ('django', 'torch', 'transformers') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

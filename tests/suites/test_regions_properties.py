@@ -1,4 +1,4 @@
-"""suites.regions against an independent, slow reference: an owner written beside every character."""
+"""lmgym.suites.regions against an independent, slow reference: an owner written beside every character."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from suites.regions import JOIN_POLICIES, METRICS, Alignment, align, join, region_values
+from lmgym.suites.regions import JOIN_POLICIES, METRICS, Alignment, align, join, region_values
 from tests.models_registry import tiny
 
 WORDS = [

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
+from lmgym.suites.lint import lint
 from suites import services
 from suites.fields import metric_name
-from suites.lint import lint
 from suites.models import Suite, SuiteImport
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_json

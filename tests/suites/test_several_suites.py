@@ -11,8 +11,8 @@ from django.urls import reverse
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from gym.runs.work.several import queue_each
+from lmgym.suites.formats import read_suite
 from suites import services
-from suites.formats import read_suite
 from suites.models import Suite
 from tests.factories import make_model, make_suite
 

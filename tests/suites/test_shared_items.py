@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.shared_items import Material, material_of, shared_groups
+from lmgym.suites.shared_items import Material, material_of, shared_groups
 
 NOUNS = ["author", "pilot", "surgeon", "farmer", "manager"]
 OTHERS = ["senators", "dancers", "teachers", "guards", "clerks"]

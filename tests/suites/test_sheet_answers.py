@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from suites.intake import take_in
-from suites.readings import Answers
-from suites.sheets import read_sheet
+from lmgym.suites.intake import take_in
+from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake.sheets import read_sheet
 
 LONG = "item,condition,region_name,content\n"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.formats import write_long_csv, write_wide_tsv
-from suites.readings import column_letter
-from suites.sheets import read_sheet
+from lmgym.suites.formats import write_long_csv, write_wide_tsv
+from lmgym.suites.intake.readings import column_letter
+from lmgym.suites.intake.sheets import read_sheet
 from tests.suites.edits import start
 
 HEAD = "item\tcondition\tSubject\tVerb\n"

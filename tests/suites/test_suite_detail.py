@@ -13,10 +13,10 @@ from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
+from lmgym.suites.formats import read_suite
+from lmgym.suites.formulas import parse
+from lmgym.suites.lint import lint
 from suites import services
-from suites.formats import read_suite
-from suites.formulas import parse
-from suites.lint import lint
 from suites.models import Suite
 from suites.selectors import document_of
 from tests.factories import AGREEMENT, make_model, make_revision, make_suite, suite_bytes, suite_json

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from gym.accounts.quotas import OverQuota
+from lmgym.suites.formats import read_suite
 from suites import drafts, services
-from suites.formats import read_suite
 from suites.models import DraftEdit, Sentence, Suite, SuiteRevision
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import document_of

@@ -11,8 +11,8 @@ from gym.help.guides import GUIDES
 from gym.help.markdown import page
 from gym.help.suite_templates import TEMPLATES, content, document
 from gym.help.views import read
-from suites.formulas import FormulaError, parse
-from suites.intake import take_in
+from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.intake import take_in
 
 FORMULAS = (settings.BASE_DIR / "docs" / "formulas.md").read_text(encoding="utf-8")
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from gym.agents.core.pass_rates import pass_at_k, pass_hat_k
-from gym.runs.core.coverage import LOW_COVERAGE
+from lmgym.agents.pass_rates import pass_at_k, pass_hat_k
+from lmgym.runs.coverage import LOW_COVERAGE
 
 LINKED = (
     "hit", "mrr", "pcpc", "kpc", "mixture", "keystroke-savings", "bits-per-character", "completion", "entropy",

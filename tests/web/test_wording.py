@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gym.lib.problems import in_words
+from lmgym.text.problems import in_words
 
 ROOT = Path(__file__).parents[2]
 FORMER = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from gym.agents.core import cli
+from lmgym.agents import cli
 
 
 class CoreCommand(BaseCommand):

@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
                 ('game', models.CharField(choices=[('ic', 'input correction'), ('tc', 'text completion'), ('wp', 'next word')], max_length=2)),
                 ('kind', models.CharField(choices=[('model', 'model of this site'), ('process', 'model program'), ('adaptive', 'adaptive n-gram'), ('uploaded', 'uploaded log')], max_length=8)),
                 ('player', models.CharField(blank=True, help_text='slug of the model, name of the program', max_length=200)),
-                ('options', models.JSONField(default=dict, help_text='see gym.lmchallenge.core.games.GameOptions')),
+                ('options', models.JSONField(default=dict, help_text='see lmgym.lmchallenge.games.GameOptions')),
                 ('words', models.BinaryField(default=bytes, help_text='vocabulary of ic, one word a line, packed with gzip')),
                 ('n_words', models.PositiveIntegerField(default=0)),
                 ('filename', models.CharField(blank=True, max_length=200)),

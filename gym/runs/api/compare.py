@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from gym.api.base import ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
-from gym.lib.stats import CORRECTIONS, Correction
 from gym.runs.api.comparison_serializers import (
     ComparedItemSerializer,
     ComparedItemsHead,
@@ -32,7 +31,6 @@ from gym.runs.api.query_parameters import (
     not_there,
     numbers_of,
 )
-from gym.runs.core.rules import RULES, Rule
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import MAX_SIDES, Pair, tests_in_words
 from gym.runs.read.comparison_selectors import OnASuite
@@ -47,6 +45,8 @@ from gym.runs.read.model_profile import (
     strengths_and_weaknesses,
     tag_rows,
 )
+from lmgym.runs.rules import RULES, Rule
+from lmgym.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to
 from suites.models import Suite

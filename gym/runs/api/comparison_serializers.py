@@ -9,15 +9,15 @@ from rest_framework import serializers
 
 from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
-from gym.runs.core.against_chance import CHANCE_TEST, CHANCE_WORDS
-from gym.runs.core.coverage import COVERAGE
-from gym.runs.core.missing_rates import MissingRate
-from gym.runs.core.rules import RULE_COUNTS
 from gym.runs.models import RunScore
 from gym.runs.read.comparison import FACTS, Pair
 from gym.runs.read.leaderboard.export import mean_json
 from gym.runs.read.leaderboard.model import Mean
 from gym.runs.read.report import OUTCOME_NAMES
+from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
+from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.missing_rates import MissingRate
+from lmgym.runs.rules import RULE_COUNTS
 
 
 class LimitField(serializers.FloatField):

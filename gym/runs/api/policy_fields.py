@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from models_registry.engine.policy import MAX_BOS, bos_problem
+from lmgym.models.engine.policy import MAX_BOS, bos_problem
 
 HELP = (
     "auto: the model's own start token; always: the same, and models without one are refused; never: none; anything "

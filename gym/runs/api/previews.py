@@ -15,15 +15,12 @@ from gym.api.base import referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.runs.core.compute import metric_of
 from gym.runs.read.report import OUTCOME_NAMES
 from gym.runs.work.preview import PreviewFailed, Waiting, preview
-from models_registry.engine import ScoringPolicy
-from models_registry.selectors import runnable_by
-from suites.api.drafts import draft_of
-from suites.api.views import SuiteView
-from suites.editing import MAX_FORMULA_CHARACTERS, clean_text
-from suites.formats import (
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.compute import metric_of
+from lmgym.suites.editing import MAX_FORMULA_CHARACTERS, clean_text
+from lmgym.suites.formats import (
     MAX_CELL_CHARACTERS,
     MAX_CONDITIONS,
     MAX_NAME_CHARACTERS,
@@ -33,9 +30,12 @@ from suites.formats import (
     SentenceDoc,
     SuiteDocument,
 )
-from suites.formats.documents import MAX_ITEM_NUMBER
+from lmgym.suites.formats.documents import MAX_ITEM_NUMBER
+from lmgym.suites.regions import JOIN_POLICIES, METRICS
+from models_registry.selectors import runnable_by
+from suites.api.drafts import draft_of
+from suites.api.views import SuiteView
 from suites.models import SuiteRevision
-from suites.regions import JOIN_POLICIES, METRICS
 from suites.selectors import document_of
 
 MAX_ROWS = 2_000

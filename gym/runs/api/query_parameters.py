@@ -17,10 +17,10 @@ from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.formats import FormatQuery
 from gym.api.paging import LIMIT, MAX_LIMIT, Pages, limit_of
 from gym.api.requests import Query
-from gym.lib.stats import CORRECTIONS, HOLM
-from gym.runs.core.rules import EACH, RULES
 from gym.runs.read.comparison import MAX_SIDES
 from gym.runs.read.leaderboard.model import MAX_NAMES, MAX_WEIGHT, Options
+from lmgym.runs.rules import EACH, RULES
+from lmgym.stats import CORRECTIONS, HOLM
 
 
 class PagesQuery(Query):

@@ -28,13 +28,8 @@ from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.api import DeletionQuery
-from models_registry.engine import ScoringPolicy
-from models_registry.engine.policy import (
-    JOIN_POLICIES,
-    METRICS,
-    TOKEN_POLICIES,
-    WHITESPACE_POLICIES,
-)
+from lmgym.models.engine import ScoringPolicy
+from lmgym.models.engine.policy import JOIN_POLICIES, METRICS, TOKEN_POLICIES, WHITESPACE_POLICIES
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.api.request_bodies import again_field

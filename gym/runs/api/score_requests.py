@@ -21,8 +21,8 @@ from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.models import ScoreRequest
 from gym.runs.work import score_requests
 from gym.runs.work.score_requests import visible_to
-from models_registry.engine import ScoringPolicy
-from models_registry.engine.policy import WHITESPACE_POLICIES
+from lmgym.models.engine import ScoringPolicy
+from lmgym.models.engine.policy import WHITESPACE_POLICIES
 from models_registry.selectors import visible_to as visible_models
 
 

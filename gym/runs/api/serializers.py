@@ -9,15 +9,15 @@ from rest_framework import serializers
 
 from gym.jobs.api import BehindField
 from gym.jobs.models import Job
-from gym.runs.core.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
-from gym.runs.core.compute import region_bits, token_bits
-from gym.runs.core.outcomes import COUNTS
-from gym.runs.core.rules import MARGINS, RULE_COUNTS
 from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
 from gym.runs.read.report import OUTCOME_NAMES
 from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
+from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
+from lmgym.runs.compute import region_bits, token_bits
+from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.rules import MARGINS, RULE_COUNTS
 
 STATES = Job.State.values
 

@@ -19,7 +19,6 @@ from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.runs.api.serializers import PlanSerializer, UploadSerializer
-from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
 from gym.runs.filters import UploadFilter
 from gym.runs.models import ResultUpload
 from gym.runs.read.selectors import known_runs
@@ -27,8 +26,9 @@ from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import read_upload
+from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
+from lmgym.suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from models_registry.selectors import uploadable_by
-from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
 

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.SlugField(default=gym.runs.models.new_key, editable=False, max_length=24, unique=True)),
-                ('kind', models.CharField(help_text='one of gym.runs.core.uploaded.KINDS', max_length=10)),
+                ('kind', models.CharField(help_text='one of lmgym.runs.uploaded.KINDS', max_length=10)),
                 ('files', models.JSONField(help_text='[{name, sha256, bytes}]')),
                 ('report', models.JSONField(default=dict, help_text='what matched no suite, what was refused, notices')),
                 ('created', models.DateTimeField(auto_now_add=True)),
@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
                 ('upload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='waiting', serialize=False, to='runs.resultupload')),
                 ('file', models.BinaryField()),
                 ('spec', models.BinaryField(help_text='spec.json of LM Zoo files', null=True)),
-                ('unit', models.CharField(help_text='one of gym.runs.core.uploaded.UNITS', max_length=10)),
+                ('unit', models.CharField(help_text='one of lmgym.runs.uploaded.UNITS', max_length=10)),
                 ('revision_ids', models.JSONField(help_text='name of a suite in the file -> pk of its revision')),
                 ('model_ids', models.JSONField(help_text='name of a model in the file -> pk of the model')),
             ],

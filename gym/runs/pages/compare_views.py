@@ -13,10 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from gym.lib.charts.intervals import RowMark, interval_rows
-from gym.lib.charts.xy import Point, xy_chart
-from gym.lib.stats import CORRECTIONS, Correction, correction_of
-from gym.runs.core.rules import RULES
 from gym.runs.pages.figures import Figure
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
@@ -32,6 +28,10 @@ from gym.runs.read.comparison import (
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
 from gym.runs.read.leaderboard.model import Options, read_options
 from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, shown_sentence
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.xy import Point, xy_chart
+from lmgym.runs.rules import RULES
+from lmgym.stats import CORRECTIONS, Correction, correction_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models

@@ -18,8 +18,6 @@ from django.views.decorators.http import require_safe
 
 from gym.accounts.models import AnyUser
 from gym.downloads import csv_stream, download, file_download
-from gym.lib.bibtex import bibtex
-from gym.runs.core.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_files
 from gym.runs.models import SuiteRun
 from gym.runs.read import report
 from gym.runs.read.selectors import listed_runs, newest_done, run_at
@@ -36,6 +34,8 @@ from gym.runs.tables.registry import (
     rows_at_least,
     rows_of,
 )
+from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_files
+from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS, authors_of

@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from gym.downloads import csv_download, download, json_download
-from gym.lib.charts.svg import Markup
-from gym.runs.core.rules import Rule, rule_json
+from lmgym.charts.svg import Markup
+from lmgym.runs.rules import Rule, rule_json
 
 FORMS = ("svg", "png", "pdf", "csv", "json")
 DOTS_PER_INCH = 300

@@ -7,15 +7,15 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES
 from gym.runs.work.uploads import GivenFile, ModelChoice
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
-from models_registry.engine import ScoringPolicy
-from models_registry.engine.policy import MAX_BOS, bos_problem
+from lmgym.models.engine import ScoringPolicy
+from lmgym.models.engine.policy import MAX_BOS, bos_problem
+from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES
+from lmgym.suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from models_registry.fields import OneModelField, SomeModelsField
 from models_registry.selectors import runnable_by, uploadable_by
-from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from suites.models import JoinPolicy, SuiteRevision
 
 NAMED = "named"

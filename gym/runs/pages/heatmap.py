@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
-from gym.lib.charts.colour_steps import rate_step
-from gym.lib.charts.svg import Markup, element
-from gym.lib.number_format import p_told, percent
-from gym.runs.core.missing_rates import MissingRate, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
+from lmgym.charts.colour_steps import rate_step
+from lmgym.charts.svg import Markup, element
+from lmgym.runs.missing_rates import MissingRate, by_model
+from lmgym.text.number_format import p_told, percent
 
 DENSE = 400
 """Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""

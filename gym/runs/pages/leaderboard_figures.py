@@ -7,12 +7,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from gym.lib.charts.heatmap import heat_chart
-from gym.lib.charts.intervals import RowMark, interval_rows
-from gym.lib.charts.svg import Markup
-from gym.lib.charts.xy import Point, xy_chart
-from gym.lib.stats.intervals import Interval
-from gym.runs.core.rules import Rule
 from gym.runs.pages.figures import Figure, FigureFiles
 from gym.runs.pages.heatmap import missing_words
 from gym.runs.read.leaderboard.build import leaderboard
@@ -34,6 +28,12 @@ from gym.runs.read.model_profile import (
     strengths_and_weaknesses,
     tag_rows,
 )
+from lmgym.charts.heatmap import heat_chart
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.svg import Markup
+from lmgym.charts.xy import Point, xy_chart
+from lmgym.runs.rules import Rule
+from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel
 
 

@@ -14,9 +14,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import csv_download, download, json_download
-from gym.lib.paper_tables import latex, markdown
-from gym.runs.core.coverage import LOW_COVERAGE
-from gym.runs.core.rules import RULES
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
 from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
@@ -25,6 +22,9 @@ from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import Board, Column, Options, read_options
 from gym.runs.work import services
 from gym.sharing.models import Visibility
+from lmgym.runs.coverage import LOW_COVERAGE
+from lmgym.runs.rules import RULES
+from lmgym.text.paper_tables import latex, markdown
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gym.lib.charts.intervals import RowMark, interval_rows
-from gym.lib.charts.regions import Markup, Series, margin_strip, region_chart
-from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
-from gym.runs.core.against_chance import ALONE
-from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.pages.figures import Figure
 from gym.runs.read.presenters import ShownSentence, ShownToken, region_means
 from gym.runs.read.scores import Scored
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.regions import Markup, Series, margin_strip, region_chart
+from lmgym.charts.token_strip import StripRow, StripToken, token_strip
+from lmgym.runs.against_chance import ALONE
+from lmgym.runs.rules import Rule
 from suites.models import SuiteRevision
 from suites.presenters import critical_regions
 

@@ -15,15 +15,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, progress_of, show_error
-from gym.lib.problems import FormatError
-from gym.lib.text import listing
-from gym.runs.core.rules import RULES, Rule, rule_of, score
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.pages.forms import ResultsForm
 from gym.runs.read.scores import scored
 from gym.runs.read.selectors import known_runs
 from gym.runs.work import uploads
 from gym.runs.work.uploads import Plan, PlannedRun
+from lmgym.runs.rules import RULES, Rule, rule_of, score
+from lmgym.text import listing
+from lmgym.text.problems import FormatError
 from suites.models import SuiteRevision
 from suites.selectors import revisions_for
 

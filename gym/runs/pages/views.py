@@ -20,10 +20,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.downloads import json_download
 from gym.jobs.models import FINAL_STATES, Job
 from gym.jobs.pages import act, polled, progress_of, show_error
-from gym.lib.text import listing
 from gym.runs import permissions
-from gym.runs.core.coverage import coverage_of
-from gym.runs.core.rules import RULES, rule_of
 from gym.runs.filters import RunFilter
 from gym.runs.models import SentenceScore, SuiteRun
 from gym.runs.pages.export_views import is_within, run_table
@@ -47,6 +44,9 @@ from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
+from lmgym.runs.coverage import coverage_of
+from lmgym.runs.rules import RULES, rule_of
+from lmgym.text import listing
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, listed_for, revisions_for, tags_of
 

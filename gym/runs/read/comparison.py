@@ -18,7 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lib.stats import (
+from gym.runs.models import PredictionResult, SuiteRun
+from gym.runs.read.scores import Scored, scored
+from gym.runs.read.shared_items import Groups, groups_by_suite
+from lmgym.runs.rules import EACH, Rule, counted, item_margins, item_shares
+from lmgym.stats import (
     Correction,
     Difference,
     McNemar,
@@ -29,10 +33,6 @@ from gym.lib.stats import (
     shared_factor,
     sign_test,
 )
-from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
-from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.read.scores import Scored, scored
-from gym.runs.read.shared_items import Groups, groups_by_suite
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 

@@ -10,16 +10,6 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, prefetch_related_objects
 
 from gym.accounts.models import AnyUser
-from gym.lib.stats import Correction
-from gym.runs.core.missing_rates import MissingRate, by_model
-from gym.runs.core.paired_predictions import (
-    LeftOut,
-    PairedPredictions,
-    RevisionPredictions,
-    left_out_in_words,
-    pair_predictions,
-)
-from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.comparison import (
     BITS,
@@ -42,6 +32,16 @@ from gym.runs.read.scores import scored
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.read.shared_items import groups_of
+from lmgym.runs.missing_rates import MissingRate, by_model
+from lmgym.runs.paired_predictions import (
+    LeftOut,
+    PairedPredictions,
+    RevisionPredictions,
+    left_out_in_words,
+    pair_predictions,
+)
+from lmgym.runs.rules import Rule
+from lmgym.stats import Correction
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models

@@ -13,19 +13,19 @@ from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
 
 from gym.accounts.models import AnyUser
-from gym.lib.number_format import adding_up
-from gym.lib.stats import MarginSummary, is_skewed_for_its_size
-from gym.lib.stats.intervals import ROUNDING, within_item_intervals
-from gym.runs.core.against_chance import Verdict, verdicts
-from gym.runs.core.compute import region_bits, token_bits
-from gym.runs.core.coverage import is_low
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.scores import margin_of
-from suites.formulas import FormulaError, parse
+from lmgym.runs.against_chance import Verdict, verdicts
+from lmgym.runs.compute import region_bits, token_bits
+from lmgym.runs.coverage import is_low
+from lmgym.stats import MarginSummary, is_skewed_for_its_size
+from lmgym.stats.intervals import ROUNDING, within_item_intervals
+from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.regions import join
+from lmgym.text.number_format import adding_up
 from suites.models import SuiteRevision
 from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
-from suites.regions import join
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200

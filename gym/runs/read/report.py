@@ -8,23 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gym.lib.number_format import p_told
-from gym.lib.text import listing
-from gym.runs.core.against_chance import CHANCE_TEST, Verdict, verdicts
-from gym.runs.core.compute import (
-    RegionBits,
-    RunResult,
-    SentenceResult,
-    TokenBits,
-    region_bits,
-    token_bits,
-)
-from gym.runs.core.coverage import Spelling, coverage_json, coverage_words
-from gym.runs.core.outcomes import COUNTS, PredictionOutcome
 from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import region_means
-from suites.formats import SuiteDocument
-from suites.formulas import parse
+from lmgym.runs.against_chance import CHANCE_TEST, Verdict, verdicts
+from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
+from lmgym.runs.coverage import Spelling, coverage_json, coverage_words
+from lmgym.runs.outcomes import COUNTS, PredictionOutcome
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import parse
+from lmgym.text import listing
+from lmgym.text.number_format import p_told
 
 INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "

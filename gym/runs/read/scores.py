@@ -10,14 +10,14 @@ from typing import Any
 from django.db.models import prefetch_related_objects
 from django.dispatch import receiver
 
-from gym.lib.stats import MarginSummary, margin_summary
-from gym.runs.core.against_chance import Verdict, alone
-from gym.runs.core.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.signals import results_written
+from lmgym.runs.against_chance import Verdict, alone
+from lmgym.runs.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
+from lmgym.stats import MarginSummary, margin_summary
+from lmgym.suites.formulas import FormulaError, parse
 from models_registry.names import tell_apart
-from suites.formulas import FormulaError, parse
 
 
 def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSummary:

@@ -14,11 +14,11 @@ from django.core.cache import cache
 from django.db.models import Case, F, JSONField, When
 from numpy.typing import NDArray
 
-from gym.lib.stats import shared_factor
-from gym.runs.core.rules import FIRST, Rule, rule_of, shares_of
 from gym.runs.models import PredictionResult
+from lmgym.runs.rules import FIRST, Rule, rule_of, shares_of
+from lmgym.stats import shared_factor
+from lmgym.suites.shared_items import material_of, shared_groups
 from suites.models import Sentence, SuiteRevision
-from suites.shared_items import material_of, shared_groups
 
 MOST_RUNS = 600
 """Runs whose outcomes a table reads; the intervals of a larger one assume independent items, and it says so."""

@@ -17,15 +17,15 @@ from typing import IO, Any
 from django.conf import settings
 from django.db.models import QuerySet, Sum
 
-from gym.runs.core.against_chance import ALONE, CHANCE_TEST, verdicts
-from gym.runs.core.compute import region_bits, token_bits
-from gym.runs.core.coverage import COVERAGE
-from gym.runs.core.outcomes import COUNTS
-from gym.runs.core.rules import MARGINS, RULE_COUNTS
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.read import report
 from gym.runs.read.scores import margin_of
-from suites.formats.designs import KEY, column_of
+from lmgym.runs.against_chance import ALONE, CHANCE_TEST, verdicts
+from lmgym.runs.compute import region_bits, token_bits
+from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.suites.formats.designs import KEY, column_of
 from suites.models import SuiteRevision
 from suites.selectors import design_of
 

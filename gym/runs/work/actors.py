@@ -13,17 +13,17 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.models import State
 from gym.jobs.registry import handler
-from gym.runs.core.compute import RunResult, evaluate_document
-from gym.runs.core.coverage import MOST_KEPT, Coverage
-from gym.runs.core.provenance import coverage_of_run, error_bits_of, provenance
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.policies import standing_of
 from gym.runs.signals import results_written
 from gym.runs.work.scoring import Scoring
 from gym.runs.work.shared_chunks import HELP
 from gym.runs.work.start_tokens import name_if_former
+from lmgym.models.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
+from lmgym.runs.compute import RunResult, evaluate_document
+from lmgym.runs.coverage import MOST_KEPT, Coverage
+from lmgym.runs.provenance import coverage_of_run, error_bits_of, provenance
 from models_registry import permissions as model_permissions
-from models_registry.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 

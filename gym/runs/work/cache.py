@@ -17,10 +17,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES
-from gym.runs.core.token_arrays import Scores
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
-from models_registry.backends import ModelFacts
-from models_registry.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.models.backends import ModelFacts
+from lmgym.models.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs.token_arrays import Scores
 
 BATCH = 500
 USED_TO_THE = timedelta(days=1)

@@ -26,19 +26,19 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
-from gym.runs.core.chunks import plan_chunks
-from gym.runs.core.compute import SentenceResult, joined_sentences, measure
-from gym.runs.core.coverage import Coverage, words_of
-from gym.runs.core.outcomes import Grid, listed, outcomes_of
-from gym.runs.core.provenance import coverage_of_run, error_bits_of
-from gym.runs.core.token_arrays import Scores
 from gym.runs.work import cache
+from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs.chunks import plan_chunks
+from lmgym.runs.compute import SentenceResult, joined_sentences, measure
+from lmgym.runs.coverage import Coverage, words_of
+from lmgym.runs.outcomes import Grid, listed, outcomes_of
+from lmgym.runs.provenance import coverage_of_run, error_bits_of
+from lmgym.runs.token_arrays import Scores
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import FormulaError, parse
 from models_registry import permissions
-from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
-from models_registry.engine import ScoringFailure, ScoringPolicy
 from models_registry.models import RegisteredModel
-from suites.formats import SuiteDocument
-from suites.formulas import FormulaError, parse
 
 KIND = QUEUE = "preview"
 CHUNK_CHARACTERS = 2_000

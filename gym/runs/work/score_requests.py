@@ -18,15 +18,15 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
 from gym.jobs.services import WAIT_SECONDS, wait_for_job
-from gym.runs.core.compute import Scores
 from gym.runs.models import KEEP_SCORE_REQUESTS, ScoreRequest
 from gym.runs.work import cache
 from gym.runs.work.preview import score_missing
+from lmgym.models.backends import BackendError
+from lmgym.models.backends.base import refusal
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.models.engine.whitespace import corrected_scores
+from lmgym.runs.compute import Scores
 from models_registry import permissions
-from models_registry.backends import BackendError
-from models_registry.backends.base import refusal
-from models_registry.engine import ScoringFailure, ScoringPolicy
-from models_registry.engine.whitespace import corrected_scores
 from models_registry.models import RegisteredModel
 
 KIND, QUEUE = "score", "preview"

@@ -14,17 +14,17 @@ from time import sleep
 from django.conf import settings
 
 from gym.jobs.context import JobContext
-from gym.runs.core.chunks import chunk_characters, plan_chunks
-from gym.runs.core.compute import RunResult, evaluate_document, joined_sentences
-from gym.runs.core.needed import Needed
-from gym.runs.core.provenance import error_bits_of
-from gym.runs.core.token_arrays import Scores
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import cache
 from gym.runs.work.shared_chunks import SharedChunks
-from models_registry.backends import BACKENDS, Backend
-from models_registry.engine import ScoringFailure, ScoringPolicy
-from suites.formats import SuiteDocument
+from lmgym.models.backends import BACKENDS, Backend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs.chunks import chunk_characters, plan_chunks
+from lmgym.runs.compute import RunResult, evaluate_document, joined_sentences
+from lmgym.runs.needed import Needed
+from lmgym.runs.provenance import error_bits_of
+from lmgym.runs.token_arrays import Scores
+from lmgym.suites.formats import SuiteDocument
 from suites.selectors import document_of
 
 LOOK_SECONDS = 0.1

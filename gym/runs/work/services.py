@@ -23,9 +23,9 @@ from gym.runs.read.selectors import visible_to
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
+from lmgym.models.backends.base import refusal
+from lmgym.models.engine import ENGINE_VERSION, ScoringPolicy
 from models_registry import permissions as model_permissions
-from models_registry.backends.base import refusal
-from models_registry.engine import ENGINE_VERSION, ScoringPolicy
 from models_registry.models import RegisteredModel
 from models_registry.queues import queue_of
 from models_registry.selectors import runnable_by

@@ -8,10 +8,10 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import User
-from gym.lib.text import count, listing
 from gym.runs.models import SuiteRun
 from gym.runs.policies import default_policy
 from gym.runs.work.services import queue_once
+from lmgym.text import count, listing
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from suites.models import Suite, SuiteRevision

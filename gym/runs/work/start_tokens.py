@@ -10,8 +10,8 @@ from django.dispatch import receiver
 
 from gym.runs.models import SuiteRun
 from gym.runs.policies import standing_of
-from models_registry.backends import ModelFacts
-from models_registry.engine import ScoringPolicy
+from lmgym.models.backends import ModelFacts
+from lmgym.models.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from models_registry.signals import start_token_settled
 

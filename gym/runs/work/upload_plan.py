@@ -9,21 +9,12 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.accounts.models import User
-from gym.lib.problems import FormatError, Notice, Problem
-from gym.lib.text import listing
-from gym.runs.core.uploaded import (
-    AUTO,
-    KINDS,
-    FittedPart,
-    Part,
-    Uploaded,
-    fit_part,
-    has_text,
-    read_results,
-)
+from lmgym.runs.uploaded import AUTO, KINDS, FittedPart, Part, Uploaded, fit_part, has_text, read_results
+from lmgym.suites.formats import SuiteDocument
+from lmgym.text import listing
+from lmgym.text.problems import FormatError, Notice, Problem
 from models_registry.models import RegisteredModel
 from suites import permissions as suite_permissions
-from suites.formats import SuiteDocument
 from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for
 

@@ -11,7 +11,6 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from gym import __version__
 from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs import services as jobs
@@ -19,9 +18,6 @@ from gym.jobs.conf import SHORT
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
-from gym.runs.core.coverage import coverage_of
-from gym.runs.core.outcomes import ROUNDING_BITS
-from gym.runs.core.uploaded import read_results
 from gym.runs.models import ResultUpload, SuiteRun, UploadInput
 from gym.runs.quotas import RUNS
 from gym.runs.work.actors import write_result
@@ -38,12 +34,16 @@ from gym.runs.work.upload_plan import (
     warnings_of,
 )
 from gym.sharing.models import Visibility
+from lmgym import __version__
+from lmgym.runs.coverage import coverage_of
+from lmgym.runs.outcomes import ROUNDING_BITS
+from lmgym.runs.uploaded import read_results
+from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
 from models_registry.names import GROUP
 from models_registry.services import edit_card, register_uploaded_model
 from suites import permissions as suite_permissions
-from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 from suites.models import SuiteRevision
 from suites.selectors import document_of
 

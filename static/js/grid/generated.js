@@ -1,5 +1,5 @@
 /* Predictions that "Predict effects" makes, and their names and descriptions when regions move or are renamed. Pure.
-   The words are those of suites/effects.py: what differs from them by a letter is the author's own and stays. */
+   The words are those of lmgym/suites/effects.py: what differs from them by a letter is the author's own and stays. */
 
 import { references } from "./formula.js";
 

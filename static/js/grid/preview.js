@@ -128,7 +128,7 @@ export class Preview {
     else this.onState((this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") + this._coverage(doc), "");
   }
 
-  /* As gym/runs/core/coverage.py says it of a run: over the different words of all items scored so far. */
+  /* As lmgym/runs/coverage.py says it of a run: over the different words of all items scored so far. */
   _coverage(doc) {
     const words = new Set();
     const unknown = new Set();

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gym.site_command import SiteCommand
-from suites.formats import write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.formats import write_json, write_long_csv, write_wide_tsv
 from suites.models import Suite
 from suites.selectors import export_document
 

@@ -7,10 +7,10 @@ from django.core.management.base import CommandParser
 
 from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
+from lmgym.suites.regions import METRICS
 from suites import services
 from suites.management.files import actor_named, add_columns, read_file
 from suites.models import JoinPolicy
-from suites.regions import METRICS
 
 
 class Command(SiteCommand):

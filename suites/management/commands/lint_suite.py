@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym.site_command import database_problem
-from suites.formats import SuiteDocument
-from suites.lint import lint
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.intake.readings import Answers
+from lmgym.suites.lint import lint
+from lmgym.suites.regions import JOIN_POLICIES
 from suites.management.files import add_columns, read_file
 from suites.models import SuiteRevision
-from suites.readings import Answers
-from suites.regions import JOIN_POLICIES
 from suites.selectors import document_of
 
 

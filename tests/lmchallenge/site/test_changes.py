@@ -7,10 +7,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge.core import pretty
-from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.core.version5 import pretty as version5
-from gym.lmchallenge.site import changes, counting, storage
+from gym.lmchallenge import changes, counting, storage
+from lmgym.lmchallenge import pretty
+from lmgym.lmchallenge.version5 import log as version5_log
+from lmgym.lmchallenge.version5 import pretty as version5
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.site.worlds import LOG, USERS, make_corpus, play, upload
 

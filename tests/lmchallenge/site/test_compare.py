@@ -11,10 +11,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.lib.stats import holm
-from gym.lmchallenge.core.cli import Streams, main
-from gym.lmchallenge.site import playing
-from gym.lmchallenge.site.presenters import MAIN_EXPLAINED
+from gym.lmchallenge import playing
+from gym.lmchallenge.presenters import MAIN_EXPLAINED
+from lmgym.lmchallenge.cli import Streams, main
+from lmgym.stats import holm
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.site.worlds import make_corpus, upload, wish
 from tests.lmchallenge.test_measures import both_versions

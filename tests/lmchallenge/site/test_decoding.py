@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge.core import log_decoder
+from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, storage
+from lmgym.lmchallenge import log_decoder
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, upload
 from tests.once import once_a_module
 

@@ -13,14 +13,14 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.lmchallenge.core import coloured, logs, pretty
-from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.interpolation import Mix, Tokens
-from gym.lmchallenge.core.log_decoder import read_lines, read_rows
+from gym.lmchallenge import storage
+from gym.lmchallenge.downloads import offered
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import storage
-from gym.lmchallenge.site.downloads import offered
-from gym.lmchallenge.site.storage import reduced
+from gym.lmchallenge.storage import reduced
+from lmgym.lmchallenge import coloured, logs, pretty
+from lmgym.lmchallenge.errors import LogError
+from lmgym.lmchallenge.interpolation import Mix, Tokens
+from lmgym.lmchallenge.log_decoder import read_lines, read_rows
 from tests.lmchallenge.site.worlds import make_corpus, play, run_alone, upload
 
 ANYTHING = st.recursive(

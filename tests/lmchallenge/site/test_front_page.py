@@ -8,11 +8,11 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.stats import statistics
-from gym.lmchallenge.core.table import read_table
-from gym.lmchallenge.site import presenters
+from gym.lmchallenge import presenters
+from lmgym.lmchallenge.interpolation import Mix
+from lmgym.lmchallenge.log_decoder import read_lines
+from lmgym.lmchallenge.stats import statistics
+from lmgym.lmchallenge.table import read_table
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.site.worlds import make_corpus, play, upload
 

@@ -11,9 +11,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
+from gym.lmchallenge import services, storage
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site import services, storage
-from gym.lmchallenge.site.storage import reduced
+from gym.lmchallenge.storage import reduced
 from tests.lmchallenge.site.test_version_5 import a_log
 from tests.lmchallenge.site.worlds import LOG, TEXT, USERS, make_corpus, play, upload
 

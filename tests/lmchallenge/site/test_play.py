@@ -15,13 +15,13 @@ from django.utils import timezone
 from gym.accounts import daily_sentences
 from gym.jobs.models import State
 from gym.jobs.testing import run_pending
-from gym.lmchallenge.core import interpolation, stats
-from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.logs import line_of
-from gym.lmchallenge.core.play import play as play_lines
-from gym.lmchallenge.core.players import AdaptivePlayer
+from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game, LogChunk
-from gym.lmchallenge.site import actors, playing, storage
+from lmgym.lmchallenge import interpolation, stats
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.logs import line_of
+from lmgym.lmchallenge.play import play as play_lines
+from lmgym.lmchallenge.players import AdaptivePlayer
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
 
 pytestmark = pytest.mark.django_db

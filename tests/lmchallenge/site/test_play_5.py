@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.lmchallenge.core.logs import line_of
-from gym.lmchallenge.core.players import AdaptivePlayer
-from gym.lmchallenge.core.version5 import GAME_WORDS
-from gym.lmchallenge.core.version5 import games as version5
+from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import actors, playing, storage
+from lmgym.lmchallenge.logs import line_of
+from lmgym.lmchallenge.players import AdaptivePlayer
+from lmgym.lmchallenge.version5 import GAME_WORDS
+from lmgym.lmchallenge.version5 import games as version5
 from tests.lmchallenge.site.test_play import Broken, log_of, requeue, run_once
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, run_alone
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 from gym.demo.catalogue import MODELS_DIR
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
+from gym.lmchallenge import guessing
 from gym.lmchallenge.models import Guess
-from gym.lmchallenge.site import guessing
 from tests.factories import make_model
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
-from gym.lmchallenge.site.quotas import CORPORA, GAMES
+from gym.lmchallenge.quotas import CORPORA, GAMES
 from tests.lmchallenge.site.test_api import LOG
 from tests.lmchallenge.site.worlds import TEXT, make_corpus
 

@@ -8,10 +8,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge.core import coloured
-from gym.lmchallenge.core.cli import Streams, main
+from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import TextIndex
-from gym.lmchallenge.site import counting, storage
+from lmgym.lmchallenge import coloured
+from lmgym.lmchallenge.cli import Streams, main
 from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.site.worlds import LOG, fresh, run_alone, upload
 from tests.lmchallenge.test_text_index import a_log as a_log_of_4

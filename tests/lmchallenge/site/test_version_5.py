@@ -9,9 +9,9 @@ import json
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge import playing
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import playing
+from lmgym.lmchallenge.errors import LogError
 from tests.lmchallenge.site.worlds import LOG, make_corpus, run_alone, upload
 
 pytestmark = pytest.mark.django_db
@@ -121,7 +121,7 @@ def test_messages_are_compared_with_the_lines_of_the_corpus(client, people, game
 
 
 def test_a_mixture_over_too_large_a_table_is_not_searched(people, monkeypatch):
-    monkeypatch.setattr("gym.lmchallenge.site.counting.MAX_MATRIX", 3)
+    monkeypatch.setattr("gym.lmchallenge.counting.MAX_MATRIX", 3)
     made = upload(people.alice, a_log(*RESULTS["wr"]))
     assert not made.is_counted
     assert "2 tokens with up to 2 candidates" in made.job.error

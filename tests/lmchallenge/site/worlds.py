@@ -12,9 +12,9 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
-from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge import playing, services
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site import playing, services
+from lmgym.lmchallenge.games import GameOptions
 
 TEXT = "The cat sat on the mat.\nThe cat sat on the red mat.\n\nIs the dog on the mat? No!\n"
 USERS = "".join(

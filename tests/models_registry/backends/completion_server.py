@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from gym.net import NetPolicy
-from models_registry.backends import ExternalAccess
+from lmgym.models.backends import ExternalAccess
+from lmgym.net import NetPolicy
 
 BOS = "<s>"
 NEXT = (" a", " big", " old", " door", " key", " red", ",", "s", "\n")

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from gym import net
-from gym.net import NetPolicy
-from models_registry.backends import BackendError, downloads, hub, hub_listing
+from lmgym import net
+from lmgym.models.backends import BackendError, downloads, hub, hub_listing
+from lmgym.net import NetPolicy
 from tests.models_registry.fake_hub import COMMIT, FakeHub
 from tests.net.hostile import answer, server
 

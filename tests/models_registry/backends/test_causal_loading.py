@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from models_registry.backends import BackendError, causal, load_backend, loading
-from models_registry.backends.base import Backend
-from models_registry.engine import ScoringPolicy, TokenScores
+from lmgym.models.backends import BackendError, causal, load_backend, loading
+from lmgym.models.backends.base import Backend
+from lmgym.models.engine import ScoringPolicy, TokenScores
 from tests.models_registry import tiny
 
 
@@ -163,7 +163,7 @@ def test_names_that_are_no_names(folder: Path, name: str) -> None:
 
 
 def test_the_path_check_does_not_rest_on_the_schema_alone(folder: Path) -> None:
-    from models_registry.backends.files import inside
+    from lmgym.models.backends.files import inside
 
     for name in ("../outside", "m/../..", str(folder.resolve()), "..", ".", "", "m/..", "missing"):
         with pytest.raises(BackendError):

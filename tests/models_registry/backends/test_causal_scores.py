@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from models_registry.backends import BackendError, load_backend, probe
-from models_registry.backends.causal import CausalBackend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
-from suites.regions import align, join, region_values
+from lmgym.models.backends import BackendError, load_backend, probe
+from lmgym.models.backends.causal import CausalBackend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
+from lmgym.suites.regions import align, join, region_values
 from tests.models_registry import tiny
 
 TOLERANCE = 5e-4

@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from models_registry.backends import BackendError, BackendUnavailable, causal, hub, load_backend, ngram
-from models_registry.backends.unchanged import Seen, has_changed_files
-from models_registry.engine.policy import ScoringPolicy
+from lmgym.models.backends import BackendError, BackendUnavailable, causal, hub, load_backend, ngram
+from lmgym.models.backends.unchanged import Seen, has_changed_files
+from lmgym.models.engine.policy import ScoringPolicy
 from tests.models_registry import tiny
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from models_registry.backends import tuning
-from models_registry.backends.tuning import compare_half, compare_half_causal, compare_half_masked
-from models_registry.engine.scores import ERROR_BITS, error_bound
-from models_registry.engine.tree_support import make_runner, plain_bits
+from lmgym.models.backends import tuning
+from lmgym.models.backends.tuning import compare_half, compare_half_causal, compare_half_masked
+from lmgym.models.engine.scores import ERROR_BITS, error_bound
+from lmgym.models.engine.tree_support import make_runner, plain_bits
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")
@@ -83,7 +83,7 @@ def test_a_reader_keeps_how_far_its_ways_are_from_the_plain_one() -> None:
 
 
 def test_a_half_type_off_the_cpu_is_compared_before_it_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
-    from models_registry.backends import causal
+    from lmgym.models.backends import causal
 
     elsewhere: Any = type("Device", (), {"type": "elsewhere"})()
     monkeypatch.setattr(causal, "compare_half_causal", lambda *_given: (0.7, "said"))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from huggingface_hub import errors
 
-from gym.net import Unreachable
-from models_registry.backends import BackendError, hub, load_backend
+from lmgym.models.backends import BackendError, hub, load_backend
+from lmgym.net import Unreachable
 from tests.models_registry.fake_hub import COMMIT, FakeHub
 
 FILES = {"config.json": 500, "model.safetensors": 10_000, "tokenizer.json": 2_000}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from models_registry.backends import BackendError, ExternalAccess, load_backend, probe
-from models_registry.backends.lmzoo import CommandFailed, read_surprisals, run_command
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.models.backends import BackendError, ExternalAccess, load_backend, probe
+from lmgym.models.backends.lmzoo import CommandFailed, read_surprisals, run_command
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 
 CONTAINER = str(Path(__file__).with_name("lmzoo_container.py"))
 TEXT = "The keys are on the table ."

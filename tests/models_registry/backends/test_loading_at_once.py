@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from models_registry.backends.loading import read_model
+from lmgym.models.backends.loading import read_model
 from tests.models_registry import tiny
 
 

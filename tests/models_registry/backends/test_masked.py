@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from models_registry.backends import BackendError, load_backend, probe
-from models_registry.backends.masked import MaskedBackend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, packing
-from models_registry.engine.masked import Copy, distinct_copies, make_masked_runner, masked_copies
+from lmgym.models.backends import BackendError, load_backend, probe
+from lmgym.models.backends.masked import MaskedBackend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores, packing
+from lmgym.models.engine.masked import Copy, distinct_copies, make_masked_runner, masked_copies
 from tests.models_registry import tiny
 
 TEXTS = ["The keys to the cabinet are on the table .", "nobodysaw Käsekuchenhorse", "No", "", "The keys"]

@@ -13,13 +13,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.backends import load_backend
-from models_registry.backends.causal import CausalBackend
-from models_registry.engine import ScoringPolicy, TokenScores
-from models_registry.engine.plan import needed_tokens
-from models_registry.engine.scores import ERROR_BITS, margin_bound
-from models_registry.engine.whitespace import blank_sets, corrected_scores, word_ends
-from suites.regions import join
+from lmgym.models.backends import load_backend
+from lmgym.models.backends.causal import CausalBackend
+from lmgym.models.engine import ScoringPolicy, TokenScores
+from lmgym.models.engine.plan import needed_tokens
+from lmgym.models.engine.scores import ERROR_BITS, margin_bound
+from lmgym.models.engine.whitespace import blank_sets, corrected_scores, word_ends
+from lmgym.suites.regions import join
 from tests.models_registry import tiny
 
 TOLERANCE = 5e-4

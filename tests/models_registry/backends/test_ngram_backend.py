@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.backends import BackendError, load_backend, probe
-from models_registry.backends.ngram import NgramBackend
-from models_registry.backends.ngram_file import FILE_NAME, dump_model, load_model, save_model
-from models_registry.backends.ngram_model import tokenize, train_ngram
-from models_registry.engine.policy import ScoringPolicy
-from models_registry.engine.scores import TokenScores
+from lmgym.models.backends import BackendError, load_backend, probe
+from lmgym.models.backends.ngram import NgramBackend
+from lmgym.models.backends.ngram_file import FILE_NAME, dump_model, load_model, save_model
+from lmgym.models.backends.ngram_model import tokenize, train_ngram
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import TokenScores
 
 TEXTS = ["The cat sat.", "The dog sat.", "The cat saw the dog, again.", "A cat saw the cat."] * 2
 
@@ -128,7 +128,7 @@ def test_facts_and_probe(backend: NgramBackend, folder: Path) -> None:
 
 def test_needs_no_torch(folder: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from models_registry.backends import load_backend\n"
+        "import sys; from pathlib import Path; from lmgym.models.backends import load_backend\n"
         "load_backend('ngram', {'path': 'small'}, model_dir=Path(sys.argv[1]), hub_allowed=False)\n"
         "assert not {'torch', 'transformers', 'django'} & set(sys.modules)"
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.backends.ngram_model import BOS, EOS, FALLBACK_DISCOUNTS, UNK, NgramModel, train_ngram
+from lmgym.models.backends.ngram_model import BOS, EOS, FALLBACK_DISCOUNTS, UNK, NgramModel, train_ngram
 
 STORIES = [
     "the cat sat on the mat .",

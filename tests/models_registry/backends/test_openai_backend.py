@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from models_registry.backends import BackendError, BackendUnavailable, ExternalAccess, load_backend, probe
-from models_registry.backends.openai import load
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.models.backends import BackendError, BackendUnavailable, ExternalAccess, load_backend, probe
+from lmgym.models.backends.openai import load
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from tests.models_registry.backends.completion_server import completion_server, log_of, tokens_of
 
 TEXT = "The keys to the old cabinet are on the table ."
@@ -207,7 +207,7 @@ def test_a_server_that_is_not_there_may_come_back_and_one_that_is_not_allowed_ma
     config = {"base_url": "http://127.0.0.1:1/v1", "model": "tiny"}
     with pytest.raises(BackendError, match="no way out"):
         load_backend("openai", config, model_dir=Path("x"), hub_allowed=False)
-    from gym.net import NetPolicy
+    from lmgym.net import NetPolicy
 
     shut = ExternalAccess(net=NetPolicy.allowing("public"))
     with pytest.raises(BackendError, match="GYM_NET_ALLOW") as refused:

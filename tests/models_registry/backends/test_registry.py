@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from models_registry.backends import BACKENDS, BackendError, ModelFacts, check_config, load_backend, probe
-from models_registry.backends.base import Backend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
-from suites.regions import align, join, region_values
+from lmgym.models.backends import BACKENDS, BackendError, ModelFacts, check_config, load_backend, probe
+from lmgym.models.backends.base import Backend
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.suites.regions import align, join, region_values
 
 COMMIT = "0" * 40
 
@@ -42,13 +42,13 @@ def loaded_modules(code: str) -> set[str]:
 
 
 def test_importing_the_package_brings_nothing_heavy() -> None:
-    assert loaded_modules("import models_registry.backends") == set()
+    assert loaded_modules("import lmgym.models.backends") == set()
 
 
 def test_importing_the_causal_module_or_loading_a_baseline_brings_no_torch() -> None:
     code = (
-        "import models_registry.backends.causal, models_registry.backends.hub\n"
-        "from pathlib import Path\nfrom models_registry.backends import load_backend, probe\n"
+        "import lmgym.models.backends.causal, lmgym.models.backends.hub\n"
+        "from pathlib import Path\nfrom lmgym.models.backends import load_backend, probe\n"
         "probe(load_backend('uniform', {'vocabulary_size': 8}, model_dir=Path('x'), hub_allowed=False))"
     )
     assert loaded_modules(code) == {"jsonschema"}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from gym.lib import machine_memory as machine
-from gym.lib.machine_memory import MachineMemory, machine_memory
-from models_registry.backends import BackendError, NoRoom, files, load_backend, room
-from models_registry.backends.room import Memory, require_room
+from lmgym.models import machine_memory as machine
+from lmgym.models.backends import BackendError, NoRoom, files, load_backend, room
+from lmgym.models.backends.room import Memory, require_room
+from lmgym.models.machine_memory import MachineMemory, machine_memory
 from tests.models_registry import tiny
 
 GB = 10**9

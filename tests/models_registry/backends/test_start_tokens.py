@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer, normalizers
 
-from models_registry.backends import BackendError, load_backend, probe, start_tokens
-from models_registry.backends.loading import read_tokenizer
-from models_registry.backends.start_tokens import Candidate, candidates, decide, sentences
-from models_registry.engine import ScoringPolicy
+from lmgym.models.backends import BackendError, load_backend, probe, start_tokens
+from lmgym.models.backends.loading import read_tokenizer
+from lmgym.models.backends.start_tokens import Candidate, candidates, decide, sentences
+from lmgym.models.engine import ScoringPolicy
 from tests.models_registry import tiny
 
 CHATML = (

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from models_registry.backends import BackendError, load_backend, tokenizer_file
-from models_registry.backends.loading import read_tokenizer
+from lmgym.models.backends import BackendError, load_backend, tokenizer_file
+from lmgym.models.backends.loading import read_tokenizer
 from tests.models_registry import tiny
 
 TEXTS = ("650841823", "cafe\u0301", "plain words")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.engine import outcomes, record, report, workload
-from models_registry.engine import TokenScores
-from suites.formats import read_suite
-from suites.regions import join
+from lmgym.models.engine import TokenScores
+from lmgym.suites.formats import read_suite
+from lmgym.suites.regions import join
 
 
 def test_spread_takes_whole_pairs_from_everywhere() -> None:

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine import block_attention
-from models_registry.engine.forest import cut_all, grow
-from models_registry.engine.tree_support import make_runner
+from lmgym.models.engine import block_attention
+from lmgym.models.engine.forest import cut_all, grow
+from lmgym.models.engine.tree_support import make_runner
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from models_registry.backends import BackendError, BackendUnavailable
-from models_registry.backends.loading import _loading_error
-from models_registry.engine.device_errors import says_broken, says_full
-from models_registry.engine.memory import unless_full
+from lmgym.models.backends import BackendError, BackendUnavailable
+from lmgym.models.backends.loading import _loading_error
+from lmgym.models.engine.device_errors import says_broken, says_full
+from lmgym.models.engine.memory import unless_full
 
 FULL = (
     "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB",

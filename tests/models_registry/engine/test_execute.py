@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from models_registry.engine.execute import ROWS_PER_BLOCK, score_sequences
-from models_registry.engine.memory import default_budget, is_out_of_memory
-from models_registry.engine.scores import ScoringFailure
+from lmgym.models.engine.execute import ROWS_PER_BLOCK, score_sequences
+from lmgym.models.engine.memory import default_budget, is_out_of_memory
+from lmgym.models.engine.scores import ScoringFailure
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine.forest import Chunk, Forest, cut, cut_all, grow
+from lmgym.models.engine.forest import Chunk, Forest, cut, cut_all, grow
 
 sequences = st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=25)
 

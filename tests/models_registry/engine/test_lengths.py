@@ -11,9 +11,9 @@ import pytest
 import torch
 import transformers
 
-from models_registry.engine.execute import Computed, compute
-from models_registry.engine.lengths import Turns, reach
-from models_registry.engine.tree_support import make_runner
+from lmgym.models.engine.execute import Computed, compute
+from lmgym.models.engine.lengths import Turns, reach
+from lmgym.models.engine.tree_support import make_runner
 
 CPU = torch.device("cpu")
 VOCABULARY = 97

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine import chunks, unique_texts
+from lmgym.models.engine import chunks, unique_texts
 
 
 def test_unique_texts_keeps_the_order_of_first_appearance() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models_registry.engine import ScoringPolicy, TokenScores
+from lmgym.models.engine import ScoringPolicy, TokenScores
 
 
 def test_defaults_and_round_trip() -> None:
@@ -68,7 +68,7 @@ def test_columns_must_match() -> None:
 
 def test_importing_the_engine_brings_no_torch_and_no_django() -> None:
     code = (
-        "import sys, models_registry.engine;"
+        "import sys, lmgym.models.engine;"
         "print([m for m in ('django', 'torch', 'transformers', 'suites') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine.token_alignment import TokenAlignmentError, align_server_tokens
+from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
 
 
 @pytest.mark.parametrize(

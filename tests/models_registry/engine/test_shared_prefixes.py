@@ -7,7 +7,7 @@ from copy import deepcopy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine import ScoringFailure, TokenScores, share_prefix_scores
+from lmgym.models.engine import ScoringFailure, TokenScores, share_prefix_scores
 
 
 def scored(ids: list[int], bits: list[float | None]) -> TokenScores:

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lib.problems import FormatError
-from models_registry.engine.token_alignment import (
+from lmgym.models.engine.token_alignment import (
     MAX_STEPS,
     MAX_STEPS_OF_FILE,
     SearchBudget,
     TokenAlignmentError,
     align_tokens,
 )
-from models_registry.engine.token_rules import TokenRules, read_spec
+from lmgym.models.engine.token_rules import TokenRules, read_spec
+from lmgym.text.problems import FormatError
 
 PLAIN = TokenRules(
     prefix=frozenset({"<s>"}), suffix=frozenset({"</s>"}), unknown=frozenset({"<unk>"}), moses=False

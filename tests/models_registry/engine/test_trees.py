@@ -14,12 +14,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.engine import packing, passes
-from models_registry.engine.execute import Computed, compute
-from models_registry.engine.memory import default_budget
-from models_registry.engine.model_runner import ModelRunner
-from models_registry.engine.scores import ScoringFailure
-from models_registry.engine.tree_support import make_runner
+from lmgym.models.engine import packing, passes
+from lmgym.models.engine.execute import Computed, compute
+from lmgym.models.engine.memory import default_budget
+from lmgym.models.engine.model_runner import ModelRunner
+from lmgym.models.engine.scores import ScoringFailure
+from lmgym.models.engine.tree_support import make_runner
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.engine.model_runner import ModelRunner, look_up
-from models_registry.engine.packing import PackedLinear
-from models_registry.engine.vocabulary import WORDS, PartedHead, look_up_by_parts, parts_of
+from lmgym.models.engine.model_runner import ModelRunner, look_up
+from lmgym.models.engine.packing import PackedLinear
+from lmgym.models.engine.vocabulary import WORDS, PartedHead, look_up_by_parts, parts_of
 
 CPU = torch.device("cpu")
 SIZE = 2 * WORDS + 81

@@ -9,7 +9,7 @@ from typing import Any
 from gym.jobs.models import Job
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
-from models_registry.engine import ScoringPolicy
+from lmgym.models.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.services import open_draft

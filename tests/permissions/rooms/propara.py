@@ -3,7 +3,7 @@ are their senders' alone."""
 
 from __future__ import annotations
 
-from gym.propara.site import services
+from gym.propara import services
 from tests.permissions.rooms import (
     API_EDITORS,
     EDITORS,

@@ -6,9 +6,9 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.propara.core.errors import ProParaError
+from gym.propara import selectors, services
 from gym.propara.models import AnswerSet, FrozenAnswers
-from gym.propara.site import selectors, services
+from lmgym.propara.errors import ProParaError
 from tests.propara.site.worlds import SENTENCES, hand_in, make_set, make_shipped, make_version
 from tests.propara.worlds import LIGHT, tsv
 

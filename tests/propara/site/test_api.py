@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from gym.accounts.tokens import create_token
 from gym.jobs.testing import run_pending
-from gym.propara import evaluate
 from gym.propara.models import AnswerSet, Submission
+from lmgym.propara import evaluate
 from tests.factories import make_model
 from tests.propara.site.worlds import LATE, SENTENCES, hand_in, make_set, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped

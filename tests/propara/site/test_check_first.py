@@ -11,10 +11,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from gym.propara import evaluate
+from gym.propara import selectors, services
+from gym.propara.board import leaderboard
 from gym.propara.models import Submission
-from gym.propara.site import selectors, services
-from gym.propara.site.board import leaderboard
+from lmgym.propara import evaluate
 from tests.propara.site.worlds import LATE, make_version
 from tests.propara.worlds import LIGHT
 

@@ -8,9 +8,9 @@ import io
 import pytest
 from django.urls import reverse
 
-from gym.propara import evaluate
-from gym.propara.core.bootstrap import compare
-from gym.propara.site.presenters import compare_submissions
+from gym.propara.presenters import compare_submissions
+from lmgym.propara import evaluate
+from lmgym.propara.bootstrap import compare
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped
 

@@ -13,12 +13,12 @@ from gym.accounts import daily_sentences
 from gym.demo.catalogue import MODELS_DIR
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
-from gym.propara.core.generate import GenerationError, answer_process, spans
-from gym.propara.core.grid import read_grids
+from gym.propara import actors, generation
 from gym.propara.models import GeneratedProcess, Submission
-from gym.propara.site import actors, generation
-from gym.propara.site.services import About
-from models_registry.engine import ScoringFailure, TokenScores
+from gym.propara.services import About
+from lmgym.models.engine import ScoringFailure, TokenScores
+from lmgym.propara.generate import GenerationError, answer_process, spans
+from lmgym.propara.grid import read_grids
 from tests.factories import make_model
 from tests.propara.site.worlds import make_shipped, make_version
 

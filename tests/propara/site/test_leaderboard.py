@@ -6,14 +6,14 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.propara import evaluate
-from gym.propara.core.convert import template
-from gym.propara.core.grid import read_grids
-from gym.propara.core.published import PUBLISHED, SPLITS, TABLE, split_of
-from gym.propara.core.report import digest
+from gym.propara import services
+from gym.propara.board import leaderboard
 from gym.propara.models import AnswerSetVersion, PublishedResult
-from gym.propara.site import services
-from gym.propara.site.board import leaderboard
+from lmgym.propara import evaluate
+from lmgym.propara.convert import template
+from lmgym.propara.grid import read_grids
+from lmgym.propara.published import PUBLISHED, SPLITS, TABLE, split_of
+from lmgym.propara.report import digest
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped
 

@@ -8,10 +8,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.propara import evaluate
-from gym.propara.core.errors import ProParaError
+from gym.propara import services
 from gym.propara.models import Submission
-from gym.propara.site import services
+from lmgym.propara import evaluate
+from lmgym.propara.errors import ProParaError
 from tests.propara.site.worlds import LATE, SENTENCES, hand_in, make_version
 from tests.propara.worlds import LIGHT
 

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.propara.models import AnswerSet, AnswerSetVersion
-from gym.propara.site.quotas import ANSWER_SETS
+from gym.propara.quotas import ANSWER_SETS
 from tests.propara.site.worlds import make_set
 from tests.propara.worlds import LIGHT
 

@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 from django.urls import reverse
 
-from gym.propara.core.scoring import harmonic, overall
+from gym.propara import selectors, services
+from gym.propara.exports import process_rows
 from gym.propara.models import Submission
-from gym.propara.site import selectors, services
-from gym.propara.site.exports import process_rows
-from gym.propara.site.views import download_of
+from gym.propara.views import download_of
+from lmgym.propara.scoring import harmonic, overall
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped, tsv
 
@@ -243,7 +243,7 @@ def test_the_leaderboard_marks_repaired_files_and_samples(client, people):
 
 
 def test_the_references_files_can_be_downloaded_byte_for_byte(client, pair, tmp_path):
-    from gym.propara.core import cli
+    from lmgym.propara import cli
 
     for name, text in (
         ("a", pair[0].version.answers),
@@ -296,7 +296,7 @@ def test_a_change_of_the_evaluator_scores_everything_again_and_keeps_the_old_num
     people, pair, monkeypatch
 ):
     from gym.jobs.testing import run_pending
-    from gym.propara.site import services as module
+    from gym.propara import services as module
 
     assert services.queue_rescore(actor=people.staff) is None
     Submission.objects.filter(pk=pair[0].pk).update(evaluator="2017.9")

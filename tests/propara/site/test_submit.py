@@ -10,13 +10,13 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from gym.propara import evaluate
-from gym.propara.core.errors import ProParaError
-from gym.propara.core.report import EVALUATOR, MAX_WARNINGS
-from gym.propara.core.uploads import MAX_BYTES, take_in
+from gym.propara import services
+from gym.propara.exports import samples_summary
 from gym.propara.models import Submission
-from gym.propara.site import services
-from gym.propara.site.exports import samples_summary
+from lmgym.propara import evaluate
+from lmgym.propara.errors import ProParaError
+from lmgym.propara.report import EVALUATOR, MAX_WARNINGS
+from lmgym.propara.uploads import MAX_BYTES, take_in
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped, tsv
 

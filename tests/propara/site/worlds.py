@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gym.accounts.models import User
+from gym.propara import services
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
-from gym.propara.site import services
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 SENTENCES = "".join(

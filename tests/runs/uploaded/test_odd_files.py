@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from gym.lib.problems import FormatError
-from gym.runs.core.uploaded import fit_part, read_results
-from suites.formats import SuiteDocument, read_suite
+from lmgym.runs.uploaded import fit_part, read_results
+from lmgym.suites.formats import SuiteDocument, read_suite
+from lmgym.text.problems import FormatError
 from tests.runs.uploaded.worlds import document, golden
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.downloads import csv_text
-from gym.lib.problems import FormatError
-from gym.runs.core.compute import RunResult
-from gym.runs.core.uploaded import KINDS, fit_part, read_results
 from gym.runs.read import report
+from lmgym.runs.compute import RunResult
+from lmgym.runs.uploaded import KINDS, fit_part, read_results
+from lmgym.text.problems import FormatError
 from tests.runs.uploaded.worlds import document, golden
 
 HELD = [1, 0, 1]

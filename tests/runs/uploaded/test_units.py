@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gym.lib.problems import FormatError
-from gym.runs.core.uploaded import fit_part, read_results
-from gym.runs.core.uploaded.units import value_name
+from lmgym.runs.uploaded import fit_part, read_results
+from lmgym.runs.uploaded.units import value_name
+from lmgym.text.problems import FormatError
 from tests.runs.uploaded.worlds import document, golden
 
 NATS = 1 / math.log(2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from suites.formats import SuiteDocument, read_suite
+from lmgym.suites.formats import SuiteDocument, read_suite
 from tests.factories import suite_bytes
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "uploaded"

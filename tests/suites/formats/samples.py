@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gym.lib.problems import FormatError, Problem
-from suites.formats import SuiteDocument, read_json, read_suite
+from lmgym.suites.formats import SuiteDocument, read_json, read_suite
+from lmgym.text.problems import FormatError, Problem
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "suites"
 FORMULA = "(2;%mismatch%) > (2;%match%)"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from suites.formats import PredictionDoc, read_json, read_suite
+from lmgym.suites.formats import PredictionDoc, read_json, read_suite
 
 from .samples import FORMULA, GOLDEN, condition, encoded, golden, notices, read, suite
 

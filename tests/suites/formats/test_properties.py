@@ -7,9 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gym.lib.problems import FormatError
-from gym.lib.text import guard, tidy, unguard
-from suites.formats import (
+from lmgym.suites.formats import (
     PredictionDoc,
     SentenceDoc,
     SuiteDocument,
@@ -19,7 +17,9 @@ from suites.formats import (
     write_long_csv,
     write_wide_tsv,
 )
-from suites.lint import lint
+from lmgym.suites.lint import lint
+from lmgym.text import guard, tidy, unguard
+from lmgym.text.problems import FormatError
 
 from .samples import GOLDEN, encoded, suite
 

@@ -13,8 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from suites.formats import read_json, read_long_csv, read_suite, write_json, write_long_csv, write_wide_tsv
-from suites.intake import take_in
+from lmgym.suites.formats import (
+    read_json,
+    read_long_csv,
+    read_suite,
+    write_json,
+    write_long_csv,
+    write_wide_tsv,
+)
+from lmgym.suites.intake import take_in
 
 from .samples import notices
 

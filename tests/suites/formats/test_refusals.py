@@ -8,8 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gym.lib.problems import MAX_PROBLEMS
-from suites.formats import (
+from lmgym.suites.formats import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
     MAX_CONDITIONS,
@@ -20,8 +19,9 @@ from suites.formats import (
     read_json,
     schema,
 )
-from suites.formats.documents import MAX_ITEM_NUMBER
-from suites.formats.places import named
+from lmgym.suites.formats.documents import MAX_ITEM_NUMBER
+from lmgym.suites.formats.places import named
+from lmgym.text.problems import MAX_PROBLEMS
 
 from .samples import FORMULA, GOLDEN, condition, encoded, problems, read, suite
 

@@ -7,8 +7,8 @@ import io
 
 import pytest
 
-from gym.lib.text import guard, unguard
-from suites.formats import read_long_csv, read_suite, read_wide_table, write_long_csv, write_wide_tsv
+from lmgym.suites.formats import read_long_csv, read_suite, read_wide_table, write_long_csv, write_wide_tsv
+from lmgym.text import guard, unguard
 
 from .samples import GOLDEN, golden, notices, problems, read, suite
 

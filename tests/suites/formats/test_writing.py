@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from suites.formats import (
+from lmgym.suites.formats import (
     PredictionDoc,
     read_json,
     read_suite,

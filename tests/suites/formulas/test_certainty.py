@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.formulas import parse
-from suites.formulas.certainty import margin_slopes
-from suites.formulas.nodes import Comparison
+from lmgym.suites.formulas import parse
+from lmgym.suites.formulas.certainty import margin_slopes
+from lmgym.suites.formulas.nodes import Comparison
 
 VALUES = {("a", 1): np.array([3.0, 7.0]), ("b", 1): np.array([5.0, 2.0]), ("c", 1): np.array([-1.0, 4.0])}
 SMOOTH = [

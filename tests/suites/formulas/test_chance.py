@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.formulas import parse
+from lmgym.suites.formulas import parse
 
 from .samples import INTERACTION, PUBLISHED_SHAPES, spell
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.conf import settings
 
-from suites.formulas import TRUE, parse
+from lmgym.suites.formulas import TRUE, parse
 
 from .samples import INTERACTION, PUBLISHED_SHAPES, spell
 

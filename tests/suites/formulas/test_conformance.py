@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from suites.formulas import parse
+from lmgym.suites.formulas import parse
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT / "../shared/conformance"))

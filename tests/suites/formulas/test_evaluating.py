@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
+from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
 
 A, B = "(1;%a%)", "(1;%b%)"
 NAN, INF = math.nan, math.inf

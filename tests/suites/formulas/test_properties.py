@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, TRUE, Formula, FormulaError, parse
-from suites.formulas.nodes import (
+from lmgym.suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, TRUE, Formula, FormulaError, parse
+from lmgym.suites.formulas.nodes import (
     FUNCTIONS,
     AnyNode,
     Arithmetic,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.formulas import parse
+from lmgym.suites.formulas import parse
 
 NAMES = {1: "NP", 2: "Verb", 3: "Main clause"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.formulas import FormulaError, parse
+from lmgym.suites.formulas import FormulaError, parse
 
 from .samples import INTERACTION, PUBLISHED_SHAPES, spell
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, FormulaError, parse
+from lmgym.suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, FormulaError, parse
 
 A, B = "(1;%a%)", "(1;%b%)"
 

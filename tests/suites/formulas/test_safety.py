@@ -46,7 +46,7 @@ def test_the_search_finds_what_it_looks_for() -> None:
 
 def test_the_language_imports_neither_django_nor_torch() -> None:
     script = (
-        "import sys, suites.formulas\n"
+        "import sys, lmgym.suites.formulas\n"
         "found = {name.split('.')[0] for name in sys.modules} & {'django', 'torch', 'rest_framework'}\n"
         "print(*sorted(found))"
     )

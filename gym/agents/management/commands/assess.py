@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from gym.agents.core.cli import COMMANDS
 from gym.agents.management.core_command import CoreCommand
+from lmgym.agents.cli import COMMANDS
 
 
 class Command(CoreCommand):

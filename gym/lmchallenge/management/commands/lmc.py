@@ -8,11 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from gym.lmchallenge.core import cli, players
-from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.player import Player
-from gym.lmchallenge.core.process import Command as Process
 from gym.site_command import database_problem
+from lmgym.lmchallenge import cli, players
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.player import Player
+from lmgym.lmchallenge.process import Command as Process
 
 
 class Command(BaseCommand):
@@ -46,8 +46,8 @@ def _named() -> Mapping[str, Process]:
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
     """A model of the site; whoever may run manage.py may use every one of them."""
-    from gym.lmchallenge.core.backend_players import player_for_backend
-    from models_registry.backends import BackendError
+    from lmgym.lmchallenge.backend_players import player_for_backend
+    from lmgym.models.backends import BackendError
     from models_registry.models import RegisteredModel
     from models_registry.warm import load_pinned
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from gym.propara.core import cli
+from lmgym.propara import cli
 
 
 class Command(BaseCommand):

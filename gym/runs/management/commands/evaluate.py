@@ -9,18 +9,18 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.downloads import csv_text
-from gym.runs.core.compute import RunResult, metric_of
-from gym.runs.core.coverage import coverage_json
-from gym.runs.core.provenance import coverage_of_run, provenance
 from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
 from gym.runs.work.scoring import run_document
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
-from models_registry.backends import Backend, BackendError
-from models_registry.engine import ScoringPolicy
+from lmgym.models.backends import Backend, BackendError
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.compute import RunResult, metric_of
+from lmgym.runs.coverage import coverage_json
+from lmgym.runs.provenance import coverage_of_run, provenance
+from lmgym.suites.formats import SuiteDocument
 from models_registry.models import RegisteredModel
-from suites.formats import SuiteDocument
 from suites.management.files import read_file
 from suites.models import JoinPolicy
 

@@ -11,13 +11,13 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.accounts.models import User
-from gym.lib.problems import FormatError, Notice
-from gym.lib.text import count, listing
-from gym.runs.core.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
 from gym.sharing.models import PRIVATE_OR_PUBLIC
 from gym.site_command import SiteCommand
+from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
+from lmgym.text import count, listing
+from lmgym.text.problems import FormatError, Notice
 from models_registry.models import UPLOADED, RegisteredModel
 from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision

@@ -12,15 +12,15 @@ from typing import Any
 from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
 
 from gym.accounts.models import AnyUser
-from gym.lib.stats import spread, weighted_mean
-from gym.runs.core.against_chance import NO_VERDICT, effective_items
-from gym.runs.core.missing_rates import MissingRate
-from gym.runs.core.rules import RULE_COUNTS, Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
 from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
 from gym.runs.read.shared_items import Groups, factor_of_mean, groups_of, shares_of_runs
+from lmgym.runs.against_chance import NO_VERDICT, effective_items
+from lmgym.runs.missing_rates import MissingRate
+from lmgym.runs.rules import RULE_COUNTS, Rule
+from lmgym.stats import spread, weighted_mean
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models

@@ -6,14 +6,14 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from gym.lib.paper_tables import Table
-from gym.lib.stats import Spread
-from gym.runs.core.against_chance import CHANCE_TEST
-from gym.runs.core.coverage import COVERAGE
-from gym.runs.core.missing_rates import MissingRate, by_model, in_words, some
-from gym.runs.core.rules import RULE_COUNTS, rule_json
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from gym.runs.read.presenters import MASKED_WORDS
+from lmgym.runs.against_chance import CHANCE_TEST
+from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
+from lmgym.runs.rules import RULE_COUNTS, rule_json
+from lmgym.stats import Spread
+from lmgym.text.paper_tables import Table
 
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", *RULE_COUNTS,

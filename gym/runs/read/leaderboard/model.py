@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from gym.lib.stats import Spread
-from gym.runs.core.against_chance import ALPHA, NO_VERDICT, Verdict
-from gym.runs.core.coverage import coverage_share, coverage_words
-from gym.runs.core.missing_rates import MissingRate
-from gym.runs.core.rules import EACH, Rule, RuleCounts, rule_of
+from lmgym.runs.against_chance import ALPHA, NO_VERDICT, Verdict
+from lmgym.runs.coverage import coverage_share, coverage_words
+from lmgym.runs.missing_rates import MissingRate
+from lmgym.runs.rules import EACH, Rule, RuleCounts, rule_of
+from lmgym.stats import Spread
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision
 
@@ -118,7 +118,7 @@ def _query(options: Options) -> str:
 class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
     the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
-    bits have. `n_words`, `n_unknown_words`: None = not counted (gym.runs.core.coverage). `verdict`: seeds have a range
+    bits have. `n_words`, `n_unknown_words`: None = not counted (lmgym.runs.coverage). `verdict`: seeds have a range
     and no interval, and so none."""
 
     rate: float

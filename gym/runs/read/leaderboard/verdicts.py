@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from gym.runs.core.against_chance import Tails, Verdict, exact_tails, holm_tails
-from gym.runs.core.coverage import coverage_share
-from gym.runs.core.rules import RULE_COUNTS, RuleCounts
+from lmgym.runs.against_chance import Tails, Verdict, exact_tails, holm_tails
+from lmgym.runs.coverage import coverage_share
+from lmgym.runs.rules import RULE_COUNTS, RuleCounts
 
 Place: TypeAlias = tuple[int, int]
 """(revision, model)"""

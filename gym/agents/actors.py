@@ -1,0 +1,422 @@
+"""Jobs of agent tests: check an agent, run cases, score stored answers again, let a model name failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db.models import F
+from django.utils import timezone
+
+from gym.agents import permissions, schedules, services
+from gym.agents.agent_adapters import ask_version, headers_hidden, judge_for, transport_for, version_in
+from gym.agents.models import (
+    ARROW,
+    AgentRun,
+    AgentServer,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+    FailureMode,
+    Naming,
+)
+from gym.agents.selectors import can_borrow
+from gym.jobs import rights
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from gym.secrets import SecretError, reveal
+from lmgym.agents.assessor import Choice, Known, choices, chooser, samples_of
+from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.cases import CaseError, TestCase, repeated
+from lmgym.agents.driver import Options, run_iterations
+from lmgym.agents.llm_judge import AgentJudge
+from lmgym.agents.patience import for_a_run
+from lmgym.agents.protocol import is_too_deep
+from lmgym.agents.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
+from lmgym.agents.results import IterationResult
+from lmgym.agents.scoring import rescore
+from lmgym.agents.transport import Deadline, Transport, TransportError
+from lmgym.models.backends import BackendError
+from models_registry.models import RegisteredModel
+
+CHECK_SECONDS = 20.0
+MOST_VERSIONS = 4
+MAX_AGENTS = 200
+MAX_GRAPHS = 20
+MAX_NODES = 100
+WELL = frozenset(
+    ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
+)
+"""What healthy servers report as their status."""
+DEFAULT_NAMER = "namer"
+PATIENCE = 3
+"""Questions in a row without any answer, after which no more are asked."""
+
+
+@handler("check_agent", seconds=120)
+def check_agent(context: JobContext) -> None:
+    """Ask for health, version, agents and their graphs; store the answers, or why there are none."""
+    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    if server is None:
+        raise PermanentFailure("The agent was deleted.")
+    clean = redactor([])
+    try:
+        transport = transport_for(server)
+        clean = redactor(transport.secrets)
+        found = context.beside(partial(ask_server, transport, clean))
+        status, reason = RegisteredModel.Status.READY, ""
+    except (TransportError, SecretError, BackendError) as error:
+        found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
+        context.log(reason)
+    now = timezone.now()
+    with context.finish():
+        AgentServer.objects.filter(pk=server.pk).update(checked_at=now, **found)
+        RegisteredModel.objects.filter(pk=server.model_id).update(
+            status=status, status_reason=reason, checked_at=now
+        )
+
+
+@handler("agent_version", seconds=60)
+def agent_version(context: JobContext) -> None:
+    """Ask for the version, for the schedules that wait for another one. What fails starts nothing."""
+    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    if server is None:
+        raise PermanentFailure("The server was deleted.")
+    try:
+        version = context.beside(partial(ask_version, transport_for(server))) or ""
+    except (SecretError, BackendError) as error:
+        version = ""
+        context.log(str(error))
+    with context.finish():
+        schedules.start_on(server, version)
+
+
+def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
+    """Values of AgentServer's fields. Only the list of agents has to be there. Raises TransportError."""
+    deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
+
+    def get(path: str) -> Any:
+        told = transport.get(path, deadline)
+        if is_too_deep(told):
+            raise TransportError("protocol", "The server's JSON is nested too deep.")
+        return clean(told)
+
+    version = ""
+    try:
+        health = get("/healthz")
+    except TransportError as error:
+        if error.trouble not in ("status", "encoding"):
+            raise
+    else:
+        _require_well(health)
+        version = version_in(health)
+    listed = get("/api/v1/list")
+    rows = listed.get("agents") if isinstance(listed, dict) else None
+    if not isinstance(rows, list):
+        raise TransportError("protocol", "The server gives no list of agents: it is no agent server.")
+    agents = [_agent(row) for row in rows[:MAX_AGENTS] if isinstance(row, dict) and row.get("agent_name")]
+    graphs: dict[str, Any] = {}
+    for agent in agents[:MAX_GRAPHS]:
+        try:
+            graph = get(f"/api/v1/{quote(agent['agent_name'])}/connectivity")
+        except TransportError:
+            continue
+        nodes = graph.get("connectivity_info") if isinstance(graph, dict) else None
+        there = nodes[:MAX_NODES] if isinstance(nodes, list) else []
+        graphs[agent["agent_name"]] = [_node(row) for row in there if isinstance(row, dict)]
+    return {"version": version, "agents": agents, "graphs": graphs}
+
+
+def _require_well(health: Any) -> None:
+    """Raises TransportError when the server reports that it is not healthy."""
+    status = health.get("status") if isinstance(health, dict) else None
+    if status is not None and str(status).lower() not in WELL:
+        raise TransportError("protocol", f"The server says of itself that it is {str(status)[:40]!r}.")
+
+
+def _agent(row: dict[str, Any]) -> dict[str, Any]:
+    tags = row.get("tags") or []
+    shown = [str(tag)[:40] for tag in tags[:10]] if isinstance(tags, list) else []
+    return {
+        "agent_name": str(row["agent_name"])[:200],
+        "description": str(row.get("description", ""))[:500],
+        "tags": shown,
+    }
+
+
+def _node(row: dict[str, Any]) -> dict[str, Any]:
+    tools = row.get("tools") or []
+    shown = [str(tool)[:200] for tool in tools[:50]] if isinstance(tools, list) else []
+    return {
+        "origin": str(row.get("origin", ""))[:200],
+        "tools": shown,
+        "display_as": str(row.get("display_as", ""))[:40],
+    }
+
+
+# --- runs ---
+
+
+class _RunWork:
+    """What running and rescoring share: the run's variables, judge and time limit, and storing its iterations. Raises
+    PermanentFailure where the run cannot go on."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.context = context
+        self.run = run = _run_of(context)
+        self.noted = time.monotonic()
+        self.until = self.noted + settings.GYM_AGENT_RUN_SECONDS - run.spent
+        try:
+            self.variables = variables_of(run.suite)
+            secrets = tuple(self.variables.values())
+            self.options = Options(run.reading, run.early_stop, run.parallel, secrets=secrets)
+            self.judge = judge_for(run.suite, run.reading, secrets)
+        except (SecretError, BackendError) as error:
+            raise PermanentFailure(str(error)) from error
+
+    def cases(self) -> Iterator[tuple[CaseRun, TestCase]]:
+        """The unfinished cases, each summed up after it. A case that cannot be read any more ends as an error."""
+        for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
+            self.check()
+            try:
+                case = repeated(read_case(case_run.text, self.variables, secret=True), self.run.iterations)
+            except CaseError as error:
+                problem = redactor(self.variables.values())(str(error))
+                with self.context.transaction():
+                    CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=problem)
+                continue
+            yield case_run, case
+            with self.context.transaction(brings_forward=True):
+                summarise(case_run)
+
+    def keep(self, case_run: CaseRun, result: IterationResult) -> None:
+        with self.context.transaction(brings_forward=True):
+            _store(case_run, result)
+            CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
+            self.note_time()
+        done = CaseIteration.objects.filter(case_run__run=self.run).count()
+        self.context.progress(done, unit="iterations")
+
+    def check(self) -> None:
+        """Raise what the context raises, or PermanentFailure when the run's time is up; all attempts count together.
+        Cheap: called several times a second."""
+        self.context.check()
+        if time.monotonic() >= self.until:
+            raise PermanentFailure(services.run_out_of_time())
+
+    def note_time(self) -> None:
+        """Store the seconds since the last call."""
+        now = time.monotonic()
+        AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
+        self.noted = now
+
+
+@contextmanager
+def _work_on(context: JobContext) -> Iterator[_RunWork]:
+    work = _RunWork(context)
+    try:
+        yield work
+    finally:
+        work.note_time()
+    with context.finish():
+        AgentRun.objects.filter(pk=work.run.pk).update(completed_at=timezone.now())
+
+
+def _run_of(context: JobContext) -> AgentRun:
+    found = AgentRun.objects.select_related("suite__judge", "server__model", "server__wraps", "rescored_from")
+    run = found.filter(pk=context.payload["run"]).first()
+    if run is None:
+        raise PermanentFailure("The run was deleted.")
+    suite, server = run.suite, run.server
+    rights.require(
+        context,
+        {
+            f"the tests {suite.slug}": lambda person: permissions.can_run_suite(person, suite),
+            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+            f"the judge of {suite.slug}": lambda person: permissions.can_judge(person, suite),
+        },
+    )
+    return run
+
+
+def variables_of(suite: AgentSuite) -> dict[str, str]:
+    """Raises SecretError."""
+    found = {name: reveal(suite.variables, name) for name in suite.variables}
+    for name, value in found.items():
+        if value and not can_be_hidden(value):
+            raise SecretError(f"The variable {name} is too short to be kept out of transcripts. {TOO_SHORT}")
+    return found
+
+
+def _attempt_seconds() -> float:
+    """A run ends itself (`_RunWork.check`); this is for one that hangs."""
+    return float(settings.GYM_AGENT_RUN_SECONDS) + 60
+
+
+@handler("agent_run", seconds=_attempt_seconds)
+def agent_run(context: JobContext) -> None:
+    """Every iteration of every case, stored as it ends, so that another worker can go on from there."""
+    with _work_on(context) as work:
+        try:
+            transport = for_a_run(transport_for(work.run.server))
+        except (SecretError, BackendError) as error:
+            raise PermanentFailure(str(error)) from error
+        _note_version(context, work.run, transport)
+        for case_run, case in work.cases():
+            _run_case(work, case_run, case, transport)
+            _note_version(context, work.run, transport)
+
+
+def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
+    """Record which version answers: at the start of every attempt and after every case, because a server may be
+    deployed during a run. Of many versions the first few are named."""
+    told, known = ask_version(transport), run.versions
+    if told is None or (not told and not known):
+        return
+    name = told or "version not told"
+    if name not in known and len(known) >= MOST_VERSIONS:
+        name = "others"
+    if name in known:
+        return
+    run.server_version = ARROW.join([*known, name])
+    with context.transaction():
+        AgentRun.objects.filter(pk=run.pk).update(server_version=run.server_version)
+
+
+def _run_case(work: _RunWork, case_run: CaseRun, case: TestCase, transport: Transport) -> None:
+    before = case_run.results()
+    numbers = sorted(set(case_run.numbers) - {result.number for result in before})
+    resumed, spent = time.monotonic(), case_run.spent
+    over = threading.Event()
+    try:
+        made = run_iterations(
+            case, transport, work.judge, work.options, numbers=numbers, before=before, stop=over.is_set,
+            spent=spent, tick=work.check,
+        )  # fmt: skip
+        for result in made:
+            case_run.spent = spent + time.monotonic() - resumed
+            work.keep(case_run, result)
+    finally:
+        over.set()
+
+
+def _store(case_run: CaseRun, result: IterationResult) -> None:
+    values = {"outcome": result.outcome, "data": result.as_dict()}
+    CaseIteration.objects.update_or_create(case_run=case_run, number=result.number, defaults=values)
+
+
+def summarise(case_run: CaseRun) -> None:
+    """Store the sums over the iterations that are there."""
+    result = case_run.result()
+    case_run.outcome = result.outcome
+    case_run.passed, case_run.made, case_run.errors = result.passed, result.n, result.errors
+    case_run.checks_made = result.n_checks
+    case_run.seconds, case_run.tokens = result.seconds, result.tokens
+    case_run.save()
+
+
+@handler("agent_rescore", seconds=_attempt_seconds)
+def agent_rescore(context: JobContext) -> None:
+    """The answers of an earlier run, scored by the cases and the judge as they are now. What that judge said of them
+    already stands, unless the run asks it again."""
+    with _work_on(context) as work:
+        before = work.run.rescored_from
+        if before is None:
+            raise PermanentFailure("The run whose answers are to be scored again was deleted.")
+        try:
+            clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
+        except SecretError as error:
+            raise PermanentFailure(str(error)) from error
+        answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
+        for case_run, case in work.cases():
+            earlier = answers.get(case_run.case_id)
+            if earlier is None:
+                continue
+            named = _named(earlier, work.variables)
+            # A ratio that now wants fewer iterations is about the first of them.
+            for result in earlier.results()[: len(case_run.numbers)]:
+                work.check()
+                scored = partial(
+                    rescore, case, result, work.judge, work.run.reading, clean, named,
+                    ask_judge=work.run.ask_judge,
+                )  # fmt: skip
+                work.keep(case_run, context.beside(scored))
+
+
+def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
+    """The variables that the case named then; all of them if it cannot be read any more."""
+    case, _ = look_at(case_run.text, variables, secret=True)
+    return case.variables if case is not None else tuple(variables)
+
+
+# --- naming failures ---
+
+
+@handler("agent_naming", seconds=3600)
+def agent_naming(context: JobContext) -> None:
+    """Ask about every failure of a case run that can be named, and store each choice as it comes. Without a choice a
+    failure stays where it was grouped."""
+    found = Naming.objects.select_related("case_run__run__suite", "server__model", "server__wraps")
+    naming = found.filter(pk=context.payload["naming"], job=context.job_id).first()
+    if naming is None:
+        raise PermanentFailure("The failures were grouped anew meanwhile.")
+    if naming.server is None:
+        raise PermanentFailure("The agent was deleted.")
+    suite, server = naming.case_run.run.suite, naming.server
+    rights.require(
+        context,
+        {
+            f"the tests {suite.slug}": lambda person: permissions.can_edit(person, suite),
+            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+        },
+    )
+    try:
+        transport = transport_for(server)
+    except (SecretError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    agent = naming.agent or server.chat_model or DEFAULT_NAMER
+    clean = redactor(transport.secrets)
+    ask = chooser(AgentJudge(transport, agent))
+    chosen = dict(naming.chosen)  # of an attempt that broke off
+    samples = [sample for sample in samples_of(naming.case_run.result()) if sample.place not in chosen]
+    known = known_names(naming.case_run)
+    silent = 0
+    for choice in choices(
+        samples, known, lambda sample, names: clean(context.beside(partial(ask, sample, names)))
+    ):
+        context.check()
+        silent = silent + 1 if choice.trouble else 0
+        if choice.mode:
+            chosen[choice.place] = choice.mode
+        with context.transaction(brings_forward=True):
+            _write_choice(naming, choice, chosen, clean(choice.trouble))
+        context.progress(len(chosen), unit="failures")
+        if silent >= PATIENCE:
+            raise PermanentFailure(f"The agent gave no answer: {clean(choice.trouble)}")
+    with context.finish():
+        Naming.objects.filter(pk=naming.pk).update(completed_at=timezone.now())
+
+
+def known_names(case_run: CaseRun) -> Known:
+    """Modes proposed in any run of the case, under the names that people gave them, without merged ones."""
+    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name, merged_into="")
+    known: Known = {}
+    for row in rows.exclude(group="").order_by("pk"):
+        known.setdefault(row.group, {})[row.mode] = row.shown_name
+    return known
+
+
+def _write_choice(naming: Naming, choice: Choice, chosen: dict[str, str], trouble: str) -> None:
+    values = {"chosen": chosen, **({"trouble": trouble} if trouble else {})}
+    Naming.objects.filter(pk=naming.pk).update(**values)
+    if choice.new:
+        place = {"suite": naming.case_run.run.suite, "case_name": naming.case_run.name, "mode": choice.mode}
+        proposal = {"group": choice.group, "proposed": choice.name}
+        FailureMode.objects.update_or_create(**place, defaults=proposal)

@@ -1,0 +1,501 @@
+"""What the API says about agents, their tests and runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from gym.agents import permissions
+from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
+from gym.agents.presenters import repeats_of
+from gym.jobs.models import Job
+from models_registry.models import RegisteredModel
+from models_registry.permissions import can_manage, can_view
+from models_registry.selectors import visible_to as visible_models
+
+VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
+
+
+class AgentServerSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="model.slug", help_text="the same as slug")
+    slug = serializers.CharField(source="model.slug")
+    name = serializers.CharField(source="model.name")
+    state = serializers.ChoiceField(RegisteredModel.Status.values, source="model.status")
+    agents = serializers.SerializerMethodField()
+
+    class Meta:
+        model = AgentServer
+        fields = ["id", "slug", "name", "kind", "state", "version", "agents"]
+        read_only_fields = fields
+
+    def get_agents(self, server: AgentServer) -> list[str]:
+        return [agent["agent_name"] for agent in server.agents]
+
+
+class AgentServerDetailSerializer(AgentServerSerializer):
+    owner = serializers.CharField(source="model.owner.username")
+    visibility = serializers.CharField(source="model.visibility")
+    description = serializers.CharField(source="model.description")
+    state_reason = serializers.CharField(source="model.status_reason")
+    listed = serializers.ListField(
+        child=serializers.DictField(), source="agents", help_text="as the server lists its agents"
+    )
+    graphs = serializers.DictField(help_text="agent -> who calls whom, as the server tells it")
+    url = serializers.SerializerMethodField(help_text="for those who may change the server; else null")
+    wraps = serializers.SerializerMethodField(help_text="the model that answers, if you may see it")
+    secret_headers = serializers.SerializerMethodField(
+        help_text="their names, for those who may change the server; else null. Values are never shown."
+    )
+
+    class Meta(AgentServerSerializer.Meta):
+        fields = [
+            *AgentServerSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
+            "checked_at", "listed", "graphs", "url", "chat_model", "wraps", "secret_headers",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def _mine(self, server: AgentServer) -> bool:
+        return can_manage(self.context["request"].user, server.model)
+
+    def get_url(self, server: AgentServer) -> str | None:
+        return server.url if self._mine(server) else None
+
+    def get_wraps(self, server: AgentServer) -> str | None:
+        seen = visible_models(self.context["request"].user).filter(pk=server.wraps_id or 0).first()
+        return seen.slug if seen is not None else None
+
+    def get_secret_headers(self, server: AgentServer) -> list[str] | None:
+        return server.secret_names if self._mine(server) else None
+
+
+class AgentSuiteSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="slug", help_text="the same as slug")
+    owner = serializers.CharField(source="owner.username")
+
+    class Meta:
+        model = AgentSuite
+        fields = ["id", "slug", "title", "visibility", "description", "owner"]
+        read_only_fields = fields
+
+
+class AgentSuiteDetailSerializer(AgentSuiteSerializer):
+    judge = serializers.SerializerMethodField(help_text="who checks the gist, if you may see it")
+    variables = serializers.SerializerMethodField(
+        help_text="names, for its owner and staff; else null. Values are never shown."
+    )
+    n_cases = serializers.IntegerField()
+    n_runs = serializers.IntegerField()
+
+    class Meta(AgentSuiteSerializer.Meta):
+        fields = [
+            *AgentSuiteSerializer.Meta.fields, "judge", "judge_agent", "judge_votes", "variables",
+            "n_cases", "n_runs", "created", "updated",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_judge(self, suite: AgentSuite) -> str | None:
+        user = self.context["request"].user
+        seen = suite.judge is not None and visible_models(user).filter(pk=suite.judge.pk).exists()
+        return suite.judge.slug if seen and suite.judge is not None else None
+
+    def get_variables(self, suite: AgentSuite) -> list[str] | None:
+        may_see = permissions.can_manage(self.context["request"].user, suite)
+        return suite.variable_names if may_see else None
+
+
+class AgentScheduleSerializer(serializers.ModelSerializer):
+    server = serializers.CharField(source="server.model.slug", help_text="its slug")
+    owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
+    pause = serializers.CharField(
+        help_text="why it is paused until its owner reviews the cases; empty: it is not"
+    )
+
+    class Meta:
+        model = AgentSchedule
+        fields = [
+            "id", "server", "every", "iterations", "next_at", "trouble", "pause", "unseen", "owner", "created",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class AgentCaseSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = AgentCase
+        fields = ["id", "name", "agent"]
+        read_only_fields = fields
+
+
+class AgentCasesSerializer(serializers.Serializer):
+    cases = AgentCaseSerializer(many=True)
+
+
+class AgentFindingSerializer(serializers.Serializer):
+    severity = serializers.ChoiceField(["error", "warning", "info"])
+    code = serializers.CharField()
+    where = serializers.CharField(help_text="a path such as interactions[0].response.text")
+    line = serializers.IntegerField(help_text="from 1; 0: not known")
+    column = serializers.IntegerField()
+    message = serializers.CharField()
+    hint = serializers.CharField()
+
+
+class AgentCheckSerializer(serializers.Serializer):
+    ok = serializers.BooleanField(help_text="whether it could be saved and run")
+    agent = serializers.CharField()
+    findings = AgentFindingSerializer(many=True)
+
+
+class AgentCaseHistorySerializer(serializers.ModelSerializer):
+    run = serializers.CharField(source="run.key")
+    server = serializers.CharField(source="run.server.model.slug", help_text="its slug")
+    created = serializers.DateTimeField(source="run.created")
+    version = serializers.CharField(source="run.server_version", help_text=VERSION)
+
+    class Meta:
+        model = CaseRun
+        fields = ["run", "server", "created", "version", "outcome", "passed", "made", "errors"]
+        read_only_fields = fields
+
+
+class AgentCaseDetailSerializer(AgentCaseSerializer):
+    findings = AgentFindingSerializer(many=True)
+    flaky = serializers.BooleanField(help_text="did the same case both pass and not pass")
+    history = AgentCaseHistorySerializer(many=True, help_text="finished runs, the newest first, 50 at most")
+
+    class Meta(AgentCaseSerializer.Meta):
+        fields = [*AgentCaseSerializer.Meta.fields, "text", "findings", "flaky", "history"]
+        read_only_fields = fields
+
+
+class AgentCaseRunSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = CaseRun
+        fields = [
+            "id", "name", "agent", "outcome", "passed", "made", "errors", "needed", "asked",
+            "checks_made", "error",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class AgentAtKSerializer(serializers.Serializer):
+    k = serializers.IntegerField()
+    any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
+    any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
+    any_high = serializers.FloatField(source="any_interval.high")
+    all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
+    all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
+    all_high = serializers.FloatField(source="all_interval.high")
+    cases = serializers.IntegerField(
+        source="n", help_text="cases this is the mean over: the same for every k"
+    )
+    of = serializers.IntegerField(
+        help_text="finished cases; the others have too few iterations with a verdict"
+    )
+
+
+class AgentRunSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    suite = serializers.CharField(source="suite.slug")
+    server = serializers.CharField(source="server.model.slug", help_text="its slug")
+    versions = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="as the agent told while it answered; several: it changed on the way",
+    )
+    state = serializers.ChoiceField(Job.State.values)
+    job = serializers.UUIDField(source="job_id", allow_null=True)
+    options = serializers.DictField()
+    reading = serializers.CharField()
+    early_stop = serializers.BooleanField()
+    parallel = serializers.IntegerField()
+    iterations = serializers.IntegerField(
+        allow_null=True, help_text="of each case; null: as many as the case says"
+    )
+    rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
+    ask_judge = serializers.BooleanField(
+        help_text="of answers scored again: the judge was asked again where it had given a verdict"
+    )
+    cases = AgentCaseRunSerializer(source="case_runs", many=True)
+    at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
+    fall = serializers.DictField(
+        allow_null=True,
+        help_text="of a scheduled run, compared with those before it: before, now (rates), p (one-sided, exact, "
+        "corrected), cases; `fallen`: cases whose own fall is significant (name, before and now as passed and made, "
+        "p); `lost`: names of cases that no longer have a verdict",
+    )
+
+    class Meta:
+        model = AgentRun
+        fields = [
+            "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
+            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "fall",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(AgentAtKSerializer(many=True))
+    def get_at_k(self, run: AgentRun) -> Any:
+        return AgentAtKSerializer(repeats_of(run), many=True).data
+
+
+class AgentRunsSerializer(serializers.Serializer):
+    runs = AgentRunSerializer(many=True)
+
+
+class AgentResultsSerializer(serializers.Serializer):
+    cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
+
+
+class AgentCellSerializer(serializers.Serializer):
+    """The newest result of a case on a server; null figures: none yet."""
+
+    server = serializers.CharField()
+    run = serializers.CharField(source="newest.run.key", allow_null=True)
+    version = serializers.CharField(source="newest.run.server_version", allow_null=True, help_text=VERSION)
+    outcome = serializers.CharField(source="newest.outcome", allow_null=True)
+    passed = serializers.IntegerField(source="evidence.passed", allow_null=True)
+    n = serializers.IntegerField(source="evidence.n", allow_null=True, help_text="iterations with a verdict")
+    errors = serializers.IntegerField(
+        source="evidence.errors", allow_null=True, help_text="iterations without one, in no rate"
+    )
+    rate = serializers.FloatField(source="evidence.rate", allow_null=True)
+    low = serializers.FloatField(
+        source="evidence.interval.low", allow_null=True, help_text="95% Wilson interval of the rate"
+    )
+    high = serializers.FloatField(source="evidence.interval.high", allow_null=True)
+    verdict = serializers.CharField(
+        source="evidence.verdict",
+        allow_null=True,
+        help_text="what the interval says about the rate asked for",
+    )
+    early_stop = serializers.BooleanField(
+        source="evidence.early_stop",
+        default=False,
+        help_text="iterations ended once the ratio was decided: their rate has no interval",
+    )
+    flaky = serializers.BooleanField()
+
+
+class AgentRowSerializer(serializers.Serializer):
+    case = serializers.CharField()
+    cells = AgentCellSerializer(many=True, help_text="in the order of `servers`")
+
+
+class AgentMatrixSerializer(serializers.Serializer):
+    servers = serializers.ListField(child=serializers.CharField())
+    rows = AgentRowSerializer(many=True)
+
+
+class AgentCheckRowSerializer(serializers.Serializer):
+    """One check over all iterations."""
+
+    interaction = serializers.IntegerField(source="first.interaction", help_text="from 0")
+    where = serializers.CharField(source="first.where")
+    test = serializers.CharField(source="first.test")
+    passed = serializers.IntegerField()
+    made = serializers.IntegerField(help_text="those with a verdict")
+    errors = serializers.IntegerField(source="counts.error", default=0)
+    skipped = serializers.IntegerField(source="counts.skipped", default=0)
+
+
+class AgentFailedCheckSerializer(serializers.Serializer):
+    where = serializers.CharField()
+    test = serializers.CharField()
+    expected = serializers.JSONField(help_text="the criterion, where a judge decides")
+    outcome = serializers.CharField()
+    comparison = serializers.CharField()
+    reason = serializers.CharField(source="message", help_text="the judge's, or why there is no verdict")
+
+
+class AgentFailureSerializer(serializers.Serializer):
+    """An answer to a turn and the checks it did not pass."""
+
+    connection = serializers.IntegerField(help_text="from 0")
+    interaction = serializers.IntegerField(help_text="from 0")
+    said = serializers.CharField(allow_null=True)
+    answer = serializers.CharField(help_text="its first 2,000 characters; empty where there was none")
+    outcome = serializers.CharField()
+    message = serializers.CharField(help_text="why there was no answer")
+    checks = AgentFailedCheckSerializer(many=True)
+    iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
+
+
+class AgentContradictionSerializer(serializers.Serializer):
+    """An answer that the judge passed in some iterations and failed in others."""
+
+    interaction = serializers.IntegerField(help_text="from 0")
+    where = serializers.CharField()
+    criterion = serializers.JSONField()
+    answer = serializers.CharField(help_text="its first 2,000 characters")
+    passed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations in which it passed"
+    )
+    failed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations in which it failed"
+    )
+
+
+class AgentCaseResultSerializer(serializers.Serializer):
+    run = serializers.CharField(source="case_run.run.key")
+    id = serializers.IntegerField(source="case_run.pk")
+    name = serializers.CharField(source="case_run.name")
+    text = serializers.CharField(source="case_run.text", help_text="the case as it was run")
+    verdict = serializers.CharField(source="evidence.verdict")
+    at_k = AgentAtKSerializer(many=True)
+    checks = AgentCheckRowSerializer(many=True)
+    failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
+    contradictions = AgentContradictionSerializer(
+        many=True, help_text="answers that the judge passed in some iterations and failed in others"
+    )
+    result = serializers.DictField(
+        help_text="iterations with checks and transcripts, as in the JSON download"
+    )
+
+
+class AgentSideSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = CaseRun
+        fields = ["passed", "made", "errors", "outcome"]
+        read_only_fields = fields
+
+
+HOLM = "corrected by Holm's method for the rows of all comparisons"
+
+
+class AgentIntervalField(serializers.ListField):
+    """Low and high end of a difference of rates."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = "95 %, of the difference; null for pairs, early stops and no verdict"
+        super().__init__(
+            child=serializers.FloatField(), allow_null=True, help_text=text, read_only=True, **kwargs
+        )
+
+    def to_representation(self, value: Any) -> Any:
+        return [value.low, value.high]
+
+
+class AgentComparedCaseSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    first = AgentSideSerializer(allow_null=True)
+    second = AgentSideSerializer(allow_null=True)
+    difference = serializers.FloatField(
+        source="comparison.difference", allow_null=True, help_text="second rate minus first"
+    )
+    interval = AgentIntervalField(source="comparison.interval")
+    p = serializers.FloatField(source="comparison.p", allow_null=True)
+    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
+    test = serializers.CharField(
+        source="comparison.test", allow_null=True, help_text="which test gave p, or why there is none"
+    )
+    same_text = serializers.BooleanField()
+
+
+class AgentTotalSerializer(serializers.Serializer):
+    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
+    second = serializers.ListField(child=serializers.IntegerField())
+    errors = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
+    )
+    difference = serializers.FloatField(allow_null=True)
+    interval = AgentIntervalField()
+    p = serializers.FloatField(allow_null=True)
+    p_holm = serializers.FloatField(allow_null=True, help_text=HOLM)
+    test = serializers.CharField(help_text="which test gave p, or why there is none")
+    changed = serializers.ListField(
+        child=serializers.IntegerField(),
+        allow_null=True,
+        help_text="of the same answers scored twice: iterations that pass only in the second, only in the first",
+    )
+
+
+class AgentComparedCheckSerializer(serializers.Serializer):
+    case = serializers.CharField()
+    connection = serializers.IntegerField(help_text="from 0")
+    interaction = serializers.IntegerField(help_text="from 0")
+    where = serializers.CharField()
+    element = serializers.IntegerField(allow_null=True, help_text="of a list of expectations, from 0")
+    first = serializers.ListField(
+        child=serializers.IntegerField(), source="comparison.first", help_text="passed, made (with a verdict)"
+    )
+    second = serializers.ListField(child=serializers.IntegerField(), source="comparison.second")
+    difference = serializers.FloatField(source="comparison.difference", allow_null=True)
+    interval = AgentIntervalField(source="comparison.interval")
+    p = serializers.FloatField(source="comparison.p", allow_null=True)
+    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
+    test = serializers.CharField(source="comparison.test")
+
+
+class AgentComparedRunSerializer(serializers.Serializer):
+    id = serializers.CharField(source="run.key")
+    versions = serializers.ListField(
+        source="run.versions", child=serializers.CharField(), help_text="of the agent, in that run"
+    )
+    total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
+    cases = AgentComparedCaseSerializer(many=True)
+    checks = AgentComparedCheckSerializer(
+        many=True, help_text="those with a verdict in both, the largest differences first; 2,000 at most"
+    )
+
+
+class AgentBaselineSerializer(serializers.Serializer):
+    id = serializers.CharField(source="key")
+    versions = serializers.ListField(child=serializers.CharField(), help_text="of the agent, in that run")
+
+
+class AgentComparisonSerializer(serializers.Serializer):
+    first = AgentBaselineSerializer()
+    comparisons = AgentComparedRunSerializer(
+        many=True, source="pairs", help_text="each other run (second) with the first"
+    )
+
+
+class AgentFailuresSerializer(serializers.Serializer):
+    cases = serializers.ListField(
+        child=serializers.DictField(), help_text="as in the JSON download of failure modes, with the case"
+    )
+
+
+class AgentNamingSerializer(serializers.ModelSerializer):
+    case = serializers.CharField(source="case_run.name")
+    server = serializers.SerializerMethodField(
+        help_text="its slug; null when it was deleted, or is not yours to see"
+    )
+    agent = serializers.SerializerMethodField(
+        help_text="its name on that server; empty: its own default, or not to see"
+    )
+    trouble = serializers.SerializerMethodField(
+        help_text="why it gave no answer, for those who may see the server"
+    )
+    state = serializers.ChoiceField(Job.State.values)
+    failures = serializers.IntegerField(source="total", help_text="failures that can be named")
+    named = serializers.SerializerMethodField(help_text="those that were; the others stay grouped by text")
+
+    class Meta:
+        model = Naming
+        fields = ["case", "server", "agent", "state", "failures", "named", "trouble"]
+        read_only_fields = fields
+
+    def get_server(self, naming: Naming) -> str | None:
+        server = naming.server
+        return server.model.slug if server and can_view(self.context["request"].user, server.model) else None
+
+    def get_agent(self, naming: Naming) -> str:
+        return naming.agent if self.get_server(naming) is not None else ""
+
+    def get_trouble(self, naming: Naming) -> str:
+        return naming.trouble if self.get_server(naming) is not None else ""
+
+    def get_named(self, naming: Naming) -> int:
+        return len(naming.chosen)
+
+
+class AgentNamingsSerializer(serializers.Serializer):
+    namings = AgentNamingSerializer(many=True)
+
+
+class AgentModeSerializer(serializers.Serializer):
+    case = serializers.CharField(source="case_name")
+    mode = serializers.CharField()
+    name = serializers.CharField(source="shown_name")
+    merged_into = serializers.CharField()

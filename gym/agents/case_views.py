@@ -1,0 +1,280 @@
+"""Pages of single test cases: read, write as text or as a form, check while writing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.agents import permissions, selectors, services
+from gym.agents.charts import case_trend
+from gym.agents.forms import CaseForm, agent_names
+from gym.agents.models import AgentCase, AgentSuite
+from gym.agents.views import add_errors, editable_suite, run_form, visible_suite
+from gym.downloads import download
+from gym.runs.pages.figures import Figure
+from lmgym.agents.archives import file_of
+from lmgym.agents.case_form import (
+    EMPTY_TURN,
+    MAX_FIELDS,
+    MAX_TURNS,
+    TOP,
+    TURN,
+    document_of,
+    fields_of,
+    n_fields,
+    write_case,
+)
+from lmgym.agents.cases import FILTERS, OWN, Problem, TestCase, errors_in
+from lmgym.agents.check_rows import EMPTY_ROW, LABELS
+
+EXAMPLE = """\
+# What is said, and what has to be true of the answer.
+agent: echo
+connections: http
+success_ratio: "1/1"
+interactions: [
+  {
+    text: "Hello there"
+    response: { text: { keywords: ["Hello", "there"] } }
+  }
+]
+"""
+
+
+STAYING = frozenset(("add", "add-check", "drop-check"))
+"""Buttons of the form that save nothing."""
+
+
+def _case(suite: AgentSuite, pk: int) -> AgentCase:
+    return get_object_or_404(suite.cases.select_related("suite"), pk=pk)
+
+
+@require_safe
+def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure (or None), flaky,
+    may_edit, run_form (or None)."""
+    suite = visible_suite(request, slug)
+    case = _case(suite, pk)
+    read, problems = selectors.look(case, request.user)
+    history = selectors.history_of(case, request.user)
+    told = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
+    context = {
+        "suite": suite,
+        "case": case,
+        "read": read,
+        "problems": problems,
+        "history": told,
+        "figure": case_trend(case, told),
+        "flaky": selectors.flaky(history),
+        "may_edit": permissions.can_edit(request.user, suite),
+        "run_form": run_form(request, suite, [case.agent]),
+    }
+    return render(request, "agents/case.html", context)
+
+
+def trend_chart(request: HttpRequest) -> Figure:
+    """The case that the address names, over time."""
+    number = request.GET.get("case", "")
+    if not number.isdecimal() or len(number) > 9:
+        raise Http404("This is not a number.")
+    case = _case(visible_suite(request, request.GET.get("suite", "").replace("\0", "")), int(number))
+    history = selectors.history_of(case, request.user)
+    figure = case_trend(case, [(row, selectors.evidence_of(row)) for row in history])
+    if figure is None:
+        raise Http404("This case has not been run.")
+    return figure
+
+
+@login_required
+def case_new(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    return _edit(request, suite, AgentCase(suite=suite, text=EXAMPLE))
+
+
+@login_required
+def case_edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    return _edit(request, suite, _case(suite, pk))
+
+
+def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
+    """Context: suite, case, new (bool), form, problems, read."""
+    new = case.pk is None
+    text = request.POST.get("text", case.text).replace("\r\n", "\n")
+    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    form = CaseForm(request.POST or None, instance=case)
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.save_case(form.save(commit=False), actor=request.user)
+        except ValidationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, "Saved.")
+            return redirect(case)
+    context = {"suite": suite, "case": case, "new": new, "form": form, "problems": problems, "read": read}
+    return render(request, "agents/case_edit.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def case_check(request: HttpRequest, slug: str) -> HttpResponse:
+    """What there is to say about a text that is being written; nothing is saved. Context: suite, problems, read."""
+    suite = editable_suite(request, slug)
+    text = request.POST.get("text", "").replace("\r\n", "\n")
+    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    return render(request, "agents/_findings.html", {"suite": suite, "problems": problems, "read": read})
+
+
+@login_required
+def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The case in fields. Saving writes its text anew, so comments go."""
+    suite = editable_suite(request, slug)
+    case = _case(suite, pk)
+    read, _ = selectors.look(case, request.user)
+    why = "cannot be read"
+    if read is not None:
+        many = len(read.interactions) > MAX_TURNS
+        why = "names variables" if read.variables else f"has more than {MAX_TURNS} turns" if many else ""
+        if not why and n_fields(fields_of(read.document)[1]) > MAX_FIELDS:
+            why = "has too many checks for a form"
+    if read is None or why:
+        context = {"suite": suite, "case": case, "refused": why}
+        return render(request, "agents/case_form.html", context)
+    return _fields(request, suite, case, read.document)
+
+
+@login_required
+def case_new_form(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    return _fields(request, suite, AgentCase(suite=suite), {"connections": "http"})
+
+
+def _fields(
+    request: HttpRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
+) -> HttpResponse:
+    """Sent by htmx: what there is to say about the fields so far. With a button of STAYING: the same with one more
+    turn, or with one check more or less. Context: suite, case, new (bool), name, top, turns (with rows and places),
+    added (bool), tests, own_tests, filters, problems, read, refusals, loses_comments."""
+    new, name = case.pk is None, request.POST.get("name", case.name)
+    top, turns = _given(request) if request.method == "POST" else fields_of(document)
+    staying = STAYING & set(request.POST)
+    made, wrong = document_of(document, top, turns)
+    # Compared as text: to Python 1 and true are equal.
+    text = case.text if not new and _same(made, document) else write_case(made)
+    read, problems = _look_at_fields(request, suite, text, wrong)
+    if request.headers.get("HX-Request"):
+        context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
+        return render(request, "agents/_findings.html", context)
+    refusals: list[str] = []
+    if request.method == "POST" and not staying:
+        whole = "agent" in request.POST and all("checks" in turn for turn in turns) and bool(turns)
+        refusals = wrong if whole else ["The form did not arrive whole. Send it again."]
+        refusals = refusals or errors_in(problems) or _saved(request, case, name, text)
+        if not refusals:
+            messages.success(request, "Saved.")
+            return redirect(case)
+    if "add" in request.POST or (new and not turns):
+        turns = [*turns, {**EMPTY_TURN, "checks": [dict(EMPTY_ROW)]}]
+    turns = _with_rows(request, turns, selectors.places_of(case, request.user))
+    begun = request.method == "POST" or not new
+    context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
+    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in OWN]
+    context["own_tests"] = [(test, LABELS[test]) for test in OWN]
+    context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
+    context["n_checks"] = sum(len(turn["checks"]) for turn in turns)
+    context["added"] = "add" in request.POST
+    context["agent_names"] = agent_names(selectors.servers_usable_by(request.user))
+    context["loses_comments"] = any(mark in case.text for mark in ("#", "//", "${", "+="))
+    return render(request, "agents/case_form.html", context, status=400 if refusals else 200)
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _look_at_fields(
+    request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
+) -> tuple[TestCase | None, list[Problem]]:
+    """Lines are left out: nobody who fills in fields sees the text."""
+    read, found = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
+    return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
+
+
+def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[str]:
+    """Why it cannot be saved, or nothing."""
+    form = CaseForm({"name": name, "text": text}, instance=case)
+    try:
+        if form.is_valid():
+            services.save_case(form.save(commit=False), actor=request.user)
+    except ValidationError as error:
+        add_errors(form, error)
+    return [message for found in form.errors.values() for message in found]
+
+
+def _with_rows(
+    request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
+) -> list[dict[str, Any]]:
+    """Turns with numbered rows, as the button that was pressed wants them, and with the places that answers offer."""
+    wanted, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
+    shown, number = [], 0
+    for at, turn in enumerate(turns):
+        rows = []
+        for row in turn.get("checks", ()):
+            if str(number) != dropped:
+                rows.append({**row, "at": at})
+            number += 1
+        if str(at) == wanted:
+            rows.append({**EMPTY_ROW, "at": at, "added": True})
+        offered = places[at] if at < len(places) else [("text", "")]
+        shown.append({**turn, "checks": rows, "places": offered})
+    for number, row in enumerate(row for turn in shown for row in turn["checks"]):
+        row["number"] = number
+    return shown
+
+
+def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The fields as they were sent. Turns have no `checks` where the rows did not arrive whole."""
+    top = {name: request.POST[name] for name in TOP if name in request.POST}
+    columns = {name: request.POST.getlist(f"turn-{name}") for name in TURN}
+    sent = {name: column for name, column in columns.items() if column}
+    count = min(map(len, sent.values()), default=0)
+    turns: list[dict[str, Any]] = [
+        {name: column[number] for name, column in sent.items()} for number in range(count)
+    ]
+    parts = [request.POST.getlist(f"check-{name}") for name in ("turn", "place", "test", "expected")]
+    if {str(len(part)) for part in parts} == {request.POST.get("check-count", "")}:
+        for at, turn in enumerate(turns):
+            turn["checks"] = [
+                {"place": place, "test": test, "expected": expected}
+                for number, place, test, expected in zip(*parts, strict=True)
+                if number == str(at)
+            ]
+    return top, turns
+
+
+@login_required
+@require_POST
+def case_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    services.delete_case(_case(suite, pk), actor=request.user)
+    messages.success(request, "The case is deleted. Runs keep its text and its results.")
+    return redirect(suite)
+
+
+@require_safe
+def case_download(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The very text it was given as."""
+    case = _case(visible_suite(request, slug), pk)
+    safe = "".join(
+        sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "_" for sign in case.name
+    )
+    return download(case.text, file_of(safe), "text/plain")

@@ -1,0 +1,382 @@
+"""Forms of agent servers, suites and cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gym.addresses import SLUG_ERROR
+from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
+from gym.agents.selectors import judges_for, servers_usable_by
+from gym.sharing.permissions import owns
+from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
+from lmgym.agents.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
+from lmgym.agents.case_form import plain_lines
+from lmgym.agents.case_reader import HEADER, TAKEN
+from lmgym.agents.cases import MAX_ITERATIONS
+from lmgym.agents.redact import TOO_SHORT, can_be_hidden, header_words
+from lmgym.text import listing as listing_of
+from models_registry.fields import choose_models
+from models_registry.names import named_with_owner
+from models_registry.selectors import runnable_by
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
+MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
+KEEP = (
+    "Values have at least 4 characters, are encrypted and never shown again; a line with the name alone keeps what is "
+    "stored."
+)
+
+
+def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
+    """Lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
+        if problem := secret_problem(name, value, headers=headers):
+            raise ValidationError(problem)
+        found[name] = value
+    return found
+
+
+def secret_problem(name: str, value: str, *, headers: bool) -> str:
+    """Why this cannot be a secret header or variable, or an empty text; without the value."""
+    allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
+    if not allowed:
+        return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
+    if headers and not (value.isascii() and value.isprintable()):
+        return f"The value of {name} holds characters a header cannot hold."
+    if value and not all(map(can_be_hidden, header_words(value) if headers else (value,))):
+        return f"The value of {name} is too short. {TOO_SHORT}"
+    return ""
+
+
+def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
+    """As `sealed` takes them: names that are not given are deleted."""
+    return {**{name: None for name in stored if name not in given}, **given}
+
+
+class SecretLines(forms.CharField):
+    """Named secrets, a line each."""
+
+    def __init__(self, *, headers: bool, **more: Any) -> None:
+        self.headers = headers
+        super().__init__(required=False, widget=forms.Textarea(attrs=MONO), **more)
+
+    def clean(self, value: Any) -> Any:
+        return read_secrets(super().clean(value), headers=self.headers)
+
+
+class ServerForm(forms.ModelForm):
+    kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
+    name = forms.CharField(max_length=200)
+    slug = forms.SlugField(
+        max_length=80,
+        required=False,
+        help_text="Short name used in addresses; made of the name.",
+        error_messages={"invalid": SLUG_ERROR},
+    )
+    visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
+    description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    secret_headers = SecretLines(
+        headers=True, label="Secret headers", help_text="One per line, e.g. Authorization: Bearer … " + KEEP
+    )
+
+    class Meta:
+        model = AgentServer
+        fields = ["kind", "url", "chat_model", "wraps"]
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choose_models(self.fields["wraps"], runnable_by(user).filter(backend="causal"))
+        self.fields["wraps"].label = "Model that answers"
+        self.fields[
+            "url"
+        ].help_text = "Such as https://agents.example.org:8080; of a chat endpoint with its /v1."
+        self.fields[
+            "chat_model"
+        ].help_text = "Name the chat endpoint knows its model by; empty: the case's agent."
+        if self.instance.pk:
+            for name in ("kind", "name", "slug", "visibility", "description", "wraps"):
+                del self.fields[name]
+            self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
+
+
+class SuiteForm(forms.ModelForm):
+    variable_lines = SecretLines(
+        headers=False,
+        label="Variables",
+        help_text="What ${NAME} in the cases may stand for, e.g. API_KEY: … " + KEEP,
+    )
+
+    class Meta:
+        model = AgentSuite
+        fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 2})}
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        judge = self.fields["judge"]
+        choose_models(judge, judges_for(user))
+        judge.empty_label = "no judge: gist cannot be checked"
+        judge.help_text = (
+            "An agent that answers pass or fail, or a model, asked which word surprises it less."
+        )
+        agent = AgentPicker(
+            empty="the server's own judge",
+            label="Judge agent",
+            help_text="Of a server with several agents, the one that judges.",
+        )
+        agent.offer(servers_usable_by(user).filter(model__in=judge.queryset), self.instance.judge_agent)
+        self.fields["judge_agent"] = agent
+        self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
+        self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
+        self.fields["slug"].required = False
+        self.fields["slug"].help_text = "Short name used in addresses; made of the title."
+        self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
+        if self.instance.pk and not owns(user, self.instance):
+            for name in ("visibility", "variable_lines"):
+                del self.fields[name]
+            if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
+                del self.fields["judge"]
+
+    def clean_judge_votes(self) -> int:
+        votes: int = self.cleaned_data["judge_votes"]
+        if not 1 <= votes <= 15:
+            raise ValidationError("Between 1 and 15 votes.")
+        return votes
+
+
+class CaseForm(forms.ModelForm):
+    """Line ends stay as the case had them."""
+
+    class Meta:
+        model = AgentCase
+        fields = ["name", "text"]
+        widgets = {"text": forms.Textarea(attrs={**MONO, "rows": 22})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["text"].strip = False
+        self.fields["text"].label = "Test case (HOCON)"
+        self.fields["name"].help_text = "A path such as music/beatles."
+
+    def clean_text(self) -> str:
+        text = plain_lines(self.cleaned_data["text"])
+        if "\0" in text:
+            raise ValidationError("Text cannot hold the character U+0000.")
+        before = self.instance.text
+        if plain_lines(before) == text:
+            return before
+        windows = "\r\n" in before and "\n" not in before.replace("\r\n", "")
+        return text.replace("\n", "\r\n") if windows else text
+
+    def clean_name(self) -> str:
+        try:
+            return name_of(self.cleaned_data["name"].strip().strip("/"))
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+
+
+def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
+    """{name: text} of uploaded files and archives, each with its path. Raises ArchiveError."""
+    if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
+        raise ArchiveError(f"The files hold more than {MAX_TOTAL // 1_000_000} MB together.")
+    cases: dict[str, str] = {}
+    for path, upload in uploads:
+        data = read_upload(upload, MAX_TOTAL)
+        is_archive = path.lower().endswith(".zip")
+        found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
+        if twice := sorted(set(cases) & set(found)):
+            raise ArchiveError(f"There are two files for the case {twice[0]!r}.")
+        cases |= found
+    return cases
+
+
+class ImportForm(forms.Form):
+    """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
+
+    file = SeveralFilesField(
+        label="Files",
+        required=False,
+        widget=SeveralFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
+        help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
+    )
+    folder = SeveralFilesField(
+        label="Or a folder",
+        required=False,
+        widget=SeveralFilesInput(
+            attrs={
+                "multiple": True,
+                "webkitdirectory": True,
+                "data-folder": "paths",
+                "data-endings": ",".join(SUFFIXES),
+            }
+        ),
+        help_text="With the folders in it; files that end in .hocon, .conf or .json are taken.",
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def _paths(self, text: str) -> list[str]:
+        """Paths of the folder's files below it, as static/js/folder.js tells them."""
+        try:
+            paths = json.loads(text) if text else []
+        except (ValueError, RecursionError):
+            paths = None
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise ValidationError("The paths of the folder's files are no list of names.")
+        return paths
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        uploads = [(str(upload.name), upload) for upload in cleaned.get("file") or []]
+        folder, paths = cleaned.get("folder") or [], self._paths(cleaned.get("paths", ""))
+        if not paths:
+            paths = [str(upload.name) for upload in folder]
+        if len(paths) != len(folder):
+            raise ValidationError("There are not as many paths as files in the folder.")
+        uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
+        if not uploads and not self.errors:
+            raise ValidationError("Choose at least one file.")
+        try:
+            cleaned["cases"] = cases_in(uploads)
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+        return cleaned
+
+
+def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
+    """(agent, server with its owner) of all agents on these servers."""
+    names = [
+        (str(agent.get("agent_name", "")), named_with_owner(server.model))
+        for server in servers
+        for agent in server.agents
+    ]
+    return sorted({name: where for name, where in reversed(names) if name}.items())
+
+
+class AgentPicker(forms.ChoiceField):
+    """One of the agents that servers list: every name once, with the servers that list it."""
+
+    def __init__(self, *, empty: str, **more: Any) -> None:
+        self.empty = empty
+        super().__init__(required=False, choices=[("", empty)], **more)
+
+    def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
+        """`kept` was chosen before, and stays even if no server lists it any more."""
+        where: dict[str, list[str]] = {}
+        for server in servers:
+            for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):
+                where.setdefault(name, []).append(server.model.name)
+        old = [] if not kept or kept in where else [(kept, f"{kept} (not listed now)")]
+        listed = [(name, f"{name} · {listing_of(where[name])}") for name in sorted(where)]
+        self.choices = [("", self.empty), *old, *listed]
+
+
+class ServerField(forms.ModelChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj.model)
+
+
+class ServersField(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj.model)
+
+
+OTHERS = "Servers that do not list all agents asked for (they may answer all the same)"
+
+
+class RunForm(forms.Form):
+    server = ServersField(
+        AgentServer.objects.none(),
+        label="Servers",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one server."},
+    )
+    reading = forms.ChoiceField(
+        choices=[("document", "documentation"), ("reference-compatible", "neuro-san 0.7.15")],
+        label="Rules",
+        required=False,
+    )
+    early_stop = forms.BooleanField(required=False, label="Stop as soon as the ratio is decided")
+    parallel = forms.IntegerField(
+        min_value=1, max_value=16, initial=4, required=False, label="Parallel iterations"
+    )
+    iterations = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_ITERATIONS,
+        required=False,
+        label="Iterations of each case",
+        help_text="Empty: as many as the case says. The required rate stays: 2/3 becomes 20/30.",
+    )
+
+    def __init__(self, *args: Any, user: Any, agents: Iterable[str] = (), **kwargs: Any) -> None:
+        """`agents`: those that the cases ask for; servers that list all of them come first."""
+        super().__init__(*args, **kwargs)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        asked = sorted(set(agents))
+        # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
+        servers = list(field.queryset)
+        listing, others = [], []
+        for server in servers:
+            label = field.label_from_instance(server)
+            missing = [agent for agent in asked if not server.answers_for(agent)]
+            if missing:
+                others.append((server.pk, f"{label}: does not list {listing_of(missing)}"))
+            else:
+                listing.append((server.pk, label))
+        self.servers, self.lists_all = servers, bool(listing)
+        field.choices = [*listing, *([(OTHERS, others)] if others else [])]
+        field.initial = [pk for pk, _ in listing[:1]]
+
+    def options(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {
+            "reading": given["reading"] or "document",
+            "early_stop": given["early_stop"],
+            "parallel": given["parallel"] or 4,
+            "iterations": given["iterations"],
+        }
+
+
+class ScheduleForm(forms.Form):
+    """Runs that start by themselves."""
+
+    prefix = "schedule"
+    server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
+    every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
+    iterations = forms.IntegerField(
+        min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
+        help_text="Empty: as many as the case says. More iterations find smaller falls.",
+    )  # fmt: skip
+
+    def __init__(
+        self, *args: Any, user: Any, servers: Iterable[AgentServer] | None = None, **kwargs: Any
+    ) -> None:
+        """`servers`: those that the person may use, where they are known already."""
+        super().__init__(*args, **kwargs)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        offered = field.queryset if servers is None else servers
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in offered]
+
+
+class NamerForm(forms.Form):
+    """The agent that names failures."""
+
+    server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
+    agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        servers = list(field.queryset)  # asked for once
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
+        self.fields["agent"].offer(servers)

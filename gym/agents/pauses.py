@@ -1,0 +1,57 @@
+"""Schedules that pause because somebody else changed cases.
+
+A scheduled run uses secrets by the rights of the schedule's owner: variables of the suite, headers of the server and of
+the judge. A case says where they are sent, so what others wrote is not run with them until the owner has looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.utils import timezone
+
+from gym.accounts.models import User
+from gym.agents.models import AgentSchedule, AgentSuite
+from gym.notices.models import Notice
+from gym.notices.services import forget, tell
+from lmgym.text import listing
+
+NAMED = 6
+"""Changed cases that one line names."""
+MOST_CHANGES = 20
+"""Changes of others that a paused schedule names, the newest ones."""
+
+
+def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> None:
+    """Somebody changes these cases: schedules of others that use secrets pause. Call it first in the transaction that
+    changes them."""
+    when = f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
+    change = " ".join(f"{actor.display_name} changed {listing(names, NAMED)} at {when}".split())
+    for pk, owner in suite.schedules.exclude(owner=actor).order_by("owner").values_list("pk", "owner"):
+        User(pk=owner).hold()  # accounts first, then things
+        rows = AgentSchedule.objects.select_for_update(of=("self",))
+        schedule = rows.select_related("owner", "server__model", "suite__judge").filter(pk=pk).first()
+        if schedule is None:
+            continue
+        was_paused = schedule.is_paused
+        schedule.unseen = "\n".join([*schedule.unseen.splitlines(), change][-MOST_CHANGES:])
+        schedule.save(update_fields=["unseen"])
+        if schedule.is_paused and not was_paused:
+            text = f"{suite}: the schedule on {schedule.server} is paused because {change}."
+            address = f"{suite.get_absolute_url()}#schedules"
+            tell(schedule.owner, Notice.Kind.RUNS, text, address, about=_about(schedule))
+
+
+def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:
+    """Run it again. `seen`: the changes that its owner looked at (`unseen`); those that came since keep it paused."""
+    if schedule.owner_id != actor.pk:
+        raise PermissionDenied("a schedule uses its owner's secrets, so only its owner can resume it")
+    rows = AgentSchedule.objects.filter(pk=schedule.pk, unseen=seen.replace("\r\n", "\n"))
+    if not rows.update(unseen="", trouble=""):
+        raise ValidationError("Cases have changed again. Review them, then resume.")
+    forget(actor, _about(schedule))
+
+
+def _about(schedule: AgentSchedule) -> str:
+    return f"agent-schedule-paused-{schedule.pk}"

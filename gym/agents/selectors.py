@@ -1,0 +1,270 @@
+"""Reads of agent servers, suites and runs, limited to what the user may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
+from django.db.models.functions import RowNumber
+
+from gym.accounts.models import AnyUser
+from gym.agents import permissions
+from gym.agents.models import (
+    AgentCase,
+    AgentRun,
+    AgentSchedule,
+    AgentServer,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+)
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import worked_on_by
+from lmgym.agents.cases import Problem, TestCase
+from lmgym.agents.check_rows import places
+from lmgym.agents.checks import OUTCOMES, VERDICTS
+from lmgym.agents.pass_rates import Evidence, evidence
+from lmgym.agents.results import IterationResult
+from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
+from models_registry.selectors import visible_to as visible_models
+
+NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
+RUNS_SHOWN = 20
+"""Runs that other pages list; all are on a page of their own."""
+HISTORY = 50
+"""Runs of a case that may make it flaky, the newest ones."""
+
+
+def visible_to(user: AnyUser) -> QuerySet[AgentSuite]:
+    suites = AgentSuite.objects.select_related("owner", "judge")
+    if not user.is_authenticated:
+        return suites.filter(visibility=Visibility.PUBLIC)
+    if user.is_staff:
+        return suites
+    return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, AgentSuite))
+
+
+def listed(user: AnyUser) -> QuerySet[AgentSuite]:
+    return visible_to(user).annotate(
+        n_cases=Count("cases", distinct=True), n_runs=Count("runs", distinct=True)
+    )
+
+
+def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
+    return AgentServer.objects.filter(model__in=visible_models(user)).select_related(
+        "model__owner", "model__check_job"
+    )
+
+
+def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
+    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
+    models hidden from the user."""
+    if not user.is_authenticated:
+        return AgentServer.objects.none()
+    visible = servers_visible_to(user)
+    if user.is_staff:
+        return visible
+    visible = visible.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
+    return visible.filter(Q(model__owner=user) | Q(secrets={}))
+
+
+def can_borrow(user: AnyUser, server: AgentServer) -> bool:
+    return servers_lent_to(user).filter(pk=server.pk).exists()
+
+
+def servers_usable_by(user: AnyUser) -> QuerySet[AgentServer]:
+    """Those that answered their last check."""
+    return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
+
+
+def runs_visible_to(user: AnyUser) -> QuerySet[AgentRun]:
+    """Runs of a suite and a server that both may be seen."""
+    return AgentRun.objects.filter(
+        suite__in=visible_to(user), server__in=servers_visible_to(user)
+    ).select_related("suite__owner", "server__model", "owner", "job", "rescored_from")
+
+
+def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
+    """Runs, newest first, with what came of them: n_cases, cases_passed, cases_apart (without a verdict, not among
+    n_cases), passed, made and errors (iterations)."""
+    apart = Q(case_runs__outcome__in=NO_VERDICT)
+    return runs.annotate(
+        n_cases=Count("case_runs", filter=~apart),
+        cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
+        cases_apart=Count("case_runs", filter=apart),
+        passed=Sum("case_runs__passed"),
+        made=Sum("case_runs__made"),
+        errors=Sum("case_runs__errors"),
+    ).order_by("-created", "-pk")
+
+
+def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
+    """The newest runs with their sums, and whether there are more."""
+    newest = runs.order_by("-created", "-pk").values("pk")[: RUNS_SHOWN + 1]
+    rows = list(with_sums(runs.filter(pk__in=newest)))
+    return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
+
+
+def judges_for(user: AnyUser) -> QuerySet[RegisteredModel]:
+    """Agents and models with surprisals that may judge."""
+    if not user.is_authenticated:
+        return RegisteredModel.objects.none()
+    ready = visible_models(user).filter(status=RegisteredModel.Status.READY)
+    agents = Q(agent_server__in=servers_usable_by(user))
+    return ready.filter(agents | Q(backend__in=["causal", "ngram", "openai", "uniform"]))
+
+
+@dataclass
+class Cell:
+    """A case on a server: the newest result, and whether results disagree."""
+
+    newest: CaseRun | None
+    evidence: Evidence | None
+    flaky: bool
+
+
+@dataclass
+class Row:
+    case: AgentCase
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A server; `version` where versions of a server have columns of their own."""
+
+    server: AgentServer
+    version: str | None = None
+
+
+def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tuple[list[Column], list[Row]]:
+    """Cases by servers, or by versions of servers: what the finished runs said, newest first."""
+    by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
+    finished = CaseRun.objects.filter(
+        run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
+    ).exclude(outcome="")
+    flipped = _flipped(finished)
+    cells: dict[tuple[int, tuple[int, str | None]], Cell] = {}
+    columns: dict[tuple[int, str | None], Column] = {}
+    newest = CaseRun.objects.filter(pk__in=_latest(finished, by, 1).values("pk"))
+    for row in newest.select_related("run__server__model").order_by("-run__created", "-pk"):
+        run = row.run
+        column = (run.server_id, run.server_version if by_version else None)
+        columns.setdefault(column, Column(run.server, column[1]))
+        flaky = row.is_mixed or _group(row) in flipped
+        cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
+    tell_apart(column.server.model for column in columns.values())
+    # Sorting is stable: versions of a server stay newest first.
+    keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
+    none = Cell(None, None, flaky=False)
+    rows = [Row(case, [cells.get((case.pk, key), none) for key in keys]) for case in suite.cases.all()]
+    return [columns[key] for key in keys], rows
+
+
+def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[CaseRun]:
+    """The newest n of every group."""
+    order = [F("run__created").desc(), F("pk").desc()]
+    place = Window(RowNumber(), partition_by=[F(name) for name in by], order_by=order)
+    return rows.annotate(place=place).filter(place__lte=n).order_by()
+
+
+def _group(row: CaseRun) -> tuple[Any, ...]:
+    """Runs of a case that differ only by chance have the same version of an agent, text and reading."""
+    return (row.case_id, row.run.server_id, row.run.server_version, row.text, row.run.options.get("reading"))
+
+
+def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
+    """The groups (`_group`) of which some of the newest runs passed and others did not. Runs that score stored answers
+    again do not count."""
+    by = ("case_id", "run__server_id", "run__server_version")
+    rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
+    # Texts are long: only those of cases that can have flipped are looked at.
+    both = {
+        "passes": Count("pk", filter=Q(outcome="pass")),
+        "others": Count("pk", filter=~Q(outcome="pass")),
+    }
+    mixed = set(
+        rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0).values_list("case", flat=True)
+    )
+    if not mixed:
+        return set()
+    # The cases by number: while its tables have no statistics, PostgreSQL asks a subquery again for every row.
+    made = _latest(rows.filter(case__in=mixed), by, HISTORY)
+    groups = (
+        CaseRun.objects.filter(pk__in=made.values("pk"))
+        .order_by()
+        .values_list(*by, "text", "run__options__reading")
+    )
+    return set(groups.alias(**both).filter(passes__gt=0, others__gt=0))
+
+
+def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[AgentSuite]:
+    """With `has_versions`: were there runs on several versions of one server? And `has_schedules`."""
+    versions = Count("server_version", distinct=True)
+    servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
+    return suites.annotate(
+        has_versions=Exists(servers.annotate(n=versions).filter(n__gt=1)),
+        has_schedules=Exists(AgentSchedule.objects.filter(suite=OuterRef("pk"))),
+    )
+
+
+def flipping_cases(run: AgentRun) -> set[int]:
+    """Cases of a run that passed in one run of the same text on the same version of the server, and not in another."""
+    rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
+    flipped = _flipped(rows.filter(run__server_version=run.server_version))
+    return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
+
+
+def evidence_of(case_run: CaseRun) -> Evidence:
+    required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
+    return evidence(
+        case_run.passed, case_run.made, required, errors=case_run.errors, early_stop=case_run.early_stop
+    )
+
+
+def flaky(history: Sequence[CaseRun]) -> bool:
+    """Do the iterations of the newest run differ, or the verdicts of runs like it (`_group`)?"""
+    if not history:
+        return False
+    rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
+    return history[0].is_mixed or _group(history[0]) in _flipped(rows)
+
+
+def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
+    """By turn, the places that the newest answers offer for checks (check_rows.places); empty without a run."""
+    if case.pk is None:
+        return []
+    newest = (
+        CaseIteration.objects.filter(case_run__case=case, case_run__run__in=runs_visible_to(user))
+        .order_by("-case_run__run__created", "-case_run", "number")
+        .first()
+    )
+    if newest is None:
+        return []
+    turns = [turn for turn in IterationResult.from_dict(newest.data).turns if not turn.connection]
+    found: list[list[tuple[str, str]]] = [
+        [] for _ in range(1 + max((turn.interaction for turn in turns), default=-1))
+    ]
+    for turn in turns:
+        found[turn.interaction] = places(turn.structure, turn.sly_data)
+    return found
+
+
+def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
+    """The case and its problems. Only who may see the names of the suite's variables is told that one is missing."""
+    return case.look() if permissions.can_manage(user, case.suite) else case.look_blindly()
+
+
+def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
+    """Finished runs of a case, newest first; their agents are told apart."""
+    found = list(
+        case.case_runs.filter(run__in=runs_visible_to(user))
+        .exclude(outcome="")
+        .select_related("run__server__model", "run__suite", "run__owner")
+        .order_by("-run__created")[:50]
+    )
+    tell_apart(row.run.server.model for row in found)
+    return found

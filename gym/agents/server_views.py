@@ -1,0 +1,113 @@
+"""Pages of agent servers."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.accounts.errors import TooManyJobs
+from gym.agents import selectors, services
+from gym.agents.forms import ServerForm, changed_secrets
+from gym.agents.models import AgentServer
+from gym.agents.presenters import call_tree
+from gym.agents.views import add_errors
+from gym.jobs.pages import act
+from gym.sharing.permissions import may_read
+from models_registry import permissions as model_permissions
+
+
+def _visible(request: HttpRequest, slug: str) -> AgentServer:
+    return get_object_or_404(selectors.servers_visible_to(request.user), model__slug=slug)
+
+
+def _editable(request: HttpRequest, slug: str) -> AgentServer:
+    server = _visible(request, slug)
+    if not model_permissions.can_edit(request.user, server.model):
+        raise PermissionDenied("you may not change this server")
+    return server
+
+
+@require_safe
+def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (check again), may_see_people,
+    may_manage (who also sees address and names of secrets)."""
+    server = _visible(request, slug)
+    runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(server=server))
+    context = {
+        "server": server,
+        "model": server.model,
+        "graphs": [(name, call_tree(nodes)) for name, nodes in server.graphs.items() if nodes],
+        "runs": runs,
+        "more_runs": more_runs,
+        "may_edit": model_permissions.can_edit(request.user, server.model),
+        "may_see_people": may_read(request.user, server.model),
+        "may_manage": model_permissions.can_manage(request.user, server.model),
+    }
+    return render(request, "agents/server.html", context)
+
+
+@require_safe
+def server_status(request: HttpRequest, slug: str) -> HttpResponse:
+    """The status line alone, polled while a check is under way. Context: server, model."""
+    server = _visible(request, slug)
+    return render(request, "agents/_server_status.html", {"server": server, "model": server.model})
+
+
+@login_required
+def server_new(request: HttpRequest) -> HttpResponse:
+    """Context: form."""
+    form = ServerForm(request.POST or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        try:
+            server = services.register_server(actor=request.user, **form.cleaned_data)
+        except (ValidationError, TooManyJobs) as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, "Registered. The check is queued.")
+            return redirect(server)
+    status = 400 if form.errors else 200
+    return render(request, "agents/server_form.html", {"form": form, "server": None}, status=status)
+
+
+@login_required
+def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: form, server."""
+    server = _visible(request, slug)
+    if not model_permissions.can_manage(request.user, server.model):
+        raise PermissionDenied("only its owner says where a server is")
+    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            services.change_server(
+                server,
+                actor=request.user,
+                url=given["url"],
+                chat_model=given["chat_model"],
+                secret_headers=changed_secrets(server.secrets, given["secret_headers"]),
+            )
+        except (ValidationError, TooManyJobs) as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, "Saved. The check is queued.")
+            return redirect(server)
+    status = 400 if form.errors else 200
+    return render(request, "agents/server_form.html", {"form": form, "server": server}, status=status)
+
+
+@login_required
+@require_POST
+def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    server = _editable(request, slug)
+    done = f"{server.model.name} is deleted."
+    return act(request, server, services.delete_server, done, to="agent-home")
+
+
+@login_required
+@require_POST
+def server_check(request: HttpRequest, slug: str) -> HttpResponse:
+    return act(request, _editable(request, slug), services.queue_check, "The check is queued.")

@@ -1,0 +1,540 @@
+"""Use cases: register agents, write and import cases, queue runs, score again, name failures, hand over."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Count, ProtectedError, Q
+
+from gym.accounts.models import User
+from gym.addresses import slug_from
+from gym.agents import permissions
+from gym.agents.models import (
+    AgentCase,
+    AgentRun,
+    AgentSchedule,
+    AgentServer,
+    AgentSuite,
+    CaseRun,
+    FailureMode,
+    Naming,
+)
+from gym.agents.pauses import note_changes
+from gym.agents.quotas import AGENT_RUNS, AGENT_SUITES
+from gym.agents.selectors import judges_for, look, servers_lent_to, servers_usable_by
+from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
+from gym.secrets import sealed
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
+from gym.sharing.services import hold
+from lmgym.agents.assessor import can_be_named, samples_of
+from lmgym.agents.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
+from lmgym.agents.driver import Options
+from lmgym.agents.embedded import least_seconds
+from lmgym.agents.foreseen import why_none_can_pass
+from lmgym.agents.transport import server_address_problem
+from models_registry import permissions as model_permissions
+from models_registry.models import AGENT, RegisteredModel
+from models_registry.quotas import MODELS
+
+CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
+"""What a form or the API changes of a suite, its variables apart."""
+MAX_CASES = 500
+READING_SECONDS = 30
+"""CPU time for all cases of one upload."""
+QUEUE = "agents"
+"""For work that mostly waits for other machines; every worker has a thread for it."""
+MODE_ID = re.compile(r"[0-9a-f]{12}")
+MAX_NAMED_FAILURES = 1_000
+Kind = AgentServer.Kind
+
+
+def register_server(
+    *,
+    actor: User,
+    name: str,
+    slug: str = "",
+    kind: str,
+    url: str = "",
+    chat_model: str = "",
+    wraps: RegisteredModel | None = None,
+    secret_headers: dict[str, str] | None = None,
+    **card: Any,
+) -> AgentServer:
+    """A registered model of the kind agent; its check is queued. Every user may register one: GYM_NET_ALLOW decides
+    where requests may go."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to register a server")
+    _require_sense(kind, url, wraps, actor)
+    with MODELS.growing(actor, new=True):
+        slug = slug or slug_from(name, "agent", 80)
+        model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
+        model.full_clean(exclude=["facts", "config"])
+        model.save()
+        secrets = sealed({}, secret_headers or {})
+        server = AgentServer.objects.create(
+            model=model, kind=kind, url=url, chat_model=chat_model, wraps=wraps, secrets=secrets
+        )
+        queue_check(server, actor=actor)
+    return server
+
+
+def _require_sense(kind: str, url: str, wraps: RegisteredModel | None, actor: User) -> None:
+    if kind in (Kind.SERVER, Kind.CHAT) and (problem := server_address_problem(url)):
+        raise ValidationError({"url": problem})
+    if kind == Kind.MODEL and wraps is None:
+        raise ValidationError({"wraps": "Choose the model that answers."})
+    if wraps is not None and (not model_permissions.can_run(actor, wraps) or wraps.backend != "causal"):
+        raise ValidationError({"wraps": "Choose a causal model that you may run."})
+
+
+def change_server(
+    server: AgentServer, *, actor: User, url: str, chat_model: str, secret_headers: dict[str, str | None]
+) -> None:
+    """An empty secret stays as it is; None deletes it. A new address deletes all secrets that are not given again,
+    because they were meant for the old one."""
+    if not model_permissions.can_manage(actor, server.model):
+        raise PermissionDenied("this server belongs to somebody else")
+    _require_sense(server.kind, url, server.wraps, actor)
+    with transaction.atomic():
+        hold(server.model)
+        server.refresh_from_db(fields=["url", "secrets"])
+        kept = server.secrets if url == server.url else {}
+        server.url, server.chat_model = url, chat_model
+        server.secrets = sealed(kept, secret_headers)
+        server.save(update_fields=["url", "chat_model", "secrets"])
+        queue_check(server, actor=actor)
+
+
+def queue_check(server: AgentServer, *, actor: User) -> None:
+    """Ask the server who it is and which agents it has."""
+    if not model_permissions.can_edit(actor, server.model):
+        raise PermissionDenied("this server belongs to somebody else")
+    model = server.model
+    if model.check_job is not None and model.check_job.is_active:
+        return
+    with transaction.atomic():
+        model.status, model.status_reason = RegisteredModel.Status.UNCHECKED, ""
+        model.check_job = jobs.enqueue(
+            "check_agent", {"server": server.pk}, owner=actor, queue=SHORT, title=f"Check {model.name}"
+        )
+        model.save(update_fields=["status", "status_reason", "check_job"])
+
+
+def delete_server(server: AgentServer, *, actor: User) -> None:
+    """The agent with its card and its secrets. One that results point to stays."""
+    model = server.model
+    if not model_permissions.can_manage(actor, model):
+        raise PermissionDenied("this server belongs to somebody else")
+    if model.check_job is not None and model.check_job.is_active:
+        raise ValidationError("Its check is not finished. Cancel it, or wait.")
+    try:
+        model.delete()
+    except ProtectedError as error:
+        raise ValidationError("Tests have been run on this server; their results point to it.") from error
+
+
+def _require_edit(actor: User, suite: AgentSuite) -> None:
+    if not permissions.can_edit(actor, suite):
+        raise PermissionDenied("this suite belongs to somebody else")
+
+
+def _require_manage(actor: User, suite: AgentSuite) -> None:
+    if not permissions.can_manage(actor, suite):
+        raise PermissionDenied("only its owner deletes a suite, says who sees it and keeps its secrets")
+
+
+def _require_steer(actor: User, run: AgentRun) -> None:
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+
+
+def save_suite(
+    suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
+) -> AgentSuite:
+    """Create or change a suite. An empty variable stays as it is; None deletes it."""
+    before = AgentSuite.objects.filter(pk=suite.pk).first()
+    if before is None:
+        if not actor.is_authenticated:
+            raise PermissionDenied("sign in to write tests")
+        suite.owner = actor
+    else:
+        _require_edit(actor, suite)
+        if variables or suite.visibility != before.visibility:
+            _require_manage(actor, suite)
+    new_judge = before is None or suite.judge_id != before.judge_id
+    if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
+        raise ValidationError({"judge": "You may not use this judge."})
+    if suite.judge_agent and (new_judge or before is None or suite.judge_agent != before.judge_agent):
+        _require_listed(suite)
+    suite.slug = suite.slug or slug_from(suite.title, "agent-tests", 80)
+    suite.full_clean(exclude=["owner"])
+    with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
+        if before is None:
+            suite.variables = sealed({}, variables or {})
+            suite.save()
+        else:
+            suite.save(update_fields=CARD)
+            _keep_variables(suite, variables)
+    return suite
+
+
+def _require_listed(suite: AgentSuite) -> None:
+    """One that was chosen before stays, also where its server does not list it any more."""
+    server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
+    if server is None or not server.answers_for(suite.judge_agent):
+        judge = suite.judge or "No judge"
+        raise ValidationError({"judge_agent": f"{judge} does not list the agent {suite.judge_agent}."})
+
+
+def _keep_variables(suite: AgentSuite, given: dict[str, str | None] | None) -> None:
+    if given:
+        hold(suite)  # variables do not follow a suite to another owner
+        suite.variables = sealed(suite.variables, given)
+        suite.save(update_fields=["variables"])
+
+
+def delete_suite(suite: AgentSuite, *, actor: User) -> None:
+    _require_manage(actor, suite)
+    if any(run.job is not None and run.job.is_active for run in suite.runs.select_related("job")):
+        raise ValidationError("A run of this suite is not finished. Cancel it first.")
+    suite.delete()
+
+
+def save_case(case: AgentCase, *, actor: User) -> AgentCase:
+    """Create or change a case. Its text has to be a test case; warnings are accepted."""
+    _require_edit(actor, case.suite)
+    if case.pk is None and case.suite.cases.count() >= MAX_CASES:
+        raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
+    read, problems = look(case, actor)
+    if read is None:
+        raise ValidationError({"text": errors_in(problems)})
+    case.agent = read.agent
+    case.full_clean()
+    before = AgentCase.objects.filter(pk=case.pk).first()
+    with AGENT_SUITES.growing(case.suite.owner, actor=actor):
+        if before is None or (before.name, before.text) != (case.name, case.text):
+            note_changes(case.suite, [case.name], actor=actor)
+        case.save()
+    return case
+
+
+def delete_case(case: AgentCase, *, actor: User) -> None:
+    """Its results stay in the runs, which keep the text."""
+    _require_edit(actor, case.suite)
+    case.delete()
+
+
+def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
+    """Add or replace cases by name: all of them, or none, with every problem named."""
+    _require_edit(actor, suite)
+    problems = []
+    agents = {}
+    began = time.thread_time()
+    for name, text in files.items():
+        if time.thread_time() - began > READING_SECONDS:
+            message = f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
+            raise ValidationError(message)
+        case, found = look(AgentCase(suite=suite, text=text), actor)
+        if case is None:
+            problems += [f"{name}: {problem}" for problem in errors_in(found)]
+        else:
+            agents[name] = case.agent
+    there = {case.name: case for case in suite.cases.all()}
+    if len(set(there) | set(files)) > MAX_CASES:
+        problems.append(f"A suite holds at most {MAX_CASES} cases.")
+    if problems:
+        raise ValidationError(problems)
+    saved = []
+    changed = [name for name, text in files.items() if name not in there or there[name].text != text]
+    with AGENT_SUITES.growing(suite.owner, actor=actor):
+        if changed:
+            note_changes(suite, changed, actor=actor)
+        for name, text in files.items():
+            case = there.get(name) or AgentCase(suite=suite, name=name)
+            case.text, case.agent = text, agents[name]
+            case.full_clean()
+            case.save()
+            saved.append(case)
+    return saved
+
+
+def queue_run(
+    suite: AgentSuite,
+    server: AgentServer,
+    *,
+    actor: User,
+    cases: list[AgentCase] | None = None,
+    reading: str = "document",
+    early_stop: bool = False,
+    parallel: int = 4,
+    iterations: int | None = None,
+    schedule: AgentSchedule | None = None,
+    unchecked: bool = False,
+) -> AgentRun:
+    """Queue cases (all, unless some are named) on a server. `iterations`: of each case, at the rate that it requires;
+    else as many as it says. `unchecked`: its check is still queued.
+    Raises TooManyJobs and OverQuota."""
+    require_may_run(actor, suite, server, checked=not unchecked)
+    if reading not in READINGS:
+        raise ValidationError(f"There is no reading {reading!r}.")
+    chosen = list(suite.cases.all()) if cases is None else cases
+    if not chosen:
+        raise ValidationError("There is no case to run.")
+    require_iterations(iterations)
+    parallel = max(1, min(16, parallel))
+    _require_short(
+        chosen, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
+    )  # type: ignore[arg-type]
+    with AGENT_RUNS.growing(actor, new=True):
+        options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
+        options |= {} if iterations is None else {"iterations": iterations}
+        run = AgentRun.objects.create(
+            suite=suite, server=server, owner=actor, options=options, schedule=schedule
+        )
+        total = sum(len(_add_case(run, case).numbers) for case in chosen)
+        return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
+
+
+def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
+    """People are told of the end of what they queued, not of every scheduled run."""
+    payload, batch = {"run": run.pk}, None if run.schedule_id else jobs.batch_of(owner)
+    run.job = jobs.enqueue(kind, payload, owner=owner, queue=QUEUE, title=title, total=total, batch=batch)
+    run.save(update_fields=["job"])
+    return run
+
+
+def queue_runs(
+    suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
+) -> list[AgentRun]:
+    """The same cases on several servers, a run on each: all of them are queued, or none. Raises TooManyJobs."""
+    try:
+        with transaction.atomic():
+            return [queue_run(suite, server, actor=actor, **options) for server in servers]
+    except ValidationError as error:
+        if "server" in getattr(error, "error_dict", {}):
+            raise ValidationError({"servers": error.messages}) from error
+        raise
+
+
+def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
+    """Starting a run uses the suite's variables and judge and the server's keys, so their rights are checked each time.
+    `checked`: the server also has to be ready."""
+    if not permissions.can_view(actor, suite) or not actor.is_authenticated:
+        raise PermissionDenied("you may not run this suite")
+    if not permissions.can_run_suite(actor, suite):
+        raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
+    if not servers_lent_to(actor).filter(pk=server.pk).exists():
+        raise ValidationError(
+            {"server": f"{server} is not for you: it is private, or it holds secrets of its owner."}
+        )
+    if checked and not server.model.is_ready:
+        raise ValidationError(
+            {"server": f"{server} is not ready. Its state: {server.model.get_status_display()}."}
+        )
+    if not permissions.can_judge(actor, suite):
+        raise PermissionDenied(
+            "the judge of this suite is private or holds secrets, so it does not work for you"
+        )
+
+
+def require_iterations(iterations: int | None) -> None:
+    if iterations is not None and not 0 < iterations <= MAX_ITERATIONS:
+        raise ValidationError(f"Between 1 and {MAX_ITERATIONS:,} iterations of a case can be made.")
+
+
+def _require_short(
+    cases: list[AgentCase], server: AgentServer, iterations: int | None, options: Options
+) -> None:
+    """Refuse a run that cannot end in time. Only the embedded agents' pauses are known beforehand; with other agents
+    the time limit ends the run."""
+    if server.kind != Kind.EMBEDDED:
+        return
+    read = [case.look()[0] for case in cases]
+    seconds = sum(least_seconds(repeated(case, iterations), options) for case in read if case is not None)
+    limit = settings.GYM_AGENT_RUN_SECONDS
+    if seconds > limit:
+        raise ValidationError(
+            f"The pauses of these cases (SLEEP) take at least {seconds:,.0f} seconds with {options.parallel} "
+            f"iterations at a time, and a run may take {limit:,} seconds (GYM_AGENT_RUN_SECONDS). Run "
+            "fewer cases or iterations, or shorten the pauses."
+        )
+
+
+def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
+    read, problems = case.look()
+    made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent)
+    if read is None:
+        made.error = "\n".join(errors_in(problems))
+    else:
+        read = repeated(read, run.iterations)
+        made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
+        made.needed = read.ratio.required(run.reading)
+        made.hopeless = why_none_can_pass(read, run.reading, has_judge=run.suite.judge_id is not None)
+    made.save()
+    return made
+
+
+def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "", ask_judge: bool = False) -> AgentRun:
+    """Score the stored answers of a run again, by the cases and the judge as they are now, and by another reading than
+    before where one is named. No agent is asked, and a judge only about what it has not judged yet, unless
+    `ask_judge`."""
+    _require_steer(actor, run)
+    if reading and reading not in READINGS:
+        raise ValidationError(f"There is no reading {reading!r}.")
+    require_may_run(actor, run.suite, run.server, checked=False)
+    if not run.is_done:
+        raise ValidationError("This run is not finished.")
+    with AGENT_RUNS.growing(actor, new=True):
+        new = AgentRun.objects.create(
+            suite=run.suite,
+            server=run.server,
+            owner=actor,
+            options=_options_again(run, reading, ask_judge),
+            server_version=run.server_version,
+            rescored_from=run,
+        )
+        cases = [row.case for row in run.case_runs.select_related("case") if row.case is not None]
+        if not cases:
+            raise ValidationError("The cases of this run were deleted.")
+        stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
+        total = sum(min(len(_add_case(new, case).numbers), stored[case.pk]) for case in cases)
+        return _enqueue("agent_rescore", new, f"Score {run} again", total, actor)
+
+
+def _options_again(run: AgentRun, reading: str, ask_judge: bool) -> dict[str, Any]:
+    options = {name: value for name, value in run.options.items() if name != "ask_judge"}
+    return options | ({"reading": reading} if reading else {}) | ({"ask_judge": True} if ask_judge else {})
+
+
+def run_out_of_time() -> str:
+    return (
+        f"The run has used up its {settings.GYM_AGENT_RUN_SECONDS:,} seconds (GYM_AGENT_RUN_SECONDS), and its rest was "
+        "given up. What was answered stays. Start a new run with fewer cases or iterations."
+    )
+
+
+def cancel_run(run: AgentRun, *, actor: User) -> None:
+    """Iterations that ended are kept."""
+    _require_steer(actor, run)
+    if run.job is not None:
+        jobs.request_cancel(run.job, actor=actor)
+
+
+def retry_run(run: AgentRun, *, actor: User) -> None:
+    """Go on where a failed or cancelled run ended."""
+    _require_steer(actor, run)
+    if run.job is None:
+        raise ValidationError("This run has no job any more. Start a new run.")
+    if run.spent >= settings.GYM_AGENT_RUN_SECONDS:
+        raise ValidationError(run_out_of_time())
+    asks = run.rescored_from_id is None
+    require_may_run(actor, run.suite, run.server, checked=asks)
+    with transaction.atomic():
+        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner_id else None)
+
+
+def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
+    """Ask an agent to name the failures of a case run. Earlier choices are deleted; their names stay known and are
+    offered again. Raises TooManyJobs."""
+    _require_edit(actor, case_run.run.suite)
+    if not servers_usable_by(actor).filter(pk=server.pk).exists():
+        raise ValidationError(f"{server} is not ready, or not for you.")
+    if server.kind == AgentServer.Kind.SERVER and not agent.strip():
+        raise ValidationError({"agent": f"Which agent of {server} shall name them?"})
+    if "\0" in agent:
+        raise ValidationError({"agent": "A name cannot hold the character U+0000."})
+    if agent.strip() and not server.answers_for(agent.strip()):
+        raise ValidationError({"agent": f"{server} does not list the agent {agent.strip()}."})
+    if not case_run.outcome:
+        raise ValidationError("This case is not finished.")
+    naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
+    naming = naming or Naming(case_run=case_run)
+    if naming.job is not None and naming.job.is_active:
+        raise ValidationError("The failures are being named just now.")
+    total = sum(map(can_be_named, samples_of(case_run.result())))
+    if not total:
+        raise ValidationError("No answer failed here, so there is nothing to name.")
+    if total > MAX_NAMED_FAILURES:
+        raise ValidationError(
+            f"{total} failures are too many to ask about; {MAX_NAMED_FAILURES:,} is the limit."
+        )
+    with transaction.atomic():
+        naming.server, naming.agent, naming.total = server, agent.strip()[:200], total
+        naming.chosen, naming.trouble, naming.completed_at = {}, "", None
+        naming.save()
+        title = f"Name the failures of {case_run.name}"
+        payload = {"naming": naming.pk}
+        naming.job = jobs.enqueue("agent_naming", payload, owner=actor, queue=QUEUE, title=title, total=total)
+        naming.save(update_fields=["job"])
+    return naming
+
+
+def forget_naming(case_run: CaseRun, *, actor: User) -> None:
+    """Group without a model again. The names it gave stay known."""
+    _require_edit(actor, case_run.run.suite)
+    naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
+    if naming is None:
+        return
+    jobs.stop(naming.job, actor=actor)
+    naming.delete()
+
+
+def change_mode(
+    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
+) -> None:
+    """Name a failure mode, or merge it into another one. Empty values undo that."""
+    _require_edit(actor, suite)
+    if not MODE_ID.fullmatch(mode) or (merged_into and not MODE_ID.fullmatch(merged_into)):
+        raise ValidationError("A failure mode has an id of 12 hexadecimal digits.")
+    if merged_into == mode:
+        raise ValidationError("A failure mode cannot be merged into itself.")
+    if "\0" in name:
+        raise ValidationError("A name cannot hold the character U+0000.")
+    if not name and not merged_into:
+        rows = FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode)
+        rows.filter(group="").delete()
+        rows.update(name="", merged_into="")
+        return
+    values = {"name": name[:300], "merged_into": merged_into}
+    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode, defaults=values)
+
+
+# --- deleted accounts ---
+
+
+def kept_suites(user: User) -> Any:
+    """Suites that others use: public ones, and those with collaborators or other people's runs."""
+    others = AgentRun.objects.exclude(owner=user).values("suite")
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
+    return AgentSuite.objects.filter(owner=user).filter(relied_on)
+
+
+def doomed_suites(user: User) -> Any:
+    return AgentSuite.objects.filter(owner=user).exclude(pk__in=kept_suites(user).values("pk"))
+
+
+def doomed_agents(user: User) -> Any:
+    """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
+    owner."""
+    private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
+    mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
+    return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
+
+
+def delete_or_hand_over(user: User, heir: User) -> None:
+    """Delete what only the owner could see; hand over the rest without its secrets. Call in a transaction, before the
+    models are deleted."""
+    kept = list(kept_suites(user).values_list("pk", flat=True))
+    agents = list(doomed_agents(user).values_list("pk", flat=True))
+    doomed_suites(user).delete()
+    AgentRun.objects.filter(server__model__in=agents).delete()
+    RegisteredModel.objects.filter(pk__in=agents).delete()
+    AgentServer.objects.filter(model__owner=user).update(secrets={})
+    AgentSuite.objects.filter(pk__in=kept).update(owner=heir, variables={})

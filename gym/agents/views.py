@@ -1,0 +1,276 @@
+"""Pages of suites of agent tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import prefetch_related_objects
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.accounts.errors import TooManyJobs
+from gym.agents import pauses, permissions, schedules, selectors, services
+from gym.agents.charts import matrix_figure, suite_trend
+from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
+from gym.agents.models import AgentSuite
+from gym.jobs.pages import act, show_error
+from gym.runs.pages.figures import Figure
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
+from lmgym.agents.archives import write_archive
+from lmgym.agents.falls import least_iterations
+
+ROOM = Room("agent-suite", "api-agent-suite", "agent-home", "Agent tests", selectors.visible_to)
+
+
+def visible_suite(request: HttpRequest, slug: str) -> AgentSuite:
+    return get_object_or_404(selectors.visible_to(request.user), slug=slug)
+
+
+def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
+    suite = visible_suite(request, slug)
+    if not permissions.can_edit(request.user, suite):
+        raise PermissionDenied("you may not edit these tests")
+    return suite
+
+
+def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
+    """Errors of a service, at their fields where the form has them."""
+    if not hasattr(error, "error_dict"):
+        form.add_error(None, getattr(error, "messages", str(error)))
+        return
+    for field, found in error.message_dict.items():
+        form.add_error(field if field in form.fields else None, found)
+
+
+def show_form_errors(request: HttpRequest, form: Any) -> None:
+    for problems in form.errors.values():
+        messages.error(request, " ".join(problems))
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Context: suites, runnable (the keys of those that this user may run), servers."""
+    user = request.user
+    suites = selectors.listed(user)
+    runnable = [one for one in suites if user.is_authenticated and permissions.can_send_secrets(user, one)]
+    context = {
+        "suites": suites,
+        "runnable": {suite.pk for suite in runnable},
+        "servers": selectors.servers_visible_to(user),
+    }
+    return render(request, "agents/home.html", context)
+
+
+@require_safe
+def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, figure (or None),
+    runs, more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None),
+    schedules, schedule_form (or None)."""
+    suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
+    suite = get_object_or_404(suites, slug=slug)
+    by_version = request.GET.get("by") == "version"
+    prefetch_related_objects([suite], "cases")  # for the matrix and the trend
+    columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
+    may_edit = permissions.can_edit(request.user, suite)
+    runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(suite=suite))
+    may_run = run_form(request, suite, [case.agent for case in suite.cases.all()])
+    context = {
+        "suite": suite,
+        "columns": columns,
+        "rows": rows,
+        "by_version": by_version,
+        "has_versions": suite.has_versions,
+        "figure": matrix_figure(suite, columns, rows, by_version=by_version),
+        "runs": runs,
+        "more_runs": more_runs,
+        "trend": suite_trend(suite, request.user),
+        "may_edit": may_edit,
+        "may_see_people": may_read(request.user, suite),
+        "run_form": may_run,
+        "schedules": schedules.visible_to(request.user, suite) if suite.has_schedules else [],
+        "schedule_form": may_run and ScheduleForm(user=request.user, servers=may_run.servers),
+    }
+    return render(request, "agents/suite.html", context)
+
+
+def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> RunForm | None:
+    """To run cases that ask for these agents; None for those who may not run the suite."""
+    may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
+    return RunForm(user=request.user, agents=agents) if may_run else None
+
+
+def matrix_chart(request: HttpRequest) -> Figure:
+    """Cases by servers, of the suite that the address names."""
+    suite = visible_suite(request, request.GET.get("suite", "").replace("\0", ""))
+    by_version = request.GET.get("by") == "version"
+    columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
+    figure = matrix_figure(suite, columns, rows, by_version=by_version)
+    if figure is None:
+        raise Http404("This suite has not been run.")
+    return figure
+
+
+@login_required
+def suite_new(request: HttpRequest) -> HttpResponse:
+    return _suite_form(request, AgentSuite())
+
+
+@login_required
+def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    return _suite_form(request, editable_suite(request, slug))
+
+
+def _suite_form(request: HttpRequest, suite: AgentSuite) -> HttpResponse:
+    """Context: suite (None when new), form, may_manage."""
+    form = SuiteForm(request.POST or None, instance=suite, user=request.user)
+    new = suite.pk is None
+    if request.method == "POST" and form.is_valid():
+        changed = form.save(commit=False)
+        try:
+            lines = form.cleaned_data.get("variable_lines")
+            variables = None if lines is None else changed_secrets(changed.variables, lines)
+            services.save_suite(changed, actor=request.user, variables=variables)
+        except ValidationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, "Saved. Now write or import its cases." if new else "Saved.")
+            return redirect(changed)
+    may_manage = not new and permissions.can_manage(request.user, suite)
+    context = {
+        "suite": None if new else suite,
+        "form": form,
+        "may_manage": may_manage,
+    }
+    return render(request, "agents/suite_form.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    done = f"{suite.title} is deleted, with its runs."
+    return act(request, suite, services.delete_suite, done, to="agent-home")
+
+
+@login_required
+def suite_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: suite, form, problems."""
+    suite = editable_suite(request, slug)
+    form = ImportForm(request.POST or None, request.FILES or None)
+    problems: list[str] = []
+    if request.method == "POST" and form.is_valid():
+        try:
+            cases = services.import_cases(suite, form.cleaned_data["cases"], actor=request.user)
+        except ValidationError as error:
+            problems = error.messages
+        else:
+            messages.success(request, f"{len(cases)} case{'' if len(cases) == 1 else 's'} imported.")
+            return redirect(suite)
+    context = {"suite": suite, "form": form, "problems": problems}
+    status = 400 if request.method == "POST" else 200
+    return render(request, "agents/suite_import.html", context, status=status)
+
+
+@require_safe
+def suite_download(request: HttpRequest, slug: str) -> HttpResponse:
+    """All cases as files in a zip archive, as they were given."""
+    return cases_file(visible_suite(request, slug))
+
+
+def cases_file(suite: AgentSuite) -> HttpResponse:
+    data = write_archive({case.name: case.text for case in suite.cases.all()})
+    response = HttpResponse(data, content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{suite.slug}.zip"'
+    return response
+
+
+@login_required
+@require_POST
+def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue the chosen cases (all, unless some are chosen) on the chosen agents, a run on each."""
+    suite = visible_suite(request, slug)
+    form = RunForm(request.POST, user=request.user)
+    if not form.is_valid():
+        show_form_errors(request, form)
+        return redirect(suite)
+    chosen = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
+    cases = list(suite.cases.filter(pk__in=chosen)) if chosen else None
+    try:
+        servers = list(form.cleaned_data["server"])
+        runs = services.queue_runs(suite, servers, actor=request.user, cases=cases, **form.options())
+    except (ValidationError, TooManyJobs) as error:
+        show_error(request, error)
+        return redirect(suite)
+    if len(runs) == 1:
+        return redirect(runs[0])
+    messages.success(request, f"{len(runs)} runs are queued.")
+    return redirect(f"{suite.get_absolute_url()}#runs")
+
+
+@login_required
+@require_POST
+def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    form = ScheduleForm(request.POST, user=request.user)
+    if not form.is_valid():
+        show_form_errors(request, form)
+    else:
+        given = form.cleaned_data
+        try:
+            schedules.add_schedule(
+                suite,
+                given["server"],
+                actor=request.user,
+                every=given["every"],
+                iterations=given["iterations"],
+            )
+        except ValidationError as error:
+            show_error(request, error)
+        else:
+            messages.success(request, "Scheduled. You get a notification when pass rates fall significantly.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")
+
+
+@login_required
+@require_safe
+def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
+    """Which falls can be reported at the iterations that the form holds. Context: suite, limits (falls.Limit), least
+    (iterations from which a single case is reported), problem."""
+    suite = visible_suite(request, slug)
+    form = ScheduleForm(request.GET, user=request.user, servers=())
+    form.is_valid()  # the other fields may be empty
+    problem = " ".join(form.errors.get("iterations", ()))
+    found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
+    least = least_iterations(sum(limit.cases for limit in found)) if found else None
+    context = {"suite": suite, "limits": found, "least": least, "problem": problem}
+    return render(request, "agents/_limits.html", context)
+
+
+@login_required
+@require_POST
+def schedule_resume(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
+    try:
+        pauses.resume(schedule, actor=request.user, seen=request.POST.get("seen", ""))
+    except ValidationError as error:
+        show_error(request, error)
+    else:
+        messages.success(request, "The schedule is resumed.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")
+
+
+@login_required
+@require_POST
+def schedule_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    suite = visible_suite(request, slug)
+    schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
+    schedules.remove_schedule(schedule, actor=request.user)
+    messages.success(request, "The schedule is deleted. Its runs stay.")
+    return redirect(f"{suite.get_absolute_url()}#schedules")

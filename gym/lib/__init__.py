@@ -1,1 +1,0 @@
-"""What every room may use. Imports no Django and no room."""

@@ -1,1 +1,0 @@
-"""Drawings of results, made with gym.lib.charts.svg: once for the page, once for a paper."""

@@ -1,0 +1,241 @@
+"""Background work: play a game line by line, count a log."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from gym.jobs import rights
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
+from gym.jobs.registry import handler
+from gym.lmchallenge import counting, permissions, playing, storage
+from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
+from lmgym import __version__
+from lmgym.lmchallenge import logs, players, text_index
+from lmgym.lmchallenge.backend_players import player_for_backend
+from lmgym.lmchallenge.corpus import Line
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.player import Player, Timed
+from lmgym.lmchallenge.players import AdaptivePlayer
+from lmgym.lmchallenge.process import ProcessPlayer
+from lmgym.lmchallenge.text_index import Index
+from lmgym.lmchallenge.version5 import games as version5
+from lmgym.models.backends import BackendError, NotOnThisMachine
+from models_registry import permissions as model_permissions
+
+COMMIT_SECONDS = 2.0
+"""A worker that is killed loses at most what was played since."""
+MAX_LOG_PACKED = 500_000_000
+MAX_TRANSCRIPT = 300_000
+"""Bytes of what was said last."""
+
+
+@handler(PLAY)
+def play_game(context: JobContext) -> None:
+    """Play on behind the lines that are kept, keep lines as they come, count at the end. What a model did before it
+    broke off stays, is counted and can be read."""
+    game = _game(context)
+    if game.corpus is None:
+        raise PermanentFailure("The corpus was deleted.")
+    rights.require(context, _uses(game, game.corpus))
+    try:
+        player = Timed(_player(game))
+    except NotOnThisMachine as error:
+        raise NotHere(error.lacks(game.player)) from error
+    except (LmcError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    failure: LmcError | None = None
+    try:
+        _play_on(context, game, player)
+        player.close()
+    except LmcError as error:
+        failure = error
+    finally:
+        if isinstance(player.player, ProcessPlayer):
+            player.player.kill()
+    game.report = _report(game, player)
+    if failure is not None:
+        _keep_what_there_is(context, game, str(failure))
+        raise PermanentFailure(str(failure)) from failure
+    _finish(context, game)
+
+
+@handler(COUNT)
+def count_log(context: JobContext) -> None:
+    """Statistics of an uploaded log, or of a game that is counted again."""
+    _finish(context, _game(context))
+
+
+def _game(context: JobContext) -> Game:
+    rows = Game.objects.select_related("corpus", "model")
+    game = rows.filter(pk=context.payload["game"]).first()
+    if game is None:
+        raise PermanentFailure("The game was deleted.")
+    return game
+
+
+def _uses(game: Game, corpus: Corpus) -> dict[str, Callable[[Any], bool]]:
+    uses = {f"the corpus {corpus.slug}": lambda person: permissions.can_play(person, corpus)}
+    if (model := game.model) is not None:
+        uses[f"the model {model.slug}"] = lambda person: model_permissions.can_run(person, model)
+    return uses
+
+
+def _player(game: Game) -> Player:
+    if game.kind == Game.Kind.ADAPTIVE:
+        return AdaptivePlayer(**game.options.get("player", {}))
+    if game.kind == Game.Kind.PROCESS:
+        command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
+        if command is None:
+            raise PermanentFailure(f"The settings have no model program {game.player!r} any more.")
+        return ProcessPlayer(command, transcript=_Transcript() if game.options.get("transcript") else None)
+    if game.model is None or not game.model.is_ready:
+        raise PermanentFailure("The model is not there or not ready any more.")
+    from models_registry.warm import load_pinned
+
+    return player_for_backend(load_pinned(game.model), game.options.get("player"))
+
+
+class _Transcript(io.BytesIO):
+    """The end of what is said, in memory that does not grow with the game."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() > 2 * MAX_TRANSCRIPT:
+            end = self.getvalue()[-MAX_TRANSCRIPT:]
+            self.seek(0)
+            self.truncate()
+            super().write(end[end.find(b"\n") + 1 :])
+        return super().write(data)
+
+    def text(self) -> str:
+        """Whole lines."""
+        end = self.getvalue()[-MAX_TRANSCRIPT:]
+        whole = end if len(end) < MAX_TRANSCRIPT else end[end.find(b"\n") + 1 :]
+        return whole.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+class _Counted:
+    """Lines, and how many were taken: while it stays the same, what is played belongs to one block."""
+
+    def __init__(self, lines: Iterable[Line], context: JobContext) -> None:
+        self._lines = lines
+        self._context = context
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        for line in self._lines:
+            self._context.check()
+            self.taken += 1
+            yield line
+
+
+def _play_on(context: JobContext, game: Game, player: Player) -> None:
+    """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
+    and gets the same numbers."""
+    assert game.corpus is not None
+    options = playing.options_of({**game.options, "game": game.game})
+    lines = _Counted(storage.lines_of(game.corpus), context)
+    waiting: list[str] = []
+    size, taken, since, done = 0, 0, monotonic(), _done(game)
+    played = _played(options, lines, storage.words_of(game), player, done)
+    try:
+        for number, rows in played:
+            due = size >= storage.CHUNK_BYTES or monotonic() - since >= COMMIT_SECONDS
+            if waiting and due and lines.taken != taken:
+                _commit(context, game, waiting, done)
+                waiting, size, since = [], 0, monotonic()
+                if not options.train:  # a later attempt would have to learn again what this one has read
+                    context.give_way()
+            taken = lines.taken
+            for row in rows:
+                waiting.append(logs.line_of(row))
+                size += len(waiting[-1])
+            done = number
+            context.progress(number, game.corpus.lines, "lines")
+    except (LmcError, Cancelled, WorkerStopping):
+        _commit(context, game, waiting, done)
+        raise
+    _commit(context, game, waiting, done)
+
+
+def _played(
+    options: GameOptions | version5.Options,
+    lines: Iterable[Line],
+    words: list[str] | None,
+    player: Player,
+    skip: int,
+) -> Iterator[tuple[int, list[logs.Row]]]:
+    """(number of the line, its rows of the log, of version 5 one for each token) for each line of the corpus."""
+    if isinstance(options, version5.Options):
+        for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):
+            yield message.number, message.rows
+        return
+    for one in play(
+        lines, options.build(words), player, train=options.train, readings=options.readings, skip=skip
+    ):
+        yield one.number, [one.row]
+
+
+def _done(game: Game) -> int:
+    """Lines of the corpus whose rows are kept. A log of version 5 has none for a line without tokens."""
+    return int(game.report.get("played", 0)) if game.version == 5 else game.lines
+
+
+def _commit(context: JobContext, game: Game, waiting: list[str], done: int) -> None:
+    with context.transaction(brings_forward=True):
+        storage.append(game, waiting)
+        if game.version == 5:
+            game.report = {**game.report, "played": done}
+            Game.objects.filter(pk=game.pk).update(report=game.report)
+    if game.packed_size > MAX_LOG_PACKED:
+        raise PermanentFailure(
+            f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB packed. What was played is kept. "
+            "Play fewer lines, or with fewer candidates."
+        )
+
+
+def _report(game: Game, player: Timed) -> dict[str, Any]:
+    """Latencies are those of the last attempt."""
+    protocol_warnings = getattr(player.player, "protocol_warnings", None)
+    said = getattr(player.player, "transcript", None)
+    return {
+        **game.report,
+        "latency": counting.finite(player.latency.as_dict()),
+        "oddities": protocol_warnings.as_dict() if protocol_warnings else {},
+        "stderr": getattr(player.player, "stderr", "")[-4_000:].replace("\0", "\ufffd"),
+        "gym": __version__,
+        **({"transcript": said.text()} if isinstance(said, _Transcript) else {}),
+    }
+
+
+def _keep_what_there_is(context: JobContext, game: Game, problem: str) -> None:
+    indexes = counting.count(game, context.check) if game.lines else {}
+    with context.transaction():
+        game.problem = problem
+        game.counted_at = timezone.now() if game.lines else None
+        _save(game, indexes)
+
+
+def _finish(context: JobContext, game: Game) -> None:
+    try:
+        indexes = counting.count(game, context.check)
+    except LmcError as error:
+        raise PermanentFailure(str(error)) from error
+    with context.finish():
+        game.counted_at = timezone.now()
+        game.problem = ""
+        _save(game, indexes)
+
+
+def _save(game: Game, indexes: dict[str, Index]) -> None:
+    if indexes:
+        TextIndex.objects.update_or_create(game=game, defaults={"packed": text_index.pack(indexes)})
+    game.save(update_fields=["report", "problem", "statistics", "fingerprint", "counted_at"])

@@ -1,0 +1,165 @@
+"""Corpora in the REST API."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, referred
+from gym.api.errors import ApiProblem, FieldError, answers
+from gym.api.operations import TEXT, operation
+from gym.api.requests import Body
+from gym.lmchallenge import permissions, selectors, services
+from gym.lmchallenge.models import Corpus
+from gym.lmchallenge.views import corpus_file
+from gym.sharing.api import DeletionQuery, FormerNoteBody
+from gym.sharing.models import Visibility
+from gym.uploads import read_upload
+from lmgym.lmchallenge.errors import LmcError
+
+FORM = "multipart/form-data"
+
+
+@answers(LmcError)
+def _refused(error: LmcError) -> ApiProblem:
+    """The message names file and line."""
+    return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
+
+
+class CorpusSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    format = serializers.CharField(source="form", help_text="text or json")
+
+    class Meta:
+        model = Corpus
+        fields = [
+            "slug", "title", "owner", "visibility", "language", "licence", "description", "format", "sha256",
+            "size", "lines", "characters", "tokens", "users", "created", "updated",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class CorpusDetailSerializer(CorpusSerializer):
+    warnings = serializers.ListField(child=serializers.DictField(), help_text="code, line, count, message")
+
+    class Meta(CorpusSerializer.Meta):
+        fields = [*CorpusSerializer.Meta.fields, "warnings"]
+        read_only_fields = fields
+
+
+class CorpusAbout(Body):
+    title = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    language = serializers.CharField(max_length=35, required=False, allow_blank=True)
+    licence = serializers.CharField(max_length=60, required=False, allow_blank=True)
+    description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+
+
+class ChangedCorpus(CorpusAbout, FormerNoteBody):
+    pass
+
+
+class CorpusToCheck(Body):
+    file = serializers.FileField(
+        required=False, help_text="plain text or JSON lines, packed with gzip or not"
+    )
+    text = serializers.CharField(
+        required=False, trim_whitespace=False, help_text="the same as text, instead of a file"
+    )
+    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if ("file" in given) == ("text" in given):
+            raise serializers.ValidationError({"file": ["Send a file or a text, one of the two."]})
+        return given
+
+
+class NewCorpus(CorpusToCheck, CorpusAbout):
+    title = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
+
+
+def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
+    """What the body has of the text, which is taken out of it."""
+    form, upload = body.pop("format"), body.pop("file", None)
+    if upload is None:
+        return services.read_corpus(body.pop("text").encode("utf-8", "replace"), form, "the text")
+    return services.read_corpus(read_upload(upload, services.MAX_BYTES), form, upload.name)
+
+
+def corpus_of(request: Request, slug: str) -> Corpus:
+    return referred(selectors.visible_to(request.user), "corpus", slug=slug)
+
+
+class CorpusView(ObjectView):
+    def rows_at(self, address: str) -> QuerySet[Corpus]:
+        return selectors.visible_to(self.request.user).filter(slug=address)
+
+    def may_change(self, corpus: Corpus) -> bool:
+        return permissions.can_edit(self.request.user, corpus)
+
+
+class CorpusList(ListView):
+    parser_classes = [MultiPartParser]
+
+    @operation("List corpora", answers=CorpusSerializer, many=True)
+    def get(self, request: Request) -> Response:
+        """Texts to play on: public ones and your own."""
+        return self.page(selectors.listed_for(request.user).order_by("slug"))
+
+    @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
+    def post(self, request: Request) -> Response:
+        """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
+        body: dict[str, Any] = self.body()
+        made = services.create_corpus(given_corpus(body), actor=request.user, **body)
+        return self.answer(made, "api-lmc-corpus", made.slug)
+
+
+class CorpusCheck(ApiView):
+    parser_classes = [MultiPartParser]
+
+    @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
+    def post(self, request: Request) -> Response:
+        """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
+        read = given_corpus(self.body())
+        return Response({"format": read.form, **read.found})
+
+
+class CorpusDetail(CorpusView):
+    @operation("Read a corpus", answers=CorpusDetailSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Counts and warnings; the text is at `files/`."""
+        return self.read()
+
+    @operation("Change a corpus' card", takes=ChangedCorpus, answers=CorpusDetailSerializer)
+    def patch(self, request: Request, slug: str) -> Response:
+        """Title, visibility, language, licence, description; never the text."""
+        return self.change(services.edit_corpus)
+
+    @operation("Delete a corpus", status=204, query=DeletionQuery)
+    def delete(self, request: Request, slug: str) -> Response:
+        """With your games on it; not while other people's rest on it."""
+        return self.remove(partial(services.delete_corpus, note=self.query["note"]))
+
+
+class CorpusFile(CorpusView):
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a corpus",
+        media={
+            "application/x-ndjson": TEXT,
+            "text/plain": TEXT,
+            "text/tab-separated-values": TEXT,
+        },
+    )
+    def get(self, request: Request, slug: str, form: str) -> Any:
+        """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),
+        vocabulary.txt or vocabulary.tsv (with counts)."""
+        return corpus_file(self.get_object(), form)

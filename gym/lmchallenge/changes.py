@@ -1,0 +1,139 @@
+"""Two logs on one text: what changed from the baseline, a page of coloured lines at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from msgspec import UNSET
+
+from gym.lmchallenge import counting, storage
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.presenters import page_of
+from lmgym.lmchallenge import pretty
+from lmgym.lmchallenge.coloured import MOST_STARS, encodable
+from lmgym.lmchallenge.errors import LogError
+from lmgym.lmchallenge.log_decoder import LogLine
+from lmgym.lmchallenge.pretty import Change, Span
+from lmgym.lmchallenge.version5 import pretty as version5
+from lmgym.lmchallenge.version5.log import Token
+
+WORDS = pretty.CHANGE_WORDS | version5.CHANGE_WORDS
+
+
+@dataclass(frozen=True)
+class ChangedPiece:
+    """A stretch of text with one change; `is_strong`: see `WORDS`. `words` is all there is to say, `before` the space
+    before a token of version 5 that touches no other."""
+
+    text: str
+    change: str
+    is_strong: bool
+    words: str
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class ChangedLine:
+    """A line, or a message of version 5, which has the number of its first row."""
+
+    number: int
+    user: Any
+    pieces: list[ChangedPiece]
+    gap: str = ""
+
+
+@dataclass(frozen=True)
+class ChangedPage:
+    """The page `number` of `pages`."""
+
+    lines: list[ChangedLine]
+    number: int
+    pages: int
+
+
+def legend_of(game: Game) -> list[tuple[str, bool, str]]:
+    """(change, whether it is strong, in words)."""
+    return [(name, strong, words) for (name, strong), words in WORDS[game.game].items()]
+
+
+def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedPage:
+    """Raises LogError for games of different kinds or texts, Http404 for a page that is not there."""
+    if baseline.game != game.game:
+        raise LogError(
+            f"{baseline.title} is a game of {baseline.game}, {game.title} of {game.game}.",
+            "The difference of two texts needs games of one kind.",
+        )
+    if baseline.lines != game.lines:
+        raise LogError(
+            f"The logs have {baseline.lines:,} and {game.lines:,} lines.", "Compare whole games on one text."
+        )
+    number, pages, first, last = page_of(game, number)
+    if game.version == 5:
+        found = _messages(baseline, game, first, last)
+    else:
+        found = _lines(baseline, game, counting.keep_of(keep, baseline, game), first, last)
+    return ChangedPage(list(found), number, pages)
+
+
+def _lines(baseline: Game, game: Game, keep: str, first: int, last: int) -> Iterator[ChangedLine]:
+    mixes = [counting.mix_of(one, keep) for one in (baseline, game)]
+    pairs = zip(storage.decoded(baseline, first, last), storage.decoded(game, first, last), strict=True)
+    for (_, before), (number, now) in pairs:
+        if before.game == "tc" and not _is_one_text(before, now):
+            raise LogError(
+                f"Line {number}: the logs are of different texts.", "Compare runs on the same corpus."
+            )
+        found = pretty.changes([before, now], keep, mixes, f"Line {number}", MOST_STARS)
+        if game.game != "tc" and len(before.entries) != len(now.entries):
+            raise LogError(
+                f"Line {number}: the logs are of different texts.", "Compare runs on the same corpus."
+            )
+        user = None if now.user is UNSET else now.user
+        yield ChangedLine(number, user, list(_pieces(found, game.game)), "" if game.game == "tc" else " ")
+
+
+def _is_one_text(before: LogLine, now: LogLine) -> bool:
+    return before.text == now.text or any(isinstance(part, int) for part in (*before.text, *now.text))
+
+
+def _pieces(found: list[tuple[str, Change, list[Span]]], game: str) -> Iterator[ChangedPiece]:
+    """Characters of tc with one change that follow each other are one piece."""
+    for _, group in groupby(enumerate(found), lambda one: one[1][1] if game == "tc" else one[0]):
+        run = [one for _, one in group]
+        text = encodable("".join(text for text, _, _ in run))
+        _, change, spans = run[0]
+        ranks = [str(span.rank) if span.rank else "none" for span in spans]
+        said = "" if game == "tc" or change[0] == "skipped" else f", rank {' → '.join(ranks)}"
+        yield _piece(text, change, game, said)
+
+
+def _piece(text: str, change: Change, game: str, said: str = "", before: str = "") -> ChangedPiece:
+    return ChangedPiece(text, *change, f"“{text}”: {WORDS[game][change]}{said}.", before)
+
+
+def _messages(baseline: Game, game: Game, first: int, last: int) -> Iterator[ChangedLine]:
+    difference = version5.Difference((counting.mixture_of(baseline), counting.mixture_of(game)))
+    tokens = list(storage.decoded_tokens(game, first, last))
+    checked = version5.texts_checked(list(storage.decoded_tokens(baseline, first, last)), tokens)
+    pairs = zip(checked, tokens, strict=True)
+    for _, group in groupby(pairs, lambda one: (one[1][1].user, one[1][1].message)):
+        members = list(group)
+        gaps = version5.gaps(now for _, (_, now) in members)
+        pieces: list[ChangedPiece] = []
+        for (before, (_, now)), gap in zip(members, gaps, strict=True):
+            blank = " " if gap else ""
+            for text, change in difference.changes(before, now):
+                if text:
+                    pieces.append(_piece(encodable(text), change, game.game, _scores(before, now), blank))
+                    blank = ""
+        yield ChangedLine(members[0][1][0], members[0][1][1].user, pieces)
+
+
+def _scores(before: Token, now: Token) -> str:
+    if now.logp is UNSET:
+        return ""
+    said = ["none" if one is None or one is UNSET else f"{-one:.3g}" for one in (before.logp, now.logp)]
+    return f", {' → '.join(said)} nats"

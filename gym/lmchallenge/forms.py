@@ -1,0 +1,310 @@
+"""Forms of corpora and games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gym.lmchallenge import guessing
+from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, options_of, playable, players_for
+from gym.lmchallenge.services import MAX_BYTES
+from gym.sharing.forms import AddressedForm
+from gym.sharing.models import Visibility
+from gym.uploads import OneFileField, SeveralFilesField, read_upload
+from lmgym.lmchallenge import typing_errors
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.games import GAME_WORDS, SELECT_FROM
+from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from models_registry.fields import OneModelField
+from models_registry.selectors import runnable_by
+
+FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
+READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
+MAX_WORDS_BYTES = 5_000_000
+
+
+GROUPS = {
+    "process": ("Programs", "{}"),
+    "adaptive": ("Built in", "{} (learns; play with training)"),
+}
+"""Of players by their kind, and what a player of that group is called; all others are models of this site."""
+KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
+
+
+def _options() -> dict[str, tuple[str, Option]]:
+    """(who takes it, the option) by name."""
+    found: dict[str, tuple[str, Option]] = {}
+    for kind, known in PLAYER_OPTIONS.items():
+        for name, option in known.items():
+            takers = f"{found[name][0]}, {KINDS[kind]}" if name in found else KINDS[kind].capitalize()
+            found[name] = (takers, option)
+    return found
+
+
+OPTIONS = _options()
+
+
+class AboutCorpusForm(AddressedForm):
+    class Meta:
+        model = Corpus
+        fields = ["title", "visibility", "language", "licence", "description"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 3})}
+        labels = {"visibility": "Visibility"}
+
+    def __init__(self, *args: Any, may_manage: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not may_manage:
+            del self.fields["visibility"]
+
+    def given(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.fields}
+
+
+class CorpusFileForm(forms.Form):
+    file = OneFileField(
+        required=False,
+        label="File",
+        help_text="Plain text, one line after the other, or JSON lines with text, userId and timestamp. UTF-8, at "
+        "most 20 MB, 200,000 lines and 1 MB a line, packed with gzip or not.",
+        error_messages={"empty": "The file is empty."},
+    )
+    pasted = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or paste the text",
+        help_text="One line after the other, or JSON lines.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+    )
+    form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
+
+    def clean(self) -> dict[str, Any]:
+        """`data` are the bytes, `name` what messages call them."""
+        super().clean()
+        given = self.cleaned_data
+        upload, pasted = given.get("file"), given.get("pasted", "")
+        if upload and pasted:
+            self.add_error("pasted", "There is a file, too. Give one of the two.")
+        elif upload:
+            try:
+                given |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
+            except ValidationError as error:
+                self.add_error("file", error)
+        elif pasted:
+            # Browsers send the ends of lines as carriage return and newline.
+            given |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
+        elif not self.errors:
+            self.add_error("file", "Choose a file, or paste the text below.")
+        return given
+
+
+class GameForm(forms.Form):
+    """Every chosen game by every chosen player. All options of games are there; those of other games are passed over,
+    and the stylesheet shows those of the chosen ones only."""
+
+    game = forms.MultipleChoiceField(
+        choices=[
+            ("LM Challenge 4", [(k, f"{w} ({k})") for k, w in GAME_WORDS.items()]),
+            ("LM Challenge 5", [(k, f"{w} ({k})") for k, w in GAME_WORDS_5.items()]),
+        ],
+        label="Games",
+        initial=["wp"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    player = forms.MultipleChoiceField(
+        label="Players", widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
+    )
+    title = forms.CharField(
+        max_length=150,
+        required=False,
+        label="Title",
+        help_text="Empty: player and game, which also follow the title of several.",
+    )
+    visibility = forms.ChoiceField(
+        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility",
+        help_text="Whoever sees the game sees the text in its log.",
+    )  # fmt: skip
+    train = forms.BooleanField(
+        required=False,
+        label="Train",
+        help_text="Clear at each user, learn each line after it was played. Programs and the adaptive n-gram learn; "
+        "models of this site do not, and play without beside others.",
+    )
+    targets = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Words in the log",
+        help_text="Without them there is no coloured text.",
+    )
+    predictions = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="All predictions in the log",
+        help_text="To read them later, word by word.",
+    )
+    readings = forms.ChoiceField(
+        choices=READINGS,
+        initial="reference",
+        label="Reading",
+        help_text="Of trainingChars and of the ranks of tc.",
+    )
+    transcript = forms.BooleanField(
+        required=False, label="Keep a transcript", help_text="Of programs: the end of what is said, 300 kB."
+    )
+    select_from = forms.IntegerField(
+        required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
+    )
+    next_word_only = forms.BooleanField(
+        required=False,
+        label="Ask for whole words only",
+        help_text="Once before each word, not before each of its letters: faster, and nothing is completed.",
+    )
+    words = OneFileField(
+        required=False,
+        label="Vocabulary",
+        help_text="One word a line, at most 5 MB. Without a file: the words of the corpus, most frequent first.",
+    )
+    num_candidates = forms.IntegerField(
+        required=False,
+        initial=typing_errors.CANDIDATES,
+        min_value=2,
+        max_value=1_000,
+        label="Candidates per word",
+    )
+    seed = forms.IntegerField(
+        required=False,
+        initial=typing_errors.SEED,
+        min_value=1,
+        max_value=2**31 - 1,
+        label="Seed of the errors",
+    )
+    p_anykey = forms.FloatField(
+        required=False,
+        initial=typing_errors.P_ANYKEY,
+        min_value=0.0001,
+        max_value=0.9999,
+        label="Chance of an error",
+    )
+    error_chars = forms.CharField(
+        required=False,
+        initial=typing_errors.ERROR_CHARS,
+        max_length=500,
+        label="Characters of errors",
+        strip=False,
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.players = {row["player"]: row for row in players_for(user)}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for player, row in self.players.items():
+            group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
+            groups.setdefault(group, []).append((player, words.format(row["words"])))
+        self.fields["player"].choices = list(groups.items())
+        for name, (takers, option) in OPTIONS.items():
+            self.fields[f"player_{name}"] = forms.IntegerField(
+                required=False,
+                min_value=option.low,
+                max_value=option.high,
+                label=option.words.capitalize(),
+                help_text=f"{takers}. Empty: {option.default}.",
+            )
+
+    @property
+    def player_fields(self) -> list[forms.BoundField]:
+        """What players can be told; those of other players are passed over."""
+        return [self[f"player_{name}"] for name in OPTIONS]
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        given = self.cleaned_data
+        for name, field in self.fields.items():
+            if given.get(name) is None and field.initial is not None and name not in self.errors:
+                given[name] = field.initial
+        given["error_chars"] = given.get("error_chars") or typing_errors.ERROR_CHARS
+        if upload := given.get("words"):
+            try:
+                given["words_bytes"] = read_upload(upload, MAX_WORDS_BYTES)
+            except ValidationError as error:
+                self.add_error("words", error)
+        return given
+
+    def wishes(self) -> list[Wish]:
+        """What the use case takes, a game for each of them. Raises ValidationError."""
+        given = self.cleaned_data
+        several = len(given["player"]) * len(given["game"]) > 1
+        return [self._wish(game, player, several) for player in given["player"] for game in given["game"]]
+
+    def _wish(self, game: str, player: str, several: bool) -> Wish:
+        given, about = self.cleaned_data, self.players[player]
+        train = given["train"] and (about["learns"] or len(given["player"]) == 1)
+        try:
+            options = options_of({**given, "game": game, "train": train})
+        except LmcError as error:
+            raise ValidationError(str(error)) from error
+        told = {
+            name: value for name in about["options"] if (value := given.get(f"player_{name}")) is not None
+        }
+        title = given["title"]
+        return Wish(
+            player,
+            options,
+            given.get("words_bytes", b""),
+            f"{title}, {about['name']}, {game}" if title and several else title,
+            given["visibility"],
+            told,
+            given["transcript"] and player.startswith("process:"),
+        )
+
+
+class AboutGameForm(forms.ModelForm):
+    class Meta:
+        model = Game
+        fields = ["title", "visibility", "description"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 3})}
+        labels = {"visibility": "Visibility"}
+
+    def given(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+
+
+class LogForm(AboutGameForm):
+    file = SeveralFilesField(
+        label="Logs",
+        help_text="JSON lines of one game, of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), packed with gzip or "
+        f"not, up to {MAX_LOGS} files. Each at most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
+        error_messages={"empty": "The file is empty."},
+    )
+    title = forms.CharField(
+        max_length=150,
+        required=False,
+        help_text="Empty: the name of the file, which also follows the title of several.",
+    )
+    corpus = forms.ModelChoiceField(
+        queryset=Corpus.objects.none(),
+        to_field_name="slug",
+        required=False,
+        empty_label="none of this site",
+        help_text="The text it was played on, or a text that holds its lines. The log is compared with it.",
+    )
+
+    def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["corpus"].queryset = corpora
+
+
+class GuessForm(forms.Form):
+    model = OneModelField(empty_label=None)
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=guessing.MAX_CHARACTERS,
+        label="Text",
+        widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = playable(runnable_by(user))

@@ -1,0 +1,434 @@
+"""Pages of games: start, progress, statistics, downloads; uploaded logs; the comparison of games, the search of the
+mixture of ic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.pages import act, polled, progress_of
+from gym.lmchallenge import (
+    changes,
+    counting,
+    downloads,
+    figures,
+    permissions,
+    playing,
+    presenters,
+    reading,
+    selectors,
+)
+from gym.lmchallenge.forms import AboutGameForm, GameForm, LogForm
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.views import form_status, problems_of
+from gym.runs.pages.figures import Figure
+from gym.uploads import open_upload
+from lmgym.lmchallenge import coloured
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.measures import metrics_of
+from lmgym.lmchallenge.text_index import LOSSES
+from lmgym.lmchallenge.tokens import FILTER_WORDS
+
+MAX_UPLOAD = 50_000_000
+FILTER = "alphaemoji"
+
+
+@login_required
+def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: corpus, form."""
+    corpus = selectors.get_corpus(request.user, slug)
+    if not permissions.can_play(request.user, corpus):
+        raise PermissionDenied("you may not play on this corpus")
+    form = GameForm(request.POST or None, request.FILES or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = playing.start_games(corpus, form.wishes(), actor=request.user)
+            if len(made) > 1:
+                messages.success(request, f"{len(made)} games are queued.")
+            return redirect(made[0] if len(made) == 1 else corpus)
+        except ValidationError as error:
+            form.add_error(None, error)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+    context = {"corpus": corpus, "form": form}
+    return render(request, "lmchallenge/start.html", context, status=form_status(request))
+
+
+@login_required
+def upload(request: HttpRequest) -> HttpResponse:
+    """Context: form, problems."""
+    corpora = selectors.listed_for(request.user)
+    initial = {"corpus": request.GET.get("corpus", "")}
+    form = LogForm(request.POST or None, request.FILES or None, corpora=corpora, initial=initial)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        corpus = form.cleaned_data["corpus"]
+        try:
+            made = playing.upload_logs(
+                [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["file"]],
+                actor=request.user,
+                corpus=corpus,
+                **form.given(),
+            )
+            if len(made) == 1:
+                return redirect(made[0])
+            messages.success(request, f"{len(made)} logs are taken in; they are being counted.")
+            return redirect(corpus or "lmc-list")
+        except LmcError as error:
+            context["problems"] = problems_of(error)
+        except ValidationError as error:
+            form.add_error(None, error)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+    return render(request, "lmchallenge/upload.html", context, status=form_status(request))
+
+
+@require_safe
+def game_detail(request: HttpRequest, key: str) -> HttpResponse:
+    """Statistics with the filter and the partition of the address. Context: game, job, state, behind, keep, filters,
+    whole, more, users, partition, learning (Figure or None), comparable, counterpart, may_steer."""
+    game = selectors.get_game(request.user, key)
+    if game.key != key:
+        return redirect(game)
+    keep = filter_of(request, game)
+    found = counting.statistics_of(game, keep)
+    context = {
+        **about(request, game),
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "found": found,
+        "match": presenters.match_words(game),
+        "figures": presenters.figures(game, found),
+        "more": presenters.more(found),
+        "parts": presenters.parts(game, found, keep, request),
+        "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
+        "charts": figures.of_games([game], keep) if found else [],
+        "counterpart": presenters.counterpart(game),
+        "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
+    }
+    return render(request, "lmchallenge/game.html", context)
+
+
+@require_safe
+def game_progress(request: HttpRequest, key: str) -> HttpResponse:
+    """A fragment while it runs; then the page is loaded anew."""
+    game = selectors.get_game(request.user, key)
+    active = game.job is not None and game.job.is_active
+    return polled(request, "lmchallenge/_progress.html", about(request, game), final=not active)
+
+
+@login_required
+@require_POST
+def game_cancel(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, selectors.get_steered_game(request.user, key), playing.cancel_game)
+
+
+@login_required
+@require_POST
+def game_retry(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, selectors.get_steered_game(request.user, key), playing.retry_game)
+
+
+@login_required
+@require_POST
+def game_count_again(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, selectors.get_steered_game(request.user, key), playing.count_again)
+
+
+@login_required
+def game_edit(request: HttpRequest, key: str) -> HttpResponse:
+    game = selectors.get_steered_game(request.user, key)
+    form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
+    if request.method == "POST" and form.is_valid():
+        playing.edit_game(game, actor=request.user, **form.given())
+        return redirect(game)
+    return render(
+        request, "lmchallenge/game_edit.html", {"game": game, "form": form}, status=form_status(request)
+    )
+
+
+@login_required
+@require_POST
+def game_delete(request: HttpRequest, key: str) -> HttpResponse:
+    game = selectors.get_steered_game(request.user, key)
+    playing.delete_game(game, actor=request.user)
+    messages.success(request, f"{game.title} is deleted, with its log.")
+    return redirect(game.corpus) if game.corpus else redirect("lmc-list")
+
+
+@require_safe
+def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
+    """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv; what
+    `game_text` shows as text.html."""
+    game = selectors.get_game(request.user, key)
+    if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
+        messages.info(request, downloads.ONE_FORM)
+        return redirect(game)
+    keep = filter_of(request, game)
+    try:
+        response = downloads.response_of(game, form, keep, asked_text(request, game, keep))
+    except (LmcError, ValidationError) as error:
+        raise Http404(str(error)) from None
+    if response is None:
+        raise Http404("There is no such download.")
+    return response
+
+
+@require_safe
+def game_text(request: HttpRequest, key: str) -> HttpResponse:
+    """The text, coloured. Context: game, keep, asked, text (reading.Page), orders, outcomes, legend, loss (what it is),
+    users (to choose from), mix, typed, wrong."""
+    game = selectors.get_game(request.user, key)
+    if not game.is_counted:
+        raise Http404("Nothing was played yet.")
+    keep = filter_of(request, game)
+    context = about(request, game) | {
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "orders": reading.ORDERS,
+        "outcomes": reading.outcome_words(game),
+        "legend": list(coloured.words_of(game.game).items()),
+        "loss": LOSSES[game.game],
+        "users": presenters.users_of(game, keep),
+        "mix": counting.mix_of(game, keep) if game.game == "ic" else None,
+        "typed": game.game in ("ic", "wr"),
+    }
+    try:
+        context["asked"] = asked_text(request, game, keep)
+        context["text"] = reading.read_page(game, context["asked"])
+    except ValidationError as error:
+        context["wrong"] = {"message": " ".join(error.messages)}
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/text.html", context, status=400 if "wrong" in context else 200)
+
+
+def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
+    """What the address looks for in a text. Raises ValidationError."""
+    given: dict[str, Any] = {
+        name: request.GET.get(name, "").replace("\0", "")[: reading.MOST_WORD]
+        for name in ("order", "outcome", "word", "user")
+    }
+    given["page"] = presenters.whole(request.GET.get("page"), 1)
+    if (line := request.GET.get("line", "").strip()) and not presenters.whole(line, 0):
+        raise ValidationError({"line": [f"“{line[:20]}” is not the number of a line."]})
+    given["line"] = presenters.whole(line, 0)
+    return reading.asked_of(game, keep, given)
+
+
+# --- pages that decode logs ---
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """`?first=…&second=…&second=…`; ticked games (`game`) lead there, the first of them first if `first` names none of
+    them. Context: games (chosen, the baseline first), first, choices, rows (counting.Compared), metric, metrics,
+    wordless (games), wrong, keep, cluster."""
+    if ticked := [key for key in request.GET.getlist("game") if key]:
+        given = request.GET.copy()
+        del given["game"]
+        given["first"] = first = given["first"] if given.get("first") in ticked else ticked[0]
+        given.setlist("second", [key for key in ticked if key != first])
+        return redirect(f"{request.path}?{given.urlencode()}")
+    asked = _compared(request)
+    games = asked.games
+    choices = selectors.listed_games(request.user).filter(counted_at__isnull=False)
+    context: dict[str, Any] = {
+        "games": games,
+        "first": games[0] if games else None,
+        "keep": asked.keep,
+        "filters": FILTER_WORDS,
+        "wordless": [game for game in games if not game.has_targets],
+        "has_filters": all(game.has_filters for game in games),
+        "cluster": asked.cluster,
+        "clusters": counting.CLUSTERS,
+        "choices": choices[:200],
+        "metrics": [(name, presenters.metric_words(name)) for name in asked.metrics],
+        "rows": [],
+    }
+    if len(games) > 1:
+        try:
+            rows = context["rows"] = asked.rows()
+            context["metric"] = presenters.metric_words(rows[0].found.metric)
+            context["explained"] = presenters.explained(rows[0].found.metric)
+            context["charts"] = figures.of_games(games, asked.keep)
+        except LmcError as error:
+            context["wrong"] = error
+    return render(request, "lmchallenge/compare.html", context, status=400 if "wrong" in context else 200)
+
+
+@require_safe
+def compare_table(request: HttpRequest) -> HttpResponse:
+    """What `compare` shows, as CSV."""
+    asked = _compared(request)
+    try:
+        return downloads.comparison(asked.games, asked.rows())
+    except LmcError as error:
+        raise Http404(f"{error.message} {error.hint}") from None
+
+
+@require_safe
+def compare_text(request: HttpRequest) -> HttpResponse:
+    """The second game of the address against the first, word by word. Context: first, game, keep, text
+    (changes.ChangedPage), legend, has_filters, wrong."""
+    asked = _compared(request)
+    if len(asked.games) != 2:
+        raise Http404("Name two games.")
+    first, game = asked.games
+    context: dict[str, Any] = {
+        "first": first,
+        "game": game,
+        "keep": asked.keep,
+        "filters": FILTER_WORDS,
+        "has_filters": first.has_filters and game.has_filters,
+        "legend": changes.legend_of(game),
+    }
+    try:
+        number = presenters.whole(request.GET.get("page"), 1)
+        context["text"] = changes.read_changes(first, game, asked.keep, number)
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/changes.html", context, status=400 if "wrong" in context else 200)
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    """What the address of a comparison asks for."""
+
+    games: list[Game]
+    keep: str
+    cluster: str
+    metric: str
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Those that all games have, and the one that is asked for."""
+        known = metrics_of([game.game for game in self.games]) if self.games else ()
+        return known if not self.metric or self.metric in known else (*known, self.metric)
+
+    def rows(self) -> list[counting.Compared]:
+        return counting.compare_games(self.games, self.keep, self.cluster, self.metric)
+
+
+def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
+    keys = dict.fromkeys([request.GET.get(named, ""), *request.GET.getlist("second")])
+    chosen = [key.replace("\0", "") for key in keys if key][: counting.MOST_COMPARED + 1]
+    games = [selectors.get_counted_game(request.user, key) for key in chosen]
+    cluster = request.GET.get("cluster", "auto")
+    if cluster not in counting.CLUSTERS:
+        raise Http404("There is no such cluster.")
+    return _Comparing(games, filter_of(request, *games), cluster, request.GET.get("metric", "")[:30])
+
+
+@require_safe
+def search(request: HttpRequest, key: str) -> HttpResponse:
+    """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
+    figure (the same as a drawing), wrong."""
+    game = selectors.get_counted_game(request.user, key)
+    if game.game == "wr":
+        found = counting.statistics_of(game, "all")
+        context = {**about(request, game), "mix": found["mix"], "figures": presenters.figures(game, found)}
+        return render(request, "lmchallenge/mixture_5.html", context)
+    if game.game != "ic":
+        raise Http404("Only input correction and word reranking have a mixture.")
+    asked = _asked(request, game)
+    context: dict[str, Any] = {
+        **about(request, game),
+        "keep": asked["filter"],
+        "filters": FILTER_WORDS,
+        "target": asked["target"],
+        "targets": counting.SEARCHED_METRICS,
+        "given": asked,
+        "held": counting.statistics_of(game, asked["filter"]).get("more", {}).get("cross_validated"),
+    }
+    try:
+        found = counting.searched(game, asked)
+        context |= heat_map(found)
+        context["figure"] = presenters.search_figure(game, found, asked)
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+
+
+def search_chart(request: HttpRequest) -> Figure:
+    """The heat map of `search`, of the game that the address names."""
+    game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
+    if game.game != "ic":
+        raise Http404("Only input correction has a mixture.")
+    asked = _asked(request, game)
+    try:
+        return presenters.search_figure(game, counting.searched(game, asked), asked)
+    except LmcError as error:
+        raise Http404(f"{error.message} {error.hint}") from None
+
+
+def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
+    """A chart of `figures.BUILDERS`, of the game that the address names, and of those beside it (`second`)."""
+
+    def chart(request: HttpRequest) -> Figure:
+        asked = _compared(request, "game")
+        if not 1 <= len(asked.games) <= counting.MOST_COMPARED:
+            raise Http404("Name one game or more.")
+        figure = figures.BUILDERS[kind](asked.games, asked.keep)
+        if figure is None:
+            raise Http404("Not all of these games have the numbers of this chart.")
+        return figure
+
+    return chart
+
+
+def learning_chart(request: HttpRequest) -> Figure:
+    game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
+    keep = filter_of(request, game)
+    curve = counting.statistics_of(game, keep).get("more", {}).get("learning_curve")
+    figure = presenters.learning_figure(game, curve, keep)
+    if figure is None:
+        raise Http404("This game has no learning curve.")
+    return figure
+
+
+def _asked(request: HttpRequest, game: Game) -> dict[str, str]:
+    """The search of the address: game, filter, target, alpha and oov_penalty."""
+    given = {name: request.GET.get(name, default) for name, default in counting.DEFAULT_SEARCH.items()}
+    return {"game": game.key, "filter": filter_of(request, game), **given}
+
+
+def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows of a table: one per penalty, one cell per alpha."""
+    best = counting.best_of(found)
+    rows: dict[float, list[dict[str, Any]]] = {}
+    for one in found:
+        cell = {**one, "is_best": one is best}
+        rows.setdefault(one["oov_penalty"], []).append(cell)
+    first = next(iter(rows.values()))
+    return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
+
+
+# --- what several pages share ---
+
+
+def about(request: HttpRequest, game: Game) -> dict[str, Any]:
+    return {
+        "game": game,
+        **progress_of(game.job, request.user, game.state),
+        "may_steer": permissions.can_steer(request.user, game),
+        "options": presenters.options(game),
+        "is_indexed": reading.is_indexed(game),
+    }
+
+
+def filter_of(request: HttpRequest, *games: Game) -> str:
+    """The filter of the address, as far as the games have words that can be filtered."""
+    name = request.GET.get("filter", FILTER)
+    if name not in FILTER_WORDS:
+        raise Http404("There is no such filter.")
+    return counting.keep_of(name, *games)

@@ -1,0 +1,397 @@
+"""Use cases of games: who can play here and what each can be told; start one, go on with one, take in a log that was
+played elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym.accounts import daily_sentences
+from gym.accounts.models import User
+from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
+from gym.jobs.errors import WrongState
+from gym.lmchallenge import permissions
+from gym.lmchallenge.models import COUNT, PLAY, Corpus, FormerGameKey, Game
+from gym.lmchallenge.quotas import GAMES
+from gym.lmchallenge.storage import Holds, append, lines_of, pack, take_in
+from gym.sharing.addresses import renew_keys
+from gym.sharing.models import Visibility
+from lmgym.files.bounded import Limits, Refused, check
+from lmgym.lmchallenge import corpus as corpora
+from lmgym.lmchallenge import corpus_tools, players
+from lmgym.lmchallenge.alignment import LogText
+from lmgym.lmchallenge.backend_players import PLAYABLE
+from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
+from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.typing_errors import ErrorModel
+from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.version5 import games as version5
+from models_registry import permissions as model_permissions
+from models_registry.models import RegisteredModel
+from models_registry.names import named_with_owner
+from models_registry.queues import queue_of
+from models_registry.selectors import runnable_by
+
+ADAPTIVE = "adaptive"
+
+
+@dataclass(frozen=True)
+class Option:
+    """A whole number that a player takes."""
+
+    words: str
+    low: int
+    high: int
+    default: int
+
+
+_PREDICTIONS = Option("predictions offered, at most", 1, 100, 20)
+PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
+    "causal": {
+        "predictions": _PREDICTIONS,
+        "paths": Option("ways to spell a candidate that are added up", 1, 20, 3),
+        "beam": Option("ways kept while predictions are searched", 1, 64, 16),
+        "steps": Option("tokens past the context that are searched", 1, 8, 3),
+        "together": Option("lines played side by side", 1, 32, 8),
+    },
+    "ngram": {"predictions": _PREDICTIONS},
+    ADAPTIVE: {
+        "predictions": _PREDICTIONS,
+        "order": Option("words of context plus one", 1, 8, 3),
+    },
+    "process": {},
+}
+"""By the kind of the player; "causal" and "ngram" are models of the site."""
+
+
+def playable(models: Any) -> Any:
+    """Those of these models that can play."""
+    return models.filter(backend__in=PLAYABLE)
+
+
+def _check_player_options(kind: str, given: dict[str, Any]) -> None:
+    """Raise ValidationError for what a player of that kind does not take."""
+    known = PLAYER_OPTIONS[kind]
+    wrong = []
+    for name, value in given.items():
+        option = known.get(name)
+        if option is None:
+            wrong.append(f"{name} is no option of this player; it takes {', '.join(known) or 'none'}.")
+        elif type(value) is not int or not option.low <= value <= option.high:
+            wrong.append(
+                f"{name} is {value!r}: whole numbers from {option.low} to {option.high} are possible."
+            )
+    if wrong:
+        raise ValidationError({"player_options": wrong})
+
+
+def players_for(user: User) -> list[dict[str, Any]]:
+    """{"player", "name", "kind", "learns", "options", "words"} of everybody who can play for this user."""
+    found = [
+        _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
+        for row in playable(runnable_by(user)).order_by("slug")
+    ]
+    found += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
+    return [*found, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
+
+
+def _described(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> dict[str, Any]:
+    options = {key: vars(option) for key, option in PLAYER_OPTIONS[kind].items()}
+    return {
+        "player": player,
+        "name": name,
+        "kind": kind,
+        "learns": learns,
+        "options": options,
+        "words": words or name,
+    }
+
+
+WITH_VOCABULARY = ("ic", "wr")
+MAX_GAMES = 20
+"""That are started at once."""
+MAX_WORDS = 200_000
+MAX_LOG = 200_000_000
+"""Bytes of an uploaded log, unpacked."""
+MAX_LOGS = 20
+"""Of one upload."""
+ABOUT = ("title", "visibility", "description")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody wants played. `player` is "adaptive", "model:SLUG" or "process:NAME"; `transcript`: keep what is
+    said to and by a program."""
+
+    player: str
+    options: GameOptions | version5.Options
+    words: bytes = b""
+    title: str = ""
+    visibility: str = Visibility.PRIVATE
+    player_options: dict[str, Any] = field(default_factory=dict)
+    transcript: bool = False
+
+
+def programs() -> list[str]:
+    """Names of the model programs of the settings."""
+    return sorted(players.configured(settings.GYM_LMC_PLAYERS))
+
+
+def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
+    """Queue a game. Game and job are written together or not at all. The lines it plays count for the daily cap.
+
+    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs."""
+    if not permissions.can_play(actor, corpus):
+        raise PermissionDenied("you may not play on this corpus")
+    options = wish.options
+    _check_options(options)
+    kind, name, model = _player(wish.player, actor)
+    _check_player_options(model.backend if model is not None else kind, wish.player_options)
+    is_of_5 = isinstance(options, version5.Options)
+    if kind == Game.Kind.ADAPTIVE and not options.train:
+        raise ValidationError(
+            {"train": ["The adaptive model knows only what it is taught: play with training."]}
+        )
+    if kind == Game.Kind.MODEL and options.train:
+        raise ValidationError({"train": ["Models of this site do not learn. Play without training."]})
+    if wish.transcript and kind != Game.Kind.PROCESS:
+        raise ValidationError({"transcript": ["Only programs have a transcript."]})
+    words = _vocabulary(corpus, wish.words) if options.game in WITH_VOCABULARY else []
+    with GAMES.growing(actor, new=True):
+        daily_sentences.charge(actor, corpus.lines)
+        game = Game(
+            corpus=corpus,
+            owner=actor,
+            title=(wish.title or f"{name}, {options.game}")[:200],
+            visibility=wish.visibility,
+            game=options.game,
+            kind=kind,
+            model=model,
+            player=name,
+            options={
+                **options.as_dict(),
+                "player": wish.player_options,
+                **({"transcript": True} if wish.transcript else {}),
+            },
+            words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
+            n_words=len(words),
+            has_targets=is_of_5 or options.targets,
+            has_predictions=is_of_5 or (options.game == "wp" and options.predictions and options.targets),
+        )
+        if model is not None:
+            game.report = {"fingerprint": model.fingerprint}
+        game.clean_fields(exclude=["words", "report", "statistics", "options"])
+        game.save()
+        game.job = jobs.enqueue(
+            PLAY,
+            {"game": game.pk},
+            owner=actor,
+            queue=queue_of(model) if model is not None else "default",
+            title=f"{game.title} on {corpus.title}",
+            total=corpus.lines,
+            batch=jobs.batch_of(actor),
+        )
+        game.save(update_fields=["job"])
+    return game
+
+
+def start_games(corpus: Corpus, wishes: Sequence[Wish], *, actor: User) -> list[Game]:
+    """Queue several games, or none of them. Raises as `start_game`, with the game and the player in front."""
+    if not 1 <= len(wishes) <= MAX_GAMES:
+        raise ValidationError(f"{len(wishes)} games: from one to {MAX_GAMES} are started at once.")
+    made = []
+    with transaction.atomic():
+        for wish in wishes:
+            try:
+                made.append(start_game(corpus, wish, actor=actor))
+            except ValidationError as error:
+                if len(wishes) == 1:
+                    raise
+                said = [f"{wish.options.game} by {wish.player}: {message}" for message in error.messages]
+                raise ValidationError(said) from error
+    return made
+
+
+def options_of(given: Mapping[str, Any]) -> GameOptions | version5.Options:
+    """Those of the values that are options of `given["game"]`, a game of either version. Raises OptionError."""
+    return (version5.Options if given["game"] in GAME_WORDS_5 else GameOptions).of(given)
+
+
+def _check_options(options: GameOptions | version5.Options) -> None:
+    wrong: dict[str, list[str]] = {}
+    if options.game in WITH_VOCABULARY:
+        if options.seed == 0 and options.game == "ic":
+            wrong["seed"] = ["0 takes the clock, and a game could not go on after a break. Give a number."]
+        if not 2 <= options.num_candidates <= 1_000:
+            wrong["num_candidates"] = ["From 2 to 1000 are possible."]
+        try:
+            ErrorModel(options.p_anykey, options.error_chars)
+        except LmcError as error:
+            wrong["p_anykey"] = [str(error)]
+    if isinstance(options, GameOptions) and options.game == "tc" and not 1 <= options.select_from <= 100:
+        wrong["select_from"] = ["From 1 to 100 are possible."]
+    if wrong:
+        raise ValidationError(wrong)
+
+
+def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
+    """(kind, name, model)."""
+    if spec == ADAPTIVE:
+        return Game.Kind.ADAPTIVE, "adaptive n-gram", None
+    kind, _, name = spec.partition(":")
+    if kind == "process" and name in programs():
+        return Game.Kind.PROCESS, name, None
+    model = RegisteredModel.objects.filter(slug=name).first() if kind == "model" else None
+    if model is None or not model_permissions.can_run(actor, model):
+        raise ValidationError({"player": [f"There is no player {spec!r} that you may use."]})
+    if model.backend not in PLAYABLE:
+        raise ValidationError({"player": [f"{model.name} cannot play: only causal and n-gram models can."]})
+    if not model.is_ready:
+        raise ValidationError({"player": [f"{model.name} is not ready."]})
+    return Game.Kind.MODEL, model.slug, model
+
+
+def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
+    """The words of the file, or those of the corpus itself, most frequent first."""
+    try:
+        check(data, Limits(lines=MAX_WORDS))
+        words = (
+            corpora.vocabulary(data.splitlines(keepends=True))
+            if data
+            else [word for word, _ in corpus_tools.vocabulary(lines_of(corpus))]
+        )
+    except Refused as error:
+        raise ValidationError(
+            {"words": [f"{error.message}; at most {MAX_WORDS:,} words are taken."]}
+        ) from error
+    except CorpusError as error:
+        raise ValidationError({"words": [str(error)]}) from error
+    if len(words) > MAX_WORDS:
+        raise ValidationError({"words": [f"{len(words):,} words; at most {MAX_WORDS:,} are taken."]})
+    return words
+
+
+def upload_log(
+    stream: Any,
+    *,
+    actor: User,
+    title: str = "",
+    filename: str = "the log",
+    corpus: Corpus | None = None,
+    visibility: str = Visibility.PRIVATE,
+    description: str = "",
+) -> Game:
+    """Take in a foreign log, as a stream, packed or not, and queue its counting. Raises LogError naming the line, also
+    the first that is not of the corpus."""
+    if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
+        raise PermissionDenied("you may not upload a log here")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    with GAMES.growing(actor, new=True):
+        game = Game(
+            corpus=corpus,
+            owner=actor,
+            title=(title or filename)[:200],
+            visibility=visibility,
+            description=description,
+            kind=Game.Kind.UPLOADED,
+            game="wp",
+            filename=filename[:200],
+        )
+        game.clean_fields(exclude=["words", "report", "statistics", "options"])
+        game.save()
+        holds = Holds(text=LogText() if corpus is not None else None)
+        for lines in take_in(stream, filename, MAX_LOG, holds):
+            append(game, lines)
+        if not game.lines:
+            raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
+        if corpus is not None and holds.text is not None:
+            found = holds.text.beside(partial(lines_of, corpus), partial(holds.logged, game), filename)
+            game.report = {"corpus_match": found.as_dict()}
+        game.game = holds.played
+        game.has_targets = holds.words or not holds.entries
+        game.has_predictions = holds.predictions
+        title, batch = f"Count {game.title}", jobs.batch_of(actor)
+        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, queue=SHORT, title=title, batch=batch)
+        game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
+    return game
+
+
+def upload_logs(
+    files: Sequence[tuple[str, Any]], *, actor: User, title: str = "", **about: Any
+) -> list[Game]:
+    """Take in several logs, (name, stream) each, or none of them. Raises as `upload_log`."""
+    if len(files) > MAX_LOGS:
+        raise ValidationError({"file": [f"{len(files)} files: at most {MAX_LOGS} are taken at once."]})
+    several = len(files) > 1
+    with transaction.atomic():
+        return [
+            upload_log(
+                stream,
+                actor=actor,
+                filename=name,
+                title=f"{title}, {name}" if title and several else title,
+                **about,
+            )
+            for name, stream in files
+        ]
+
+
+def edit_game(game: Game, *, actor: User, **fields: str) -> None:
+    """Title, visibility, description."""
+    permissions.require(permissions.can_steer(actor, game))
+    was = game.visibility
+    for name in ABOUT:
+        if name in fields:
+            setattr(game, name, fields[name])
+    game.clean_fields(exclude=["words", "report", "statistics", "options"])
+    with GAMES.growing(game.owner or actor, actor=actor):
+        game.save(update_fields=list(ABOUT))
+        if game.visibility == Visibility.UNLISTED != was:
+            renew_keys([game], FormerGameKey)
+
+
+def cancel_game(game: Game, *, actor: User) -> None:
+    """Lines that were played are kept."""
+    permissions.require(permissions.can_steer(actor, game))
+    if game.job is None:
+        raise ValidationError("This game has no job any more.")
+    jobs.request_cancel(game.job, actor=actor)
+
+
+def retry_game(game: Game, *, actor: User) -> None:
+    """Go on behind the last line that was kept."""
+    permissions.require(permissions.can_steer(actor, game))
+    if game.job is None:
+        raise ValidationError("This game has no job any more. Start a new one.")
+    with transaction.atomic():
+        jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner_id else None)
+
+
+def count_again(game: Game, *, actor: User) -> None:
+    """Count the log of a finished game as the site counts today. What was counted before is shown until then."""
+    permissions.require(permissions.can_steer(actor, game))
+    if not game.is_counted or game.state != "done":
+        raise WrongState("Only a game that has ended is counted again.")
+    owner = game.owner or actor
+    with transaction.atomic():
+        title = f"Count {game.title} again"
+        game.job = jobs.enqueue(
+            COUNT, {"game": game.pk}, owner=owner, queue=SHORT, title=title, batch=jobs.batch_of(owner)
+        )
+        game.save(update_fields=["job"])
+
+
+def delete_game(game: Game, *, actor: User) -> None:
+    """With its log."""
+    permissions.require(permissions.can_steer(actor, game))
+    with transaction.atomic():
+        jobs.stop(game.job, actor=actor)
+        game.delete()

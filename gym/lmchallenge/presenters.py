@@ -1,0 +1,380 @@
+"""Games as pages show them: options, metrics with n and interval, parts, coloured lines, charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.http import Http404, HttpRequest
+
+from gym.lmchallenge import counting
+from gym.lmchallenge.models import Game
+from gym.runs.pages.figures import Figure
+from lmgym.charts.heatmap import heat_chart
+from lmgym.charts.xy import Point, xy_chart
+from lmgym.lmchallenge.alignment import Match
+from lmgym.lmchallenge.coloured import user_words
+from lmgym.lmchallenge.errors import LmcError
+from lmgym.lmchallenge.games import GAME_WORDS
+from lmgym.lmchallenge.measures import ALIKE, METRICS
+from lmgym.lmchallenge.stats import HITS, LAST_INDEX
+from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.stats.intervals import wilson
+from lmgym.text.number_format import grouped, score
+
+LINES_PER_PAGE = 25
+TOKENS_PER_PAGE = 500
+"""Of logs of version 5, which have one on each line."""
+LABELS = {
+    "hit": "predicted at all",
+    "hit1": "predicted first (hit@1)",
+    "hit3": "among the first 3 (hit@3)",
+    "hit10": "among the first 10 (hit@10)",
+    "hit20": "among the first 20 (hit@20)",
+    "miss": "not predicted",
+    "mrr": "mean reciprocal rank",
+    "skip": "skipped",
+    "pcpc": "characters that were predicted (pcpc)",
+    "kpc": "keystrokes per character (kpc)",
+    "accuracy": "right after correction (accuracy)",
+    "corrected_errors": "errors corrected",
+    "miscorrected": "right words broken",
+    "improvement": "improvement",
+    "completion.characters": "characters that were completed",
+    "completion.tokens": "words that were completed",
+    "entropy.mean": "entropy, nats per scored token",
+    "entropy.bits": "bits per character of the tokens with a score",
+    "entropy.hit": "tokens with a score",
+    "base_accuracy": "right by the error score alone",
+    "bits": "bits per character",
+    "keystroke_savings": "keystrokes saved",
+    **{f"idx{index}_hit3": f"hit@3 of word {index + 1} of a line" for index in range(LAST_INDEX)},
+    f"idx{LAST_INDEX}_hit3": f"hit@3 of word {LAST_INDEX + 1} and later",
+}
+COUNTERPARTS = {
+    "hit": "wp: predicted at all (hit)",
+    **{f"hit{most}": f"wp: hit@{most}" for most in HITS},
+    "mrr": "wp: mean reciprocal rank",
+    "entropy.bits": "the same, beyond the reference",
+    "accuracy": "ic: accuracy at the best of 55 mixtures",
+    "base_accuracy": "ic: words that were typed right",
+}
+"""Figures of version 5 -> what corresponds to them in version 4."""
+ORDER = {
+    "wp": ("hit1", "hit3", "hit10", "hit20", "hit", "miss", "mrr"),
+    "tc": ("pcpc", "kpc"),
+    "ic": ("accuracy", "corrected_errors", "miscorrected", "improvement"),
+}
+OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
+"""ic: rates of the words that were typed wrong, or right."""
+PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a game as a page shows it: the value with its number of observations and 95 % interval; of version 5
+    what corresponds to it in version 4."""
+
+    name: str
+    label: str
+    value: float | None
+    n: int | None = None
+    interval: Sequence[float] | None = None
+    counterpart: str = ""
+
+    @property
+    def explained(self) -> str:
+        """The part of "How scores are computed" that says how."""
+        return explained(self.name)
+
+
+EXPLAINED = {
+    "mrr": "mrr",
+    "pcpc": "pcpc",
+    "kpc": "kpc",
+    **dict.fromkeys(("keystroke_savings", "keystroke_savings_auto_space"), "keystroke-savings"),
+    **dict.fromkeys(("bpc", "bpc_scored", "bits"), "bits-per-character"),
+    **dict.fromkeys(("completion.characters", "completion.tokens"), "completion"),
+    **dict.fromkeys(("entropy.mean", "entropy.bits", "entropy.hit"), "entropy"),
+    **dict.fromkeys(
+        ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement", "cross_validated"),
+        "mixture",
+    ),
+    **dict.fromkeys(("words", "tokens", "skip", "skipped"), "lm-counts"),
+}
+"""Metric -> heading of the page; those that are not here are hits."""
+
+
+PLAIN = ("lines", "chars", "messages", "characters")
+
+
+def explained(name: str) -> str:
+    """The heading of "How scores are computed" that explains a metric; "" for a plain count, which needs none."""
+    return "" if name in PLAIN else EXPLAINED.get(name, "hit")
+
+
+MAIN_EXPLAINED = {game: explained(metrics[0]) for game, metrics in METRICS.items()}
+"""Game -> heading that explains its main figure, for lists."""
+
+
+def metric_words(name: str) -> str:
+    """A metric for people, also one as `hit5`."""
+    if name in LABELS:
+        return LABELS[name]
+    most = name.removeprefix("hit")
+    return f"among the first {most} (hit@{most})" if most.isdecimal() else name
+
+
+def options(game: Game) -> list[tuple[str, Any]]:
+    """(name, value) of the options that matter to this game."""
+    given = game.options
+    if not given:
+        return []
+    rows: list[tuple[str, Any]] = [
+        ("training", "clear at each user, learn each line" if given["train"] else "none"),
+    ]
+    if game.game == "tc":
+        rows.append(("predictions looked at", given["select_from"]))
+    if game.game == "wc":
+        rows.append(("asked", "before each word" if given["next_word_only"] else "before each letter"))
+    if game.game in ("ic", "wr"):
+        rows += [
+            ("vocabulary", f"{grouped(game.n_words)} words"),
+            ("candidates", given["num_candidates"]),
+            ("chance of an error", given["p_anykey"]),
+            ("characters of errors", given["error_chars"]),
+            ("seed", given["seed"]),
+        ]
+    if "readings" in given:
+        rows.append(("reading", given["readings"]))
+    return rows
+
+
+def counterpart(game: Game) -> str:
+    """The game of the other version that it can be compared with, in words; "" where there is none."""
+    names = {name for games in ALIKE if game.game in games for name in games} - {game.game}
+    words = GAME_WORDS | GAME_WORDS_5
+    return next((f"{words[name]} ({name})" for name in names), "")
+
+
+def match_words(game: Game) -> str:
+    """What was compared of an uploaded log and the corpus that it is filed under; "" for other games."""
+    if not game.is_uploaded or game.corpus is None:
+        return ""
+    found = game.report.get("corpus_match")
+    return (
+        Match(**found).words
+        if found
+        else "This log was not compared with the corpus: it came in before that."
+    )
+
+
+def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
+    """The reference's rates; those of tokens with n and a Wilson interval."""
+    if not found:
+        return []
+    if game.version == 5:
+        return list(_figures_5(game.game, found["counts"]))
+    whole = found["all"][0]
+    return [_figure(name, whole, game.game, found) for name in ORDER[game.game]]
+
+
+def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
+    """Rates of version 5 from its counts and sums: those of nothing, which the reference leaves out, are there."""
+    tokens, entropy = counts["tokens"], counts["entropy"]
+    if game == "wc":
+        found = counts["prediction"]
+        for name in ("hit1", "hit3", "hit10", "hit20", "hit"):
+            yield _rate_5(name, found[name], tokens)
+        yield _rate_5("mrr", found["srr"], tokens, is_share=False)
+        done = counts["completion"]
+        yield _rate_5("completion.characters", done["characters"], counts["characters"], is_share=False)
+        yield _rate_5("completion.tokens", done["tokens"], tokens)
+    elif game == "wr":
+        found = counts["reranking"]
+        yield _rate_5("accuracy", found["correct"], tokens)
+        yield _rate_5("base_accuracy", found.get("base_correct", 0), tokens)
+    else:
+        total = entropy["sum"]
+        bits = None if total is None else total / math.log(2)
+        yield _rate_5("entropy.mean", total, entropy["tokens"], is_share=False)
+        yield _rate_5("entropy.bits", bits, counts["characters_scored"], is_share=False)
+        yield _rate_5("entropy.hit", entropy["tokens"], tokens)
+
+
+def _rate_5(name: str, above: float | None, below: int, *, is_share: bool = True) -> Metric:
+    """With a Wilson interval if it is a share of tokens. `above` is None for a sum that is not finite."""
+    value = above / below if below and above is not None else None
+    rate = wilson(int(above), below) if is_share and value is not None and above is not None else None
+    interval = (rate.low, rate.high) if rate else None
+    return Metric(name, LABELS[name], value, below, interval, COUNTERPARTS.get(name, ""))
+
+
+def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
+    value = whole.get(name)
+    if game == "tc":
+        return Metric(name, LABELS[name], value, whole["chars"], found.get("intervals", {}).get(name))
+    n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
+    if name in ("mrr", "improvement") or value is None or not n:
+        return Metric(name, LABELS[name], value, n)
+    rate = wilson(round(value * n), n)
+    return Metric(name, LABELS[name], value, n, (rate.low, rate.high) if rate else None)
+
+
+def _tokens(whole: dict[str, Any], game: str) -> int:
+    """Counted tokens: `words` of ic has the skipped ones among them."""
+    return round(whole["words"] * (1 - (whole["skip"] or 0))) if game == "ic" else int(whole["words"])
+
+
+def more(found: dict[str, Any]) -> list[Metric]:
+    """What the reference does not count."""
+    rows = []
+    extra = found.get("more", {})
+    if bits := extra.get("bits_per_character"):
+        label = f"bits per character ({bits['oov_policy']})"
+        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits.get("interval")))
+        label = f"bits per character of the {grouped(bits['scored'])} tokens with a score"
+        rows.append(Metric("bpc_scored", label, bits["scored_only"]))
+    for key, label in (
+        ("keystroke_savings", "keystrokes saved, over the whole text"),
+        ("keystroke_savings_auto_space", "keystrokes saved, spaces after accepted words typed by themselves"),
+    ):
+        if saved := extra.get(key):
+            rows.append(Metric(key, label, saved["value"], saved["n"], saved["interval"]))
+    if held := extra.get("cross_validated"):
+        label = f"accuracy, mixture chosen on other text ({len(held['folds'])} parts, by {held['cluster']})"
+        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["interval"]))
+    return rows
+
+
+def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
+    """The table below the figures: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
+    "pages"}."""
+    kind = request.GET.get("partition", "")
+    if kind not in PARTITIONS:
+        raise Http404("There is no such partition.")
+    result: dict[str, Any] = {"kind": kind, "kinds": PARTITIONS, "rows": [], "header": [], "message": ""}
+    if not kind or not found:
+        return result
+    names = ["lines", "words", "chars", *ORDER.get(game.game, ()), "skip"]
+    if game.version == 5:
+        names = ["messages", "tokens", "characters", "skipped", *METRICS[game.game]]
+    if kind == "user":
+        rows = found["user"]
+        if isinstance(rows, str):
+            return {**result, "message": rows}
+    else:
+        number = whole(request.GET.get("page"), 1)
+        number, pages, first, last = _page_of(counting.parts_of(game), LINES_PER_PAGE, number)
+        try:
+            rows = counting.by_line(game, keep, first, last)
+        except LmcError as error:
+            return {**result, "message": str(error)}
+        result |= {"number": number, "pages": pages}
+    names = [name for name in names if any(name in row for row in rows)]
+    said = user_words if kind == "user" else str
+    table = [(said(row[kind]), [_cell(row.get(name)) for name in names]) for row in rows]
+    return {**result, "header": [(name, explained(name)) for name in names], "rows": table}
+
+
+def _cell(value: float | None) -> str:
+    """A count, or a rate."""
+    return grouped(value) if isinstance(value, int) else score(value)
+
+
+def users_of(game: Game, keep: str) -> list[str]:
+    """Users of a log whose lines can be asked for by name, as far as they were counted apart."""
+    found = counting.statistics_of(game, keep).get("user", [])
+    if isinstance(found, str):
+        return []
+    return list(dict.fromkeys(user_words(row["user"]) for row in found))
+
+
+def whole(text: str | None, default: int) -> int:
+    """A small number of the address."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
+
+
+def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
+    """(page, pages, first line, last line)."""
+    return _page_of(game.lines, page_size(game), number)
+
+
+def _page_of(lines: int, size: int, number: int) -> tuple[int, int, int, int]:
+    pages = max(1, math.ceil(lines / size))
+    if not 1 <= number <= pages:
+        raise Http404("There is no such page.")
+    first = (number - 1) * size + 1
+    return number, pages, first, min(lines, first + size - 1)
+
+
+def page_size(game: Game) -> int:
+    return TOKENS_PER_PAGE if game.version == 5 else LINES_PER_PAGE
+
+
+# --- charts ---
+
+
+CURVE_LABELS = {"learnt": "characters learnt before", "trainingChars": "trainingChars of the log"}
+
+
+def search_figure(game: Game, found: list[dict[str, Any]], query: dict[str, str]) -> Figure:
+    """A figure of input correction by mixture. `query` names game, filter, target, alpha and oov_penalty."""
+    target = query["target"].replace("_", " ")
+    alphas = list(dict.fromkeys(one["alpha"] for one in found))
+    by_penalty: dict[float, list[float | None]] = {}
+    for one in found:
+        by_penalty.setdefault(one["oov_penalty"], []).append(one["value"])
+    title = f"{game.title}: {target} by mixture"
+    draw = partial(
+        heat_chart,
+        [f"{penalty:g}".replace("-", "−") for penalty in by_penalty],
+        [f"{alpha:g}" for alpha in alphas],
+        list(by_penalty.values()),
+        title,
+        said=f"{target.capitalize()}, tokens of the filter {query['filter']}",
+        axes=("OOV penalty", "alpha"),
+        write="{:.3f}".format,
+        unit="",
+        missing="no value",
+    )
+    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in found]
+    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", query["target"]), rows, query)
+
+
+def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figure | None:
+    """The headline figure by what was learnt before; None for a game without training."""
+    points = [one for one in (curve or {}).get("points", []) if one["value"] is not None]
+    if curve is None or not points:
+        return None
+    marks = [_point(one) for one in points]
+    has_intervals = any(mark.low is not None for mark in marks)
+    title = f"{game.title}: learning curve"
+    draw = partial(
+        xy_chart,
+        [("", marks)],
+        title,
+        x_label=f"{CURVE_LABELS[curve.get('by', 'trainingChars')]}, middle of a bin",
+        y_label=curve["metric"],
+        joined=True,
+        note="Whiskers: 95% interval." if has_intervals else "",
+    )
+    header = (
+        "from_characters", "to_characters", "lines", "n", curve["metric"], "ci_low_95", "ci_high_95",
+    )  # fmt: skip
+    rows = [
+        (one["from"], one["to"], one["lines"], one["n"], one["value"], *(one["interval"] or (None, None)))
+        for one in points
+    ]
+    return Figure(
+        "lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep}, has_narrow=True
+    )
+
+
+def _point(one: dict[str, Any]) -> Point:
+    low, high = one["interval"] or (None, None)
+    label = f"{grouped(one['from'])} to {grouped(one['to'])} characters, n = {grouped(one['n'])}"
+    return Point((one["from"] + one["to"]) / 2, one["value"], label, low, high)

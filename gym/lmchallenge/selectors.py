@@ -1,0 +1,134 @@
+"""Reads of corpora and games. Everything starts from `visible_to` or `games_for`."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from gym.accounts.models import AnyUser, User
+from gym.lmchallenge import permissions
+from gym.lmchallenge.models import Corpus, FormerGameKey, Game
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import worked_on_by
+from lmgym.lmchallenge.measures import ALIKE
+
+HEAVY = ("packed", "shown", "warnings")
+"""Columns of a corpus that lists do not need."""
+HEAVY_GAME = ("words", "report")
+
+
+def visible_to(user: AnyUser) -> QuerySet[Corpus]:
+    """Corpora whose page this user may open."""
+    rows = Corpus.objects.select_related("owner")
+    if not user.is_authenticated:
+        return rows.exclude(visibility=Visibility.PRIVATE)
+    return (
+        rows if user.is_staff else rows.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, Corpus))
+    )
+
+
+def listed_for(user: AnyUser) -> QuerySet[Corpus]:
+    """For lists: visible ones, less other people's unlisted ones."""
+    rows = visible_to(user).defer(*HEAVY)
+    if user.is_authenticated:
+        return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, Corpus))
+    return rows.exclude(visibility=Visibility.UNLISTED)
+
+
+def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
+    """Annotates `n_games`: those that this user finds in lists."""
+    shown = Q(games__in=listed_games(user).values("pk"))
+    return rows.annotate(n_games=Count("games", filter=shown))
+
+
+def games_for(user: AnyUser) -> QuerySet[Game]:
+    """Games whose page this user may open: their own, and shown ones on a text they may read (a log says what the
+    text is). Those that are not counted yet are their owner's alone."""
+    rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
+        "words", "corpus__packed", "corpus__shown", "corpus__warnings"
+    )
+    text = Q(corpus=None) | ~Q(corpus__visibility=Visibility.PRIVATE)
+    if user.is_authenticated:
+        text |= worked_on_by(user, Corpus, "corpus__")
+    shown = text & Q(counted_at__isnull=False) & ~Q(visibility=Visibility.PRIVATE)
+    if not user.is_authenticated:
+        return rows.filter(shown)
+    return rows if user.is_staff else rows.filter(shown | Q(owner=user))
+
+
+def known_to(user: AnyUser) -> QuerySet[Corpus]:
+    """Corpora whose address this user may be told."""
+    return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
+
+
+def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
+    """The visible game of this key, if there is one. A key that it had before leads to it only its owner, staff and
+    whoever works on its corpus, as long as they may be told of that."""
+    before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
+    before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))
+    if not user.is_authenticated:
+        before &= Q(pk=None)
+    elif not user.is_staff:
+        before &= Q(owner=user) | worked_on_by(user, Corpus, "corpus__")
+    return games_for(user).filter(Q(key=key) | before)
+
+
+def listed_games(user: AnyUser) -> QuerySet[Game]:
+    """For lists: less other people's unlisted ones, and those on other people's unlisted corpora; one's own on these
+    for as long as the corpus has the address that one knew."""
+    rows = games_for(user)
+    if user.is_authenticated:
+        own = Q(owner=user) & (Q(former_keys=None) | ~_on_unlisted(user))
+        return rows.filter(own | (~Q(visibility=Visibility.UNLISTED) & ~_on_unlisted(user)))
+    return rows.exclude(visibility=Visibility.UNLISTED).exclude(corpus__visibility=Visibility.UNLISTED)
+
+
+def _on_unlisted(user: User) -> Q:
+    return Q(corpus__isnull=False, corpus__visibility=Visibility.UNLISTED) & ~worked_on_by(
+        user, Corpus, "corpus__"
+    )
+
+
+def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
+    """Other counted games of the same kind on the same text that this user may see. A log without words has another
+    fingerprint than one with words, and one of the other version has another kind of fingerprint; what tells here that
+    their texts may be the same is the corpus."""
+    same = Q(game=game.game, fingerprint=game.fingerprint)
+    if game.corpus_id is not None:
+        same |= Q(game=game.game, corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
+        alike = next((games - {game.game} for games in ALIKE if game.game in games), set())
+        same |= Q(game__in=alike, corpus=game.corpus_id, has_targets=True)
+    return (
+        listed_games(user).filter(same, counted_at__isnull=False).exclude(pk=game.pk).exclude(fingerprint="")
+    )
+
+
+# --- one of them, for pages: Http404 or PermissionDenied otherwise ---
+
+
+def get_corpus(user: AnyUser, slug: str) -> Corpus:
+    return get_object_or_404(visible_to(user), slug=slug)
+
+
+def get_editable_corpus(user: AnyUser, slug: str) -> Corpus:
+    corpus = get_corpus(user, slug)
+    permissions.require(permissions.can_edit(user, corpus))
+    return corpus
+
+
+def get_game(user: AnyUser, key: str) -> Game:
+    return get_object_or_404(game_at(user, key))
+
+
+def get_steered_game(user: AnyUser, key: str) -> Game:
+    game = get_game(user, key)
+    permissions.require(permissions.can_steer(user, game))
+    return game
+
+
+def get_counted_game(user: AnyUser, key: str) -> Game:
+    game = get_game(user, key)
+    if not game.is_counted:
+        raise Http404("This game is not counted yet.")
+    return game

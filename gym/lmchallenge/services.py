@@ -1,0 +1,186 @@
+"""Use cases of corpora."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Q
+
+from gym.accounts.models import User
+from gym.addresses import slug_from
+from gym.jobs import services as jobs
+from gym.lmchallenge import permissions
+from gym.lmchallenge.models import RESERVED, Corpus, Game
+from gym.lmchallenge.quotas import CORPORA
+from gym.lmchallenge.storage import bounded_lines, named, pack
+from gym.sharing import addresses
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
+from lmgym.files.bounded import Limits, opened
+from lmgym.lmchallenge import corpus as corpora
+from lmgym.lmchallenge import corpus_tools
+from lmgym.lmchallenge.errors import CorpusError
+
+MAX_BYTES = 20_000_000
+"""Of a corpus, as it comes and unpacked."""
+MAX_LINES = 200_000
+LINE_BYTES = 1_000_000
+SECONDS = 60
+SHOWN_CHARACTERS = 400
+"""Of a line of the preview."""
+ABOUT = ("title", "visibility", "language", "licence", "description")
+
+
+@dataclass(frozen=True)
+class ReadCorpus:
+    """A corpus that was read whole, and nothing saved."""
+
+    data: bytes
+    form: str
+    found: dict[str, Any]
+
+    @property
+    def json_as_text(self) -> int:
+        """Lines that look like JSON with a text, if that is most of a corpus that is read as plain text."""
+        n = sum(one["count"] for one in self.found["warnings"] if one["code"] == "json-as-text")
+        return n if 2 * n > self.found["lines"] else 0
+
+
+def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
+    """Unpack and check every line. Raises CorpusError naming the line."""
+    limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
+    with named(source, CorpusError):
+        raw = opened(io.BytesIO(data), limits).read()
+    if not raw:
+        raise CorpusError(f"{source}: the file is empty.", "Give a text with one line or more.")
+    form = corpora.sniff(raw) if form == "auto" else form
+    lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
+    found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
+    found["shown"] = [_showable(line) for line in found["shown"]]
+    return ReadCorpus(raw, form, found)
+
+
+def _showable(line: dict[str, Any]) -> dict[str, Any]:
+    """Half surrogate pairs are no text that a page or a database takes; what is long is cut."""
+    user, time = line["user"], str(line["timestamp"] or "")
+    shown = {"text": line["text"], "user": user if user is None else str(user), "timestamp": time}
+    return line | {key: text and _encodable(text[:SHOWN_CHARACTERS]) for key, text in shown.items()}
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def create_corpus(
+    data: bytes | ReadCorpus,
+    *,
+    actor: User,
+    title: str,
+    slug: str = "",
+    form: str = "auto",
+    filename: str = "the corpus",
+    visibility: str = Visibility.PRIVATE,
+    language: str = "",
+    licence: str = "",
+    description: str = "",
+) -> Corpus:
+    """Keep a corpus, as bytes or read before. Raises CorpusError for the first line that cannot be read, and
+    OverQuota."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to keep a corpus")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)
+    with CORPORA.growing(actor, new=True):
+        found = read.found
+        made = Corpus(
+            title=title,
+            owner=actor,
+            visibility=visibility,
+            language=language,
+            licence=licence,
+            description=description,
+            form=read.form,
+            packed=pack(read.data),
+            sha256=hashlib.sha256(read.data).hexdigest(),
+            size=len(read.data),
+            **{name: found[name] for name in ("lines", "characters", "tokens", "users", "warnings", "shown")},
+        )
+
+        made.full_clean(exclude=["slug", "warnings", "shown", "packed"])
+        addresses.give_address(made, _slug_of(slug or title))
+        return made
+
+
+def _slug_of(wish: str) -> str:
+    base = slug_from(wish, "corpus")
+    return f"{base}-corpus" if base in RESERVED else base
+
+
+def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
+    """Title, language, licence, description, and for its owner visibility; never the text."""
+    permissions.require(permissions.can_edit(actor, corpus))
+    if fields.get("visibility", corpus.visibility) != corpus.visibility:
+        permissions.require(permissions.can_manage(actor, corpus))
+    hides = fields.get("visibility") == Visibility.PRIVATE
+    if hides and (n := _by_others(corpus)):
+        raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
+    was = corpus.visibility
+    for name in ABOUT:
+        if name in fields:
+            setattr(corpus, name, fields[name])
+    corpus.full_clean(exclude=["warnings", "shown", "packed"])
+    with CORPORA.growing(corpus.owner, actor=actor):
+        addresses.save_with_visibility(corpus, was, [*ABOUT, "updated"])
+        if "former_address_note" in fields:
+            addresses.leave_note(corpus, fields["former_address_note"])
+
+
+def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
+    """With its games; not while other people's rest on it."""
+    permissions.require(permissions.can_manage(actor, corpus))
+    if n := _by_others(corpus):
+        raise ValidationError(f"{n} game(s) of other people rest on it, so it stays.")
+    with transaction.atomic():
+        for game in corpus.games.select_related("job"):
+            jobs.stop(game.job, actor=actor)
+        corpus.delete()
+        addresses.leave_note_of_deleted(corpus, note)
+
+
+def _by_others(corpus: Corpus) -> int:
+    return corpus.games.exclude(owner=corpus.owner_id).count()
+
+
+# --- accounts that go ---
+
+
+def kept_corpora(user: User) -> Any:
+    """Corpora that others rely on: public ones, and those with collaborators or other people's games."""
+    others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, Corpus)
+    return Corpus.objects.filter(owner=user).filter(relied_on)
+
+
+def doomed_corpora(user: User) -> Any:
+    return Corpus.objects.filter(owner=user).exclude(pk__in=kept_corpora(user).values("pk"))
+
+
+def doomed_games(user: User) -> Any:
+    """Games that only their owner could see, and those on corpora that go."""
+    hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
+    return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
+
+
+def delete_or_hand_over(user: User, heir: User) -> None:
+    """What becomes of somebody's corpora and games when the account goes. Call inside a transaction."""
+    kept = list(kept_corpora(user).values_list("pk", flat=True))
+    doomed = list(doomed_corpora(user).values_list("pk", flat=True))
+    Game.objects.filter(pk__in=list(doomed_games(user).values_list("pk", flat=True))).delete()
+    Corpus.objects.filter(pk__in=doomed).delete()
+    Corpus.objects.filter(pk__in=kept).update(owner=heir)

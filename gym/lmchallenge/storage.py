@@ -1,0 +1,325 @@
+"""Logs as rows: whole lines packed chunk by chunk, read back as a stream."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import F
+
+from gym.lmchallenge.models import Corpus, Game, LogChunk
+from lmgym.files import bounded
+from lmgym.lmchallenge import corpus as corpora
+from lmgym.lmchallenge import log_decoder, logs
+from lmgym.lmchallenge.alignment import LogText
+from lmgym.lmchallenge.corpus import Line
+from lmgym.lmchallenge.errors import LmcError, LogError
+from lmgym.lmchallenge.interpolation import Mix, Tokens
+from lmgym.lmchallenge.log_decoder import LogLine
+from lmgym.lmchallenge.logs import Row
+from lmgym.lmchallenge.table import Table, read_table
+from lmgym.lmchallenge.version5 import log as version5_log
+from lmgym.lmchallenge.version5.log import Message, Token
+from lmgym.lmchallenge.version5.stats import fingerprint_of
+
+CHUNK_BYTES = 1_000_000
+"""Unpacked; a chunk is cut behind the line that reaches it."""
+LINE_BYTES = 20_000_000
+"""One line of a foreign log: it is decoded as a whole, which takes ten times its size."""
+LINE_VALUES = 1_000_000
+MAX_LINES = 500_000
+SECONDS = 300
+"""What may be spent on a foreign log while somebody waits."""
+
+
+def pack(data: bytes) -> bytes:
+    """The same bytes for the same input, whenever it is packed."""
+    return gzip.compress(data, mtime=0)
+
+
+def unpacked_lines(packed: bytes) -> Iterator[bytes]:
+    """Lines with their ends; never everything unpacked at once."""
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+        yield from stream
+
+
+def lines_of(corpus: Corpus) -> Iterator[Line]:
+    """The corpus as the games read it."""
+    return corpora.read(unpacked_lines(bytes(corpus.packed)), corpus.form, corpus.slug)
+
+
+def words_of(game: Game) -> list[str] | None:
+    """The vocabulary of ic."""
+    return corpora.vocabulary(unpacked_lines(bytes(game.words))) if game.words else None
+
+
+def append(game: Game, rows: list[str]) -> None:
+    """Add whole lines behind the last. Call inside a transaction that only the owner of the job commits."""
+    if not rows:
+        return
+    data = "".join(rows).encode("ascii")
+    packed = pack(data)
+    LogChunk.objects.create(game=game, first_line=game.lines + 1, lines=len(rows), packed=packed)
+    Game.objects.filter(pk=game.pk).update(
+        lines=F("lines") + len(rows), size=F("size") + len(data), packed_size=F("packed_size") + len(packed)
+    )
+    game.lines += len(rows)
+    game.size += len(data)
+    game.packed_size += len(packed)
+
+
+def packed_log(game: Game) -> Iterator[bytes]:
+    """A gzip file, piece by piece."""
+    chunks = LogChunk.objects.filter(game=game).order_by("first_line")
+    for packed in chunks.values_list("packed", flat=True).iterator(chunk_size=4):
+        yield bytes(packed)
+
+
+def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[bytes]:
+    """Lines `first` to `last` of the log; chunks outside are not read."""
+    chunks = LogChunk.objects.filter(game=game, first_line__gt=first - _longest(game, first))
+    if last is not None:
+        chunks = chunks.filter(first_line__lte=last)
+    for chunk in chunks.order_by("first_line").iterator(chunk_size=2):
+        for number, raw in enumerate(unpacked_lines(bytes(chunk.packed)), chunk.first_line):
+            if number >= first and (last is None or number <= last):
+                yield raw
+
+
+def rows_at(game: Game, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """(number, row) of these lines of the log, in the order given; of the chunks that hold them."""
+    chunks = LogChunk.objects.filter(game=game).order_by("first_line")
+    starts = dict(chunks.values_list("first_line", "pk"))
+    firsts = list(starts)
+    wanted: dict[int, list[int]] = {}
+    for number in sorted(numbers):
+        wanted.setdefault(firsts[bisect_right(firsts, number) - 1], []).append(number)
+    found: dict[int, bytes] = {}
+    pks = [starts[first] for first in wanted]
+    for first, packed in chunks.filter(pk__in=pks).values_list("first_line", "packed").iterator(chunk_size=2):
+        sought = iter(wanted[first])
+        number = next(sought)
+        for at, raw in enumerate(unpacked_lines(bytes(packed)), first):
+            if at == number:
+                found[at] = raw
+                if (number := next(sought, 0)) == 0:
+                    break
+    return ((number, found[number]) for number in numbers)
+
+
+def _longest(game: Game, first: int) -> int:
+    """How far before `first` the chunk that holds it begins, plus one."""
+    before = LogChunk.objects.filter(game=game, first_line__lte=first).order_by("-first_line")
+    start = before.values_list("first_line", flat=True).first()
+    return first - start + 1 if start else first
+
+
+def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, LogLine]]:
+    """(number, line) of the lines `first` to `last`."""
+    return log_decoder.read_lines(log_lines(game, first, last), game.title, first=first)
+
+
+def decoded_tokens(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Token]]:
+    """Of a log of version 5: (number, token) of the lines `first` to `last`."""
+    return version5_log.read(log_lines(game, first, last), game.title, first=first)
+
+
+def decoded_line(game: Game, at: int) -> LogLine:
+    """One line, from 0."""
+    ((_, line),) = decoded(game, at + 1, at + 1)
+    return line
+
+
+def table_of(
+    game: Game, *, keep: str, mixes: Sequence[Mix] = (), first: int = 1, last: int | None = None
+) -> Table:
+    """Lines `first` to `last` as columns."""
+    return read_table(decoded(game, first, last), filters=[keep], mixes=mixes)
+
+
+def reduced(row: Row, form: str) -> Row:
+    """A row in one of the three privacy formats: "targets" (without predictions), "lengths" (without any word of the
+    text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
+    if form == "predictions":
+        return row
+    game = logs.game_of(row)
+    key = logs.RESULT_KEYS[game]
+    return {**row, key: [_reduced(entry, game, form == "lengths") for entry in row[key]]}
+
+
+def _reduced(entry: Row, game: str, lengths: bool) -> Row:
+    found = {name: value for name, value in entry.items() if name != "predictions"}
+    if not lengths:
+        return found
+    if game == "ic":
+        found["verbatimMatch"] = logs.right_before(entry)
+        found["candidates"] = [pair[-2:] for pair in found["candidates"]]
+        found.pop("verbatim", None)
+    target = found.pop("target", None)
+    if target is not None:
+        found["targetChars"] = len(target)
+    return found
+
+
+def _has_words(entry: Row, game: str) -> bool:
+    """Whether any word stands in an entry, be it only one that was typed or a candidate of ic."""
+    if entry.get("target") is not None:
+        return True
+    return game == "ic" and ("verbatim" in entry or any(len(pair) > 2 for pair in entry["candidates"]))
+
+
+def log_in(game: Game, form: str) -> Iterator[bytes]:
+    """The log in a privacy format, line by line, spelled as the reference spells it."""
+    for _, row in log_decoder.read_rows(log_lines(game), game.title):
+        yield logs.line_of(reduced(row, form)).encode("ascii")
+
+
+def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Packed piece by piece."""
+    packer = zlib.compressobj(wbits=31)
+    for line in lines:
+        if piece := packer.compress(line):
+            yield piece
+    yield packer.flush()
+
+
+@dataclass
+class Holds:
+    """What a log holds: its game, words, predictions; whether there is any entry; its text, where that is asked for. Of
+    version 5: whether tokens are characters, rows, and the row at which each message starts."""
+
+    game: str = ""
+    words: bool = False
+    predictions: bool = False
+    entries: bool = False
+    text: LogText | None = None
+    characters: bool = True
+    rows: int = 0
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    _message: Any = None
+    _number: int = 0
+    _targets: list[str] = field(default_factory=list)
+
+    @property
+    def played(self) -> str:
+        """The game. Logs of ce are those of we with characters for tokens."""
+        return "ce" if self.game == "we" and self.characters else self.game
+
+    def add(self, number: int, row: Row, line: LogLine) -> None:
+        """One more row, as it stands and decoded, with its number in the file."""
+        if self.text is not None:
+            self.text.add(number, line)
+        self.game = line.game
+        entries = row[logs.RESULT_KEYS[self.game]]
+        self.entries = self.entries or bool(entries)
+        self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
+        self.predictions = self.predictions or any("predictions" in entry for entry in entries)
+
+    def add_token(self, number: int, row: Row, source: str) -> None:
+        """One more row of a log of version 5, with its number in the file. Raises LogError for one that cannot be
+        counted."""
+        where = f"{source}, line {number}"
+        token = version5_log.token_of(row, where)
+        if not token.game or token.completions is None or token.results is None:
+            keys = ", ".join(logs.GAMES_5)
+            raise LogError(f"{where}: the line has no results.", f"One of {keys} must be there.")
+        if self.game not in ("", token.game):
+            raise LogError(
+                f"{where}: a {token.game} line in a log of {self.game}.", "One log holds one game."
+            )
+        try:
+            fingerprint_of(token)
+            token.scores  # noqa: B018
+        except LogError as error:
+            raise LogError(f"{where}: {error.message}", error.hint) from None
+        self.game = token.game
+        self.entries = self.words = self.predictions = True
+        self.characters = self.characters and token.token == token.character and len(token.target) == 1
+        if (token.user, token.message) != self._message:
+            self._end_message()
+            self._message, self._number = (token.user, token.message), number
+            self.starts.append(self.rows)
+        self.rows += 1
+        if self.text is not None:
+            self._targets.append(token.target)
+
+    def _end_message(self) -> None:
+        if self._targets and self.text is not None:
+            self.text.add(self._number, Message(self.played, self._targets))
+        self._targets = []
+
+    def end(self) -> None:
+        """There is no row behind the last."""
+        self._end_message()
+        self.starts.append(self.rows)
+
+    def logged(self, game: Game, at: int) -> LogLine | Message:
+        """Line or message `at` of the log that was taken in, from 0."""
+        if not self.rows:
+            return decoded_line(game, at)
+        tokens = decoded_tokens(game, self.starts[at] + 1, self.starts[at + 1])
+        return Message(self.played, [token.target for _, token in tokens])
+
+
+def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
+    """A foreign log, checked: the lines since the last time, for every chunk. Blank lines are dropped, rows are
+    spelled anew; `holds` is told of each. Raises LogError, also when more than `limit` bytes come out of the
+    packing: before the first line is decoded, so the stream must be one that can be read twice."""
+    limits = bounded.Limits(limit, MAX_LINES, LINE_BYTES, values=LINE_VALUES, seconds=SECONDS)
+    with named(source, LogError):
+        bounded.measure(stream, limits)
+    kept: list[str] = []
+    size = whole = 0
+    is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError), source)
+    read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
+    for number, row in read_rows(lines, source):
+        if is_of_5:
+            holds.add_token(number, row, source)
+        else:
+            holds.add(number, row, _countable(number, row, source))
+        spelled = logs.line_of(row)
+        kept.append(spelled)
+        size += len(spelled)
+        whole += len(spelled)
+        if whole > limit:
+            raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
+        if size >= CHUNK_BYTES:
+            yield kept
+            kept, size = [], 0
+    holds.end()
+    if kept:
+        yield kept
+
+
+def _countable(number: int, row: Row, source: str) -> LogLine:
+    """The row, decoded. Raises LogError for what `read_rows` leaves to those who count."""
+    line = log_decoder.line_of_row(row, number)
+    if line.game == "ic":
+        candidates, scores = (
+            [getattr(entry, name) for entry in line.entries] for name in ("candidates", "score")
+        )
+        Tokens.of(candidates, scores, f"{source}, line {number}")
+    return line
+
+
+def bounded_lines(stream: Any, source: str, limits: bounded.Limits, kind: type[LmcError]) -> Iterator[bytes]:
+    """Lines of a file that may be packed, up to the limits."""
+    with named(source, kind):
+        yield from bounded.lines(stream, limits)
+
+
+@contextmanager
+def named(source: str, kind: type[LmcError]) -> Iterator[None]:
+    """What goes past a limit is said of this file, in an error of this kind."""
+    try:
+        yield
+    except bounded.Refused as error:
+        line = f", line {error.line}" if error.line else ""
+        raise kind(f"{source}{line}: {error.message}.", error.hint) from None

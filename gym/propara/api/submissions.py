@@ -1,0 +1,496 @@
+"""Submissions in the REST API: score a file in one call, read why (report, processes, files), compare."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.accounts.models import Scope
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
+from gym.api.errors import FieldError, invalid
+from gym.api.filters import Filters, WholeNumberFilter
+from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
+from gym.api.operations import BINARY, TEXT, operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body, Several
+from gym.jobs.api import no_results, told_behind
+from gym.propara import exports, generation, permissions, selectors, services
+from gym.propara.api.sets import FORM, queued_scoring
+from gym.propara.comparison_views import MOST_COMPARED, not_comparable
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.propara.presenters import compare_submissions
+from gym.propara.submission_views import process_of
+from gym.propara.views import first_sentences
+from gym.sharing.models import Visibility
+from gym.uploads import read_upload
+from lmgym.propara.groups import repair_groups
+from lmgym.propara.report import digest, evaluate
+from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
+from models_registry.selectors import visible_to as visible_models
+
+OBJECT = {"type": "object"}
+MOST_DETAILS = 100
+"""Processes of one answer; all about one process of a kept submission is at its own address."""
+WAIT = 5
+
+
+class ProParaSubmissionSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    answer_set = serializers.CharField(source="version.answer_set.slug")
+    version = serializers.IntegerField(source="version.number")
+    owner = serializers.CharField(source="owner.username", allow_null=True)
+    model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
+    link = serializers.CharField(help_text="to the system, or empty")
+    repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
+    repair_groups = serializers.SerializerMethodField(
+        help_text="the same, those of one kind together: where, message, n, lines"
+    )
+    reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
+    corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
+    progress = serializers.SerializerMethodField(help_text="of what is being generated")
+    same_file_as = serializers.CharField(
+        allow_null=True,
+        default=None,
+        help_text="id of an earlier submission of the same file to these answers",
+    )
+    rescored_from = serializers.CharField(
+        source="rescored_from.key",
+        allow_null=True,
+        default=None,
+        help_text="id of the submission to another version whose file this scores",
+    )
+
+    class Meta:
+        model = Submission
+        fields = [
+            "id",
+            "answer_set",
+            "version",
+            "system",
+            "description",
+            "paper",
+            "link",
+            "owner",
+            "visibility",
+            "state",
+            "source",
+            "model",
+            "kind",
+            "filename",
+            "file_sha256",
+            "repairs",
+            "repair_groups",
+            "agreed_at",
+            "n_samples",
+            "evaluator",
+            "scored_at",
+            "reference",
+            "corrected",
+            "progress",
+            "same_file_as",
+            "rescored_from",
+            "created",
+        ]
+        read_only_fields = fields
+
+    def get_repair_groups(self, row: Submission) -> list[dict[str, Any]]:
+        return [one.as_dict() for one in repair_groups(row.repairs)]
+
+    def get_corrected(self, row: Submission) -> dict[str, Any] | None:
+        return row.report.get("corrected")
+
+    def get_progress(self, row: Submission) -> dict[str, Any] | None:
+        job = row.job
+        if job is None or row.state != Submission.State.GENERATING:
+            return None
+        return {
+            "state": job.state,
+            "done": job.done,
+            "total": job.total,
+            "error": job.error,
+            "behind": told_behind(self, job),
+        }
+
+
+class ProParaProcessSerializer(serializers.Serializer):
+    """One line of a report."""
+
+    id = serializers.IntegerField()
+    f1 = serializers.FloatField(allow_null=True)
+    scores = serializers.DictField(
+        allow_null=True, child=serializers.ListField(), help_text="question: [precision, recall]"
+    )
+    corrected = serializers.DictField(
+        child=serializers.ListField(), help_text="question: [precision, recall]"
+    )
+    corrected_f1 = serializers.FloatField()
+    error = serializers.CharField(allow_blank=True)
+    mistakes = serializers.DictField(child=serializers.IntegerField())
+    warnings = serializers.IntegerField()
+
+
+class ProParaAbout(Body):
+    system = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+    paper = serializers.CharField(max_length=300, required=False, allow_blank=True)
+    link = serializers.URLField(max_length=200, required=False, allow_blank=True)
+
+
+class ProParaTarget(Body):
+    answer_set = serializers.SlugField(max_length=80)
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest"
+    )
+
+
+class ProParaUpload(ProParaTarget, ProParaAbout):
+    file = serializers.FileField(
+        help_text="action file, state file, JSON grids, or answers to the prompt pack"
+    )
+    agree_to_repairs = serializers.BooleanField(
+        default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
+    )
+    check_first = serializers.BooleanField(
+        default=False,
+        help_text="score it for you alone (`checked`): `save` keeps it, and a day later it may be gone",
+    )
+
+
+class ProParaEvaluation(Body):
+    file = serializers.FileField(help_text="predictions")
+    answer_set = serializers.SlugField(max_length=80, required=False)
+    version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    answers = serializers.FileField(required=False, help_text="instead of kept ones")
+    sentences = serializers.FileField(required=False, help_text="of the answers sent along")
+    agree_to_repairs = serializers.BooleanField(default=False)
+    details = serializers.BooleanField(
+        default=False, help_text=f"grids, summaries and pairs of the first {MOST_DETAILS} processes"
+    )
+
+
+class ProParaGeneration(ProParaTarget):
+    model = serializers.SlugField(max_length=80)
+    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
+
+
+def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
+    """The version of the reference answers that the body names; without a number the newest."""
+    number = body.get("version")
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
+    if number is None or not rows.exists():
+        return referred(rows.order_by("-number"), "answer_set", answer_set__slug=body["answer_set"])
+    return referred(rows, "version", number=number)
+
+
+def scored(request: Request, key: str) -> Submission:
+    """409 until it has scores."""
+    submission = get_or_404(selectors.submission_at(request.user, key))
+    _require_scored(submission)
+    return submission
+
+
+def _require_scored(submission: Submission) -> None:
+    if submission.state == Submission.State.WAITING:
+        raise no_results("This submission", None, "It waits until you agree to its repairs.")
+    if not submission.has_scores:
+        raise no_results("This submission", submission.job)
+
+
+class SubmissionView(ObjectView):
+    lookup_field = "key"
+
+    def rows_at(self, address: str) -> QuerySet[Submission]:
+        rows = selectors.submission_at(self.request.user, address).select_related("rescored_from")
+        return selectors.with_twin(rows, self.request.user)
+
+    def may_change(self, submission: Submission) -> bool:
+        return permissions.can_steer(self.request.user, submission)
+
+
+class SubmissionFilter(Filters):
+    answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
+    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
+    state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
+    source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
+    owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+    file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
+    sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
+
+    class Meta:
+        model = Submission
+        fields: list[str] = []
+
+
+class SubmissionList(ListView):
+    parser_classes = [MultiPartParser]
+    filterset_class = SubmissionFilter
+
+    @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
+    def get(self, request: Request) -> Response:
+        """Public ones, and all of yours; newest first unless `sort` says otherwise. By score: the leaderboard of a
+        version."""
+        rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
+        return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
+
+    @operation(
+        "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
+    )
+    def post(self, request: Request) -> Response:
+        """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
+        unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
+        body = self.body()
+        version = target(request, body)
+        file = body["file"]
+        about = services.About(
+            body.get("system") or services.system_of(file.name),
+            **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
+        )
+        data = read_upload(file, MAX_BYTES)
+        if body["check_first"]:
+            made = services.check_first(version, data, file.name, about, actor=request.user)
+        else:
+            agreed = body["agree_to_repairs"]
+            made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
+        shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
+        return self.answer(shown, "api-propara-submission", made.key)
+
+
+class Evaluate(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    parser_classes = [MultiPartParser]
+
+    @operation("Score without keeping", takes={FORM: ProParaEvaluation}, answers=OBJECT)
+    def post(self, request: Request) -> Response:
+        """Against kept reference answers, or against answers sent along. Saves nothing. `scored` is false, and there is
+        no report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
+        what `/submissions/{id}/processes/{process}/` has."""
+        body = self.body()
+        answers, sentences = _answers_of(request, body)
+        intake = take_in(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
+        agreed = not intake.repairs or body["agree_to_repairs"]
+        report = evaluate(answers, intake.text, sentences or None) if agreed else None
+        told = report.processes[:MOST_DETAILS] if report and body["details"] else ()
+        return Response(
+            {
+                "kind": intake.kind,
+                "repairs": [one._asdict() for one in intake.repairs],
+                "scored": agreed,
+                "report": digest(report) if report else None,
+                "processes": [one.details() for one in told],
+            }
+        )
+
+
+def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
+    """Texts of answers and sentences: a version's, or those sent along."""
+    if ("answers" in body) == ("answer_set" in body):
+        raise invalid(FieldError("$", "Send either answer_set or answers."))
+    if "answers" not in body:
+        if "sentences" in body:
+            raise invalid(FieldError("sentences", "Kept reference answers have their own sentences."))
+        version = target(request, body)
+        return version.answers, version.sentences
+    files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
+    read = read_answers(*files)
+    return read.text, read.sentences_text
+
+
+class Generate(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
+    def post(self, request: Request) -> Response:
+        """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
+        body = self.body()
+        version = target(request, body)
+        model = referred(visible_models(request.user), "model", slug=body["model"])
+        about = generation.about_generated(model, body["visibility"])
+        made = generation.queue_generation(version, model, about, actor=request.user)
+        return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
+
+
+class SubmissionDetail(SubmissionView):
+    @operation("Read a submission", answers=ProParaSubmissionSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        """Its scores, or what it waits for."""
+        return self.read()
+
+    @operation("Change a submission's card", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
+    def patch(self, request: Request, key: str) -> Response:
+        """System, visibility, description, paper, link; never the file."""
+        return self.change(_edit)
+
+    @operation("Delete a submission", status=204)
+    def delete(self, request: Request, key: str) -> Response:
+        """With its file and scores."""
+        return self.remove(services.delete_submission)
+
+
+def _edit(submission: Submission, *, actor: Any, **given: str) -> None:
+    about = {field.name: getattr(submission, field.name) for field in fields(services.About)}
+    services.edit_submission(submission, services.About(**about | given), actor=actor)
+
+
+class Agree(SubmissionView):
+    @operation("Agree to repairs", answers=ProParaSubmissionSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """Score the file as repaired. 400 when it does not wait for this."""
+        return self.act(services.agree)
+
+
+class Save(SubmissionView):
+    @operation("Save a checked submission", answers=ProParaSubmissionSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
+        return self.act(services.save_checked)
+
+
+class ProParaOtherVersion(Body):
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="of the same answers; default: the newest"
+    )
+
+
+class ScoreOn(SubmissionView):
+    @operation(
+        "Score a submission on another version",
+        takes=ProParaOtherVersion,
+        answers=ProParaSubmissionSerializer,
+        status=201,
+    )
+    def post(self, request: Request, key: str) -> Response:
+        """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
+        where the file does not fit."""
+        submission = self.changeable()
+        number = self.body().get("version")
+        rows = selectors.versions_for(request.user).filter(answer_set=submission.version.answer_set_id)
+        version = referred(rows, "version", number=number) if number else rows.order_by("-number")[0]
+        made = services.score_on_version(submission, version, actor=request.user)
+        return self.answer(made, "api-propara-submission", made.key)
+
+
+class Cancel(SubmissionView):
+    token_scope = Scope.RUN
+
+    @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
+    def post(self, request: Request, key: str) -> Response:
+        """Processes that were answered are kept."""
+        return self.act(generation.cancel_generation)
+
+
+class Retry(SubmissionView):
+    token_scope = Scope.RUN
+
+    @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
+    def post(self, request: Request, key: str) -> Response:
+        """From the first process that was not answered."""
+        return self.act(generation.retry_generation)
+
+
+class ProParaCompared(FormatQuery, Several):
+    table = serializers.ChoiceField(
+        ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
+    )
+
+
+class Compare(ApiView):
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation("Compare submissions", query=ProParaCompared, answers=OBJECT, media={CSV: TEXT, NDJSON: TEXT})
+    def get(self, request: Request) -> Response:
+        """Each `second` against the first, paired over the processes; at most five in all. Differences of F1, overall
+        and by question, are second − first, with 95 % interval, p, and p corrected by Holm's method: over all systems,
+        and over all systems and questions. `rows` have the processes, the greatest difference first."""
+        keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
+        found = [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
+        if wrong := not_comparable(found):
+            raise invalid(FieldError("?second", wrong))
+        result = compare_submissions(*found, sentences=first_sentences(found[0].version))
+        if is_table(request):
+            by_process = self.query["table"] == "processes"
+            return Response(Table(*(result.processes_table if by_process else result.differences_table)()))
+        return Response(result.as_dict())
+
+
+class Rescore(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation(
+        "Score everything again",
+        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
+        status=202,
+        also=[200],
+    )
+    def post(self, request: Request) -> Response:
+        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
+        where nothing is left to score."""
+        job = services.queue_rescore(actor=request.user)
+        return queued_scoring(request, job)
+
+
+# --- what is kept of a submission ---
+
+
+class Report(ApiView):
+    @operation("Read a report", answers=OBJECT)
+    def get(self, request: Request, key: str) -> Response:
+        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        return Response(exports.full_report(scored(request, key)))
+
+
+class Processes(ListView):
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation(
+        "List scores by process",
+        query=FormatQuery,
+        answers=ProParaProcessSerializer,
+        many=True,
+        media={CSV: TEXT, NDJSON: TEXT},
+    )
+    def get(self, request: Request, key: str) -> Response:
+        """In the order of the answers; CSV and NDJSON in one piece."""
+        submission = scored(request, key)
+        if is_table(request):
+            return Response(Table(*exports.process_table(submission)))
+        return self.page(submission.report["processes"], lambda rows: rows)
+
+
+class Process(ApiView):
+    @operation("Read one process", answers=OBJECT)
+    def get(self, request: Request, key: str, process_id: int) -> Response:
+        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
+        return Response(process_of(scored(request, key), process_id).details())
+
+
+class SubmissionFile(SubmissionView):
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a file of a submission",
+        answers=OBJECT,
+        media={
+            "text/plain": TEXT,
+            "text/tab-separated-values": TEXT,
+            "text/csv": TEXT,
+            "application/octet-stream": BINARY,
+        },
+    )
+    def get(self, request: Request, key: str, form: str) -> HttpResponse:
+        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
+        metrics.json and diagnostics.txt."""
+        submission = self.get_object()
+        if form != "file":
+            _require_scored(submission)
+        return exports.response_of(submission, form)

@@ -1,0 +1,132 @@
+"""The leaderboard of a version: submissions, the all-NONE baseline, and what papers report. One path for page, chart
+and API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+
+from gym.propara.models import AnswerSetVersion, PublishedResult, Submission
+from lmgym.propara.bootstrap import bootstrap
+from lmgym.propara.grid import nothing_happens, read_grids
+from lmgym.propara.process_report import evaluate_process
+from lmgym.propara.report import EVALUATOR, RESAMPLES, Report
+from lmgym.propara.scoring import QUESTIONS
+
+SORTS: dict[str, tuple[str, ...]] = {
+    "f1": ("reference", "f1"),
+    "precision": ("reference", "precision"),
+    "recall": ("reference", "recall"),
+    **{name: ("reference", "questions", name, "f1") for name in QUESTIONS},
+    "corrected": ("corrected", "f1"),
+}
+ORDERS = (*SORTS, "system", "created")
+_KEEP = 30 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One line. `report` has reference, corrected and intervals as `core.report.digest` has them, as far as they are
+    known. `rank`: by official F1 as it is printed, among submissions with a score; None for all others."""
+
+    kind: str
+    system: str
+    report: dict[str, Any]
+    created: datetime | None = None
+    submission: Submission | None = None
+    published: PublishedResult | None = None
+    rank: int | None = None
+
+    @property
+    def reference(self) -> dict[str, Any] | None:
+        return self.report.get("reference")
+
+    @property
+    def f1(self) -> float | None:
+        return number_at(self.report, SORTS["f1"])
+
+    @property
+    def interval(self) -> list[float] | None:
+        """Of F1, 95 %."""
+        return (self.report.get("intervals") or {}).get("f1")
+
+
+def leaderboard(
+    version: AnswerSetVersion, submissions: Iterable[Submission], sort: str = "-f1"
+) -> list[BoardRow]:
+    """All rows in an order (see `in_order`). Only scored submissions are shown."""
+    rows = _ranked([_of(row) for row in submissions if row.is_scored])
+    rows += [BoardRow("baseline", "All NONE", all_none(version))]
+    rows += [
+        BoardRow("published", row.system, {"reference": _published(row)}, published=row)
+        for row in version.published.all()
+    ]
+    return in_order(rows, sort)
+
+
+def _of(row: Submission) -> BoardRow:
+    return BoardRow("submission", row.system, row.report, row.created, submission=row)
+
+
+def _ranked(rows: Sequence[BoardRow]) -> list[BoardRow]:
+    """Equal F1, to the three decimals that the reference prints, share a rank."""
+    printed = sorted((round(row.f1, 3) for row in rows if row.f1 is not None), reverse=True)
+    return [
+        replace(row, rank=printed.index(round(row.f1, 3)) + 1) if row.f1 is not None else row for row in rows
+    ]
+
+
+def _published(row: PublishedResult) -> dict[str, Any]:
+    return {"precision": row.precision, "recall": row.recall, "f1": row.f1, "questions": {}}
+
+
+def all_none(version: AnswerSetVersion) -> dict[str, Any]:
+    """Scores of predictions that say NONE everywhere, by our own evaluator. A version never changes, so they are
+    computed once per process and version of the evaluator."""
+    key = f"propara-all-none-{EVALUATOR}-{RESAMPLES}-{version.sha256}"
+    known: dict[str, Any] | None = cache.get(key)
+    if known is None:
+        processes = [
+            evaluate_process(grid, nothing_happens(grid))
+            for grid in read_grids(version.answers, "answers").values()
+        ]
+        report = Report.of(processes)
+        known = {
+            "reference": report.reference_as_dict() if report.averages else None,
+            "corrected": report.corrected.as_dict(),
+            "intervals": bootstrap(report, RESAMPLES).as_dict()
+            if report.averages and report.n_answers > 1
+            else None,
+        }
+        cache.set(key, known, _KEEP)
+    return known
+
+
+def in_order(rows: Sequence[BoardRow], sort: str) -> list[BoardRow]:
+    """By one of ORDERS, with - the greatest first; what has no such value comes last. Anything else: by F1."""
+    key, down = sort.removeprefix("-"), sort.startswith("-")
+    if key == "system":
+        return sorted(rows, key=lambda row: row.system.casefold(), reverse=down)
+    if key == "created":
+        dated = [row for row in rows if row.created is not None]
+        found = sorted(dated, key=lambda row: row.created or 0, reverse=down)
+        return found + [row for row in rows if row.created is None]
+    path = SORTS.get(key, SORTS["f1"])
+    sign = -1 if down or key not in SORTS else 1
+
+    def place(row: BoardRow) -> tuple[bool, float, str]:
+        value = number_at(row.report, path)
+        return value is None, sign * (value or 0.0), row.system.casefold()
+
+    return sorted(rows, key=place)
+
+
+def number_at(report: dict[str, Any], path: tuple[str, ...]) -> float | None:
+    found: Any = report
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, int | float) else None

@@ -1,0 +1,83 @@
+"""Charts of systems and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from gym.propara.board import SORTS, BoardRow, number_at
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.runs.pages.figures import Figure
+from lmgym.charts.heatmap import heat_chart
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.propara.grid import ACTIONS
+from lmgym.text.number_format import grouped
+
+
+def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str) -> Figure | None:
+    """F1 of every submission that has one, with its interval, and of published results; None without submissions."""
+    known = [row for row in board if row.kind != "baseline" and row.f1 is not None]
+    if not any(row.submission for row in known):
+        return None
+    baseline = next((row.f1 for row in board if row.kind == "baseline"), None)
+    kinds = ("scored here", "published") if any(row.published for row in known) else ()
+    marks = [
+        RowMark(row.system, row.f1, *(row.interval or (None, None)), baseline, int(row.published is not None))
+        for row in known
+    ]
+    title = f"{version.answer_set.title} v{version.number}"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="F1, official metric",
+        reference="NONE everywhere",
+        series=kinds,
+        note=f"Bootstrap over {version.n_processes} processes",
+    )
+    header = (
+        "system", "kind", "rank", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
+        "repairs", "samples", "citation",
+    )  # fmt: skip
+    rows = [
+        (
+            row.system, row.kind, row.rank, row.f1, *(row.interval or (None, None)),
+            number_at(row.report, SORTS["precision"]), number_at(row.report, SORTS["recall"]),
+            number_at(row.report, SORTS["corrected"]), version.n_processes,
+            len(row.submission.repairs) if row.submission else None,
+            row.submission.n_samples if row.submission else None,
+            row.published.citation if row.published else "",
+        )
+        for row in board
+        if row.f1 is not None
+    ]  # fmt: skip
+    query = {"set": version.answer_set.slug, "v": str(version.number), "sort": sort}
+    return Figure("propara-board", title, draw, header, rows, query, has_narrow=True)
+
+
+def confusion_figure(submission: Submission) -> Figure:
+    """Steps of participants: the answers' action by the predicted one; colours are shares of a row."""
+    counts = submission.report["confusion"]
+    actions = [action for action in ACTIONS if action in counts]
+    grid = [[counts[right].get(said, 0) for said in actions] for right in actions]
+    shares = [[n / sum(row) if sum(row) else None for n in row] for row in grid]
+    title = f"{submission.system}: actions"
+    draw = partial(
+        heat_chart,
+        actions,
+        actions,
+        shares,
+        title,
+        said="Steps; the stronger the colour, the greater their share",
+        axes=("answers", "prediction"),
+        texts=[[grouped(n) for n in row] for row in grid],
+        unit=" steps",
+        missing="none in the answers",
+    )
+    rows = [
+        (right, said, grid[r][k], shares[r][k])
+        for r, right in enumerate(actions)
+        for k, said in enumerate(actions)
+    ]
+    header = ("answer", "prediction", "steps", "share_of_answers")
+    return Figure("propara-actions", title, draw, header, rows, {"submission": submission.key})

@@ -1,0 +1,149 @@
+"""Pages of submissions compared: all against the first, overall, by question, by process, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from gym.downloads import csv_download
+from gym.propara import presenters, selectors
+from gym.propara.models import Submission
+from gym.propara.submission_views import process_of, scored
+from gym.propara.views import first_sentences, neighbours
+from lmgym.propara.mistakes import mistakes
+from lmgym.propara.scoring import QUESTIONS
+
+MOST_COMPARED = 5
+MOST_OFFERED = 500
+
+
+def not_comparable(found: Sequence[Submission]) -> str:
+    """Why these cannot be compared; empty where they can."""
+    if len(found) < 2:
+        return "Choose two or more different submissions."
+    if len(found) > MOST_COMPARED:
+        return f"At most {MOST_COMPARED} submissions are compared at once."
+    if len({row.version_id for row in found}) > 1:
+        return "These submissions were scored against different answers, so their numbers cannot be compared."
+    without = [row.system for row in found if row.reference is None]
+    return f"{', '.join(without)}: no score, so there is nothing to compare." if without else ""
+
+
+def asked(request: HttpRequest) -> list[Submission]:
+    """`?first=a&second=b&second=c`: the baseline first, each once. 404 for what is not there for this person."""
+    named = [request.GET.get("first", ""), *request.GET.getlist("second")]
+    keys = [key.replace("\0", "") for key in dict.fromkeys(named) if key]
+    return [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
+
+
+def asked_or_404(request: HttpRequest) -> list[Submission]:
+    found = asked(request)
+    if wrong := not_comparable(found):
+        raise Http404(wrong)
+    return found
+
+
+@require_safe
+def compare_page(request: HttpRequest) -> HttpResponse:
+    """Ticked rows (`submission`) lead to `?first=a&second=b&second=c`. Context: rows (to choose from), chosen (keys),
+    wrong; with two or more: version, answer_set, found (presenters.Compared), table (rows of systems), rows_shown,
+    questions, query, swapped."""
+    if ticked := [key for key in request.GET.getlist("submission") if key]:
+        query = [("first", ticked[0]), *(("second", key) for key in ticked[1:])]
+        return redirect(f"{request.path}?{urlencode(query)}")
+    found = asked(request)
+    wrong = not_comparable(found) if "second" in request.GET else ""
+    context: dict[str, Any] = {"chosen": found, "wrong": wrong}
+    rows = selectors.known_submissions(request.user).filter(state=Submission.State.SCORED)
+    if found:
+        rows = rows.filter(version=found[0].version_id)
+    rows = rows.order_by("version__answer_set__title", "-version__number", "-f1")
+    context["rows"] = list(rows.defer(*selectors.HEAVY, "report")[:MOST_OFFERED])
+    if wrong or len(found) < 2:
+        return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
+    version = found[0].version
+    result = presenters.compare_submissions(*found, sentences=first_sentences(version))
+    context |= {
+        "version": version,
+        "answer_set": version.answer_set,
+        "found": result,
+        "table": list(zip(result.names, found, (None, *result.pairs), strict=True)),
+        "rows_shown": [
+            {**row, "scores": list(zip(row["f1"], row["corrected_f1"], strict=True))} for row in result.rows
+        ],
+        "questions": QUESTIONS,
+        "query": _query(found),
+        "swapped": _query(found[::-1]) if len(found) == 2 else "",
+    }
+    return render(request, "propara/compare.html", context)
+
+
+def _query(found: list[Submission]) -> str:
+    return urlencode([("first", found[0].key), *(("second", row.key) for row in found[1:])])
+
+
+@require_safe
+def compare_download(request: HttpRequest, form: str) -> HttpResponse:
+    """differences.csv (overall and by question) or processes.csv."""
+    found = asked_or_404(request)
+    result = presenters.compare_submissions(*found, sentences=first_sentences(found[0].version))
+    tables = {"differences.csv": result.differences_table, "processes.csv": result.processes_table}
+    if form not in tables:
+        raise Http404("There is no such download.")
+    return csv_download(f"{found[0].version.answer_set.slug}-compared-{form}", *tables[form]())
+
+
+@require_safe
+def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
+    """All grids in one, and the lines that differ. Context: found (Submissions), table, lines, columns, names, query,
+    neighbours (in the order of the comparison)."""
+    found = asked_or_404(request)
+    version = found[0].version
+    reports = [process_of(one, process_id) for one in found]
+    names = presenters.names_apart(found)
+    listed = presenters.greatest_difference_first(found)
+    grids = [report.prediction_grid for report in reports]
+    answer = reports[0].answer_grid
+    context: dict[str, Any] = {
+        "version": version,
+        "answer_set": version.answer_set,
+        "process_id": process_id,
+        "first": first_sentences(version).get(process_id, ""),
+        "place": listed.index(process_id) + 1,
+        "n_listed": len(listed),
+        "neighbours": neighbours(listed, process_id),
+        "names": names,
+        "query": _query(found),
+        "table": presenters.grid_table(answer, reports[0].sentences, list(zip(names, grids, strict=True))),
+        "lines": presenters.differing_lines(answer, grids),
+        "columns": [
+            (
+                name,
+                one,
+                next(row for row in one.report["processes"] if row["id"] == process_id),
+                presenters.questions(report),
+                mistakes(report.answer_grid, report.prediction_grid),
+            )
+            for name, one, report in zip(names, found, reports, strict=True)
+        ],
+    }
+    return render(request, "propara/compare_process.html", context)
+
+
+@require_safe
+def former_address(
+    request: HttpRequest, first: str, second: str, process_id: int | None = None
+) -> HttpResponse:
+    """Where comparisons of two were once."""
+    place = (
+        reverse("propara-compare")
+        if process_id is None
+        else reverse("propara-compare-process", args=[process_id])
+    )
+    return redirect(f"{place}?{urlencode({'first': first, 'second': second})}", permanent=True)

@@ -1,0 +1,121 @@
+"""What can be downloaded of a submission."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+
+from gym.downloads import csv_download, download, json_download
+from gym.propara.models import Submission
+from lmgym.propara import reference, uploads
+from lmgym.propara.mistakes import label
+from lmgym.propara.report import Report, evaluate
+from lmgym.propara.scoring import QUESTIONS, QuestionScore, overall
+
+NONE = "There is no such download."
+
+
+def response_of(submission: Submission, form: str) -> HttpResponse:
+    """404 where there is no such download."""
+    if form == "file":
+        response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
+        response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
+        return response
+    if not submission.has_scores:
+        raise Http404(NONE)
+    stem = f"{submission.version.answer_set.slug}-{submission.key}"
+    if form == "actions.tsv":
+        return download(submission.samples[0]["text"], f"{stem}-actions.tsv", "text/tab-separated-values")
+    if form == "json":
+        return json_download(f"{stem}.json", full_report(submission))
+    if form == "processes.csv":
+        return csv_download(f"{stem}-processes.csv", *process_table(submission))
+    if submission.reference is None:
+        raise Http404(NONE)
+    report = evaluated(submission)
+    assert report.averages is not None
+    if form == "report.txt":
+        text = reference.report_text(report.averages, report.n_predictions, report.n_answers)
+        return download(text, f"{stem}-report.txt", "text/plain")
+    if form == "metrics.json":
+        return download(reference.metrics_json(report.averages), f"{stem}-metrics.json", "application/json")
+    if form == "diagnostics.txt":
+        return download(diagnostics(submission, report), f"{stem}-diagnostics.txt", "text/plain")
+    raise Http404(NONE)
+
+
+def evaluated(submission: Submission) -> Report:
+    version = submission.version
+    return evaluate(version.answers, submission.samples[0]["text"], version.sentences or None)
+
+
+def diagnostics(submission: Submission, report: Report) -> str:
+    """As the reference writes it, with the name of the upload and the address of the answer set as files."""
+    assert report.averages is not None
+    parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
+    parts += [reference.process_diagnostics(one) for one in report.processes]
+    return "".join([*parts, reference.overall_diagnostics(report.averages)])
+
+
+def full_report(submission: Submission) -> dict[str, Any]:
+    """Everything that is stored, with its provenance; the samples without their texts."""
+    version = submission.version
+    return {
+        "submission": submission.key,
+        "system": submission.system,
+        "paper": submission.paper,
+        "link": submission.link,
+        "source": submission.source,
+        "provenance": submission.provenance,
+        "answer_set": version.answer_set.slug,
+        "version": version.number,
+        "answers_sha256": version.sha256,
+        "file_sha256": submission.file_sha256,
+        "repairs": submission.repairs,
+        "evaluator": submission.evaluator,
+        "scored_at": submission.scored_at.isoformat() if submission.scored_at else None,
+        "history": submission.history,
+        "samples": [{k: v for k, v in one.items() if k != "text"} for one in submission.samples],
+        "samples_summary": samples_summary(submission),
+        "report": submission.report,
+    }
+
+
+def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
+    """One row per process: stored numbers, and precision, recall, F1 and corrected F1 over all questions or of one."""
+    names = [question] if question else list(QUESTIONS)
+    rows = []
+    for row in report["processes"]:
+        labels = [(label(code), n) for code, n in row["mistakes"].items()]
+        numbers: dict[str, Any] = dict.fromkeys(("precision", "recall", "f1"))
+        if row["scores"]:
+            numbers = overall(row["scores"][name] for name in names)._asdict()
+        corrected_f1 = overall(row["corrected"][name] for name in names).f1
+        rows.append({**row, **numbers, "corrected_f1": corrected_f1, "mistake_labels": labels})
+    return rows
+
+
+def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows: the reference's numbers first, the corrected metric in columns of its own."""
+    header = ["process", "precision", "recall", "f1"]
+    header += [f"{name}_{part}" for name in QUESTIONS for part in ("precision", "recall", "f1")]
+    header += ["corrected_f1", "warnings", "error"]
+    rows = []
+    for row in process_rows(submission.report):
+        parts: list[Any] = []
+        for name in QUESTIONS:
+            pair = QuestionScore(*row["scores"][name]) if row["scores"] else None
+            parts += [*pair, pair.f1] if pair else [None, None, None]
+        whole = [row["id"], row["precision"], row["recall"], row["f1"]]
+        rows.append([*whole, *parts, row["corrected_f1"], row["warnings"], row["error"]])
+    return header, rows
+
+
+def samples_summary(submission: Submission) -> dict[str, Any] | None:
+    """Mean and deviation over samples, and the rate of answers that could not be used; None for other files."""
+    if submission.kind != "answers":
+        return None
+    n_failures = sum(len(one["failures"]) for one in submission.samples)
+    scores = [one["f1"] for one in submission.samples]
+    return uploads.samples_summary(scores, n_failures, submission.version.n_processes)

@@ -1,0 +1,357 @@
+"""What pages need of a process (grids in layers, summaries with pairs, events in words) and of two submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym.propara.models import Submission
+from lmgym.propara.bootstrap import Comparison, Floats, compare_matrices, matrix_of
+from lmgym.propara.convert import sign
+from lmgym.propara.grid import ABSENT, UNKNOWN, Grid
+from lmgym.propara.mistakes import action_at, location_at, same_place
+from lmgym.propara.process_report import Match, Pair, ProcessReport
+from lmgym.propara.reference import event_sentence
+from lmgym.propara.scoring import QUESTIONS
+from lmgym.propara.summary import Conversion, Move
+
+SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
+WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}
+MAX_PAIRS = 300
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one file says about a participant after a step. `wrong`: how it differs from the answers."""
+
+    layer: str
+    action: str
+    sign: str
+    word: str
+    place: str
+    wrong: str = ""
+
+    @property
+    def look(self) -> str:
+        return f"pp-{self.action.lower()}"
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """Step 0 is before the first sentence."""
+
+    step: int
+    sentence: str
+    cells: list[list[Line]]
+
+
+@dataclass(frozen=True)
+class GridTable:
+    participants: list[str]
+    layers: list[str]
+    rows: list[GridRow] = field(default_factory=list)
+
+
+def grid_table(answer: Grid, sentences: Sequence[str], others: Sequence[tuple[str, Grid]] = ()) -> GridTable:
+    """Sentences by participants; each cell has a line for the answers and one for each other file."""
+    names = list(answer.participants)
+    steps = max([answer.steps, *(grid.steps for _, grid in others)])
+    table = GridTable(names, ["answers", *(label for label, _ in others)])
+    for step in range(steps + 1):
+        sentence = sentences[step - 1] if 1 <= step <= len(sentences) else ""
+        cells = [
+            [
+                _line("answers", answer, name, step),
+                *(_line(label, grid, name, step, answer) for label, grid in others),
+            ]
+            for name in names
+        ]
+        table.rows.append(GridRow(step, sentence, cells))
+    return table
+
+
+def _line(layer: str, grid: Grid, name: str, step: int, answer: Grid | None = None) -> Line:
+    action = action_at(grid, name, step) if step else "NONE"
+    where = location_at(grid, name, step)
+    wrong = ""
+    if answer is not None:
+        right = action_at(answer, name, step) if step else "NONE"
+        if action != right:
+            wrong = "another action"
+        elif not same_place(location_at(answer, name, step), where):
+            wrong = "another place"
+    return Line(layer, action, SIGNS[action], WORDS[action], place(where), wrong)
+
+
+def place(location: str) -> str:
+    return {ABSENT: "–", UNKNOWN: "?"}.get(location, location)
+
+
+# --- summaries and their pairs ---
+
+
+@dataclass(frozen=True)
+class PresentedItem:
+    """`score`: of its best pair. `by`: whom the partner is about, where that is somebody else."""
+
+    text: str
+    score: float
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class PresentedPair:
+    answer: str
+    prediction: str
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class PresentedQuestion:
+    name: str
+    precision: float | None
+    recall: float | None
+    corrected: tuple[float, float]
+    answers: list[PresentedItem]
+    predictions: list[PresentedItem]
+    pairs: list[PresentedPair]
+    in_other_steps: list[PresentedPair]
+    n_hidden: int
+
+    @property
+    def starts_open(self) -> bool:
+        """Few enough pairs to show, and not all of them perfect."""
+        return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
+
+    @property
+    def missed(self) -> list[str]:
+        return [item.text for item in self.answers if not item.score]
+
+    @property
+    def spurious(self) -> list[str]:
+        return [item.text for item in self.predictions if not item.score]
+
+
+def questions(process: ProcessReport) -> list[PresentedQuestion]:
+    return [_question(name, process) for name in QUESTIONS]
+
+
+def _question(name: str, process: ProcessReport) -> PresentedQuestion:
+    answers, predictions = process.matches(name)
+    found = [
+        PresentedPair(item_text(one.answer), item_text(one.prediction), one) for one in process.pairs(name)
+    ]
+    close = sorted((one for one in found if one.pair.parts), key=lambda one: -(one.pair.score or 0))
+    in_other_steps = [one for one in found if not one.pair.parts]
+    scores = process.scores[name] if process.scores else None
+    return PresentedQuestion(
+        name,
+        scores.precision if scores else None,
+        scores.recall if scores else None,
+        tuple(process.corrected[name]),
+        [_item(one) for one in answers],
+        [_item(one) for one in predictions],
+        close[:MAX_PAIRS],
+        in_other_steps[:MAX_PAIRS],
+        max(0, len(close) - MAX_PAIRS) + max(0, len(in_other_steps) - MAX_PAIRS),
+    )
+
+
+def _item(match: Match) -> PresentedItem:
+    by = _who(match.partner) if match.partner is not None else ""
+    return PresentedItem(item_text(match.item), match.score, by if by != _who(match.item) else "")
+
+
+def _who(item: Any) -> str:
+    """The participants of an item."""
+    if isinstance(item, Conversion):
+        return f"{item.destroyed} → {item.created}"
+    return item.participants if isinstance(item, Move) else str(item)
+
+
+def item_text(item: Any) -> str:
+    """An item of a summary on one line."""
+    if isinstance(item, Conversion):
+        return f"{item.step}: {item.destroyed} → {item.created} at {sign(item.location)}"
+    if isinstance(item, Move):
+        return f"{item.step}: {item.participants} from {sign(item.before)} to {sign(item.after)}"
+    return str(item)
+
+
+# --- events in words ---
+
+
+def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
+    """The explainer's sentences about answers and prediction, step by step."""
+    grids = process.answer_grid, process.prediction_grid
+    steps = range(1, max(grid.steps for grid in grids) + 1)
+    rows = [(step, *(_events_in_words(grid, step) for grid in grids)) for step in steps]
+    return [(step, answers, prediction) for step, answers, prediction in rows if answers or prediction]
+
+
+def _events_in_words(grid: Grid, step: int) -> list[str]:
+    if step > grid.steps:
+        return []
+    found = []
+    for name, where in grid.locations.items():
+        text = event_sentence(name, grid.actions[name][step - 1], sign(where[step - 1]), sign(where[step]))
+        if text:
+            found.append(f"{text[:1].upper()}{text[1:]}.")
+    return found
+
+
+def line_text(grid: Grid, name: str, step: int) -> str:
+    """A row of an action file in short: what happens to a participant in a step, and where."""
+    action = action_at(grid, name, step)
+    before, after = (sign(location_at(grid, name, at)) for at in (step - 1, step))
+    return f"{action} {before}" if before == after else f"{action} {before} → {after}"
+
+
+@dataclass(frozen=True)
+class LineRow:
+    """A participant in a step: the answers' line and each system's, with whether it differs from the answers'."""
+
+    step: int
+    participant: str
+    answer: str
+    lines: list[tuple[str, bool]]
+
+
+def differing_lines(answer: Grid, others: Sequence[Grid]) -> list[LineRow]:
+    """Lines that some system does not have as the answers do, after normalisation; step by step."""
+    found = []
+    for step in range(1, max(grid.steps for grid in (answer, *others)) + 1):
+        for name in answer.participants:
+            lines = [(line_text(grid, name, step), _differs(answer, grid, name, step)) for grid in others]
+            if any(differs for _, differs in lines):
+                found.append(LineRow(step, name, line_text(answer, name, step), lines))
+    return found
+
+
+def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:
+    same = same_place(location_at(answer, name, step), location_at(grid, name, step))
+    begins = step > 1 or same_place(location_at(answer, name, 0), location_at(grid, name, 0))
+    return action_at(answer, name, step) != action_at(grid, name, step) or not (same and begins)
+
+
+# --- several submissions ---
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Submissions to one version, each against the first, from what is stored of their reports. `rows`: by process, the
+    greatest difference first; `f1`, `corrected_f1` and `differences` are in the order of `systems`."""
+
+    systems: list[Submission]
+    names: list[str]
+    pairs: tuple[Comparison, ...]
+    rows: list[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        first, *others = self.systems
+        return {
+            "first": {"id": first.key, "system": first.system, "f1": first.f1},
+            "processes": len(self.rows),
+            "comparisons": [
+                {"id": row.key, "system": row.system, "f1": row.f1, **pair.as_dict()}
+                for row, pair in zip(others, self.pairs, strict=True)
+            ],
+            "rows": self.rows,
+        }
+
+    def differences_table(self) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows: overall and by question, each system against the first."""
+        header = [
+            "question", "baseline", "system", "f1_baseline", "f1_system", "difference", "ci_low_95", "ci_high_95",
+            "p", "p_holm", "processes",
+        ]  # fmt: skip
+        rows: list[list[Any]] = []
+        for name, system, pair in zip(self.names[1:], self.systems[1:], self.pairs, strict=True):
+            for question, one in (("overall", pair.overall), *pair.questions.items()):
+                scores = [_f1_of(row, question) for row in (self.systems[0], system)]
+                rows.append(
+                    [
+                        question,
+                        self.names[0],
+                        name,
+                        *scores,
+                        one.value,
+                        one.low,
+                        one.high,
+                        one.p_value,
+                        one.p_holm,
+                        pair.n,
+                    ]
+                )
+        return header, rows
+
+    def processes_table(self) -> tuple[list[str], list[list[Any]]]:
+        header = ["process", "first_sentence"]
+        header += [f"{what} {name}" for what in ("f1", "corrected_f1") for name in self.names]
+        header += [f"difference {name}" for name in self.names[1:]]
+        rows = [
+            [row["id"], row["first_sentence"], *row["f1"], *row["corrected_f1"], *row["differences"]]
+            for row in self.rows
+        ]
+        return header, rows
+
+
+def _f1_of(row: Submission, question: str) -> float | None:
+    reference = row.reference or {}
+    found: float | None = (
+        reference.get("f1") if question == "overall" else reference["questions"][question]["f1"]
+    )
+    return found
+
+
+def compare_submissions(
+    first: Submission, *others: Submission, sentences: Mapping[int, str] | None = None
+) -> Compared:
+    """Raises ValueError when one of them has no score. `sentences`: the first one of each process."""
+    systems = [first, *others]
+    ids = [row["id"] for row in first.report["processes"]]
+    pairs = compare_matrices(ids, *map(_matrix, systems))
+    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
+    rows = [
+        {
+            "id": pid,
+            "first_sentence": (sentences or {}).get(pid, ""),
+            "f1": [one[pid]["f1"] for one in by_id],
+            "corrected_f1": [one[pid]["corrected_f1"] for one in by_id],
+            "differences": _differences(by_id, pid),
+        }
+        for pid in greatest_difference_first(systems)
+    ]
+    return Compared(systems, names_apart(systems), pairs, rows)
+
+
+def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
+    """Processes by how much F1 of any of the others differs from that of the first."""
+    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
+    return sorted(by_id[0], key=lambda pid: (-max(map(abs, _differences(by_id, pid))), pid))
+
+
+def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
+    first, *others = (one[pid]["f1"] for one in by_id)
+    return [other - first for other in others]
+
+
+def names_apart(systems: Sequence[Submission]) -> list[str]:
+    """What to call them: by their owners, too, where two have one name, and by number where that is not enough."""
+    names = [row.system for row in systems]
+    names = [
+        f"{row.system}, by {row.owner.display_name}"
+        if names.count(row.system) > 1 and row.owner
+        else row.system
+        for row in systems
+    ]
+    return [f"{name} ({k})" if names.count(name) > 1 else name for k, name in enumerate(names, 1)]
+
+
+def _matrix(submission: Submission) -> Floats:
+    rows = submission.report["processes"]
+    for row in rows:
+        if row["scores"] is None:
+            raise ValueError(f"Process {row['id']} has no score.")
+    return matrix_of(row["scores"] for row in rows)

@@ -1,0 +1,549 @@
+"""Use cases of answer sets and submissions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.dispatch import receiver
+from django.utils import timezone
+
+from gym.accounts.models import User
+from gym.addresses import slug_from
+from gym.jobs import services as jobs
+from gym.jobs.conf import SHORT
+from gym.jobs.models import Job
+from gym.propara import permissions
+from gym.propara.models import (
+    RESERVED,
+    AnswerSet,
+    AnswerSetVersion,
+    FormerSubmissionKey,
+    PublishedResult,
+    Submission,
+)
+from gym.propara.quotas import ANSWER_SETS, SUBMISSIONS
+from gym.sharing import addresses
+from gym.sharing.addresses import secret_address_given
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
+from lmgym.propara.published import PUBLISHED, TABLE, TABLE_LINK, Published, split_of
+from lmgym.propara.report import EVALUATOR, Report, digest, evaluate
+from lmgym.propara.uploads import Answers, read_answers, take_in
+from lmgym.text import count
+
+ABOUT = ("title", "description", "licence", "reference", "visibility")
+RESCORE = "propara_rescore"
+SCORE_VERSION = "propara_score_version"
+CHECKED_FOR = timedelta(days=1)
+"""A checked file that is not saved is deleted after this, when somebody checks another one."""
+MAX_PUBLISHED = 200
+"""Published results on one version."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Submission metadata."""
+
+    system: str
+    description: str = ""
+    paper: str = ""
+    link: str = ""
+    visibility: str = Visibility.PRIVATE
+
+
+def system_of(filename: str) -> str:
+    """What a submission is called until somebody says so: its file without the ending."""
+    return filename.rpartition(".")[0][:200] or filename[:200]
+
+
+# --- answer sets ---
+
+
+def create_answer_set(
+    answers: bytes,
+    sentences: bytes = b"",
+    *,
+    actor: User,
+    title: str,
+    slug: str = "",
+    visibility: str = Visibility.PRIVATE,
+    **about: str,
+) -> AnswerSet:
+    """An answer set with its first version. `about`: description, licence, reference. Raises ProParaError with all
+    problems of the files, and OverQuota."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to add reference answers")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    read = read_answers(answers, sentences)
+    with ANSWER_SETS.growing(actor, new=True):
+        answer_set = AnswerSet(title=title, owner=actor, visibility=visibility, **about)
+        answer_set.full_clean(exclude=["slug"])
+        addresses.give_address(answer_set, _slug_of(slug or title))
+        _add_version(answer_set, read, "")
+    return answer_set
+
+
+def add_version(
+    answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
+) -> AnswerSetVersion:
+    """New answers beside the old ones. Submissions stay with the version they were scored against. Files that are those
+    of the newest version make none."""
+    _require(permissions.can_edit(actor, answer_set))
+    read = read_answers(answers, sentences)
+    with ANSWER_SETS.growing(answer_set.owner, actor=actor):
+        AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
+        _require_news(answer_set, read)
+        version = _add_version(answer_set, read, note)
+        answer_set.save(update_fields=["updated"])
+    return version
+
+
+def _require_news(answer_set: AnswerSet, read: Answers) -> None:
+    newest = answer_set.versions.order_by("-number").first()
+    if newest and (newest.answers, newest.sentences) == (read.text, read.sentences_text):
+        files = "Both files are" if read.sentences_text else "The file is"
+        raise ValidationError(f"{files} the same as in v{newest.number}, so there is nothing new to keep.")
+
+
+def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
+    """Title, description, licence, reference; visibility is for the owner to say."""
+    _require(permissions.can_edit(actor, answer_set))
+    if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
+        _require(permissions.can_manage(actor, answer_set))
+    hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
+    if hides and (n := _by_others(answer_set)):
+        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it cannot become private.")
+    was = answer_set.visibility
+    for name in ABOUT:
+        if name in fields:
+            setattr(answer_set, name, fields[name])
+    answer_set.full_clean()
+    with ANSWER_SETS.growing(answer_set.owner, actor=actor):
+        addresses.save_with_visibility(answer_set, was, [*ABOUT, "updated"])
+        if "former_address_note" in fields:
+            addresses.leave_note(answer_set, fields["former_address_note"])
+
+
+def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> None:
+    """With all versions and the owner's submissions; not while other people's rest on it."""
+    _require(permissions.can_manage(actor, answer_set))
+    if n := _by_others(answer_set):
+        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it stays.")
+    with transaction.atomic():
+        # With those that others only check: these do not keep it.
+        mine = Submission.objects.filter(version__answer_set=answer_set)
+        for submission in mine.select_related("job"):
+            jobs.stop(submission.job, actor=actor)
+        mine.delete()
+        answer_set.delete()
+        addresses.leave_note_of_deleted(answer_set, note)
+
+
+def _by_others(answer_set: AnswerSet) -> int:
+    rows = Submission.objects.filter(version__answer_set=answer_set).exclude(state=Submission.State.CHECKED)
+    return rows.exclude(owner=answer_set.owner_id).count()
+
+
+def _add_version(answer_set: AnswerSet, read: Answers, note: str) -> AnswerSetVersion:
+    last = answer_set.versions.aggregate(last=Max("number"))["last"] or 0
+    return AnswerSetVersion.objects.create(
+        answer_set=answer_set,
+        number=last + 1,
+        note=note,
+        answers=read.text,
+        sentences=read.sentences_text,
+        sha256=sha256_of(read.text.encode()),
+        sentences_sha256=sha256_of(read.sentences_text.encode()) if read.sentences_text else "",
+        process_ids=list(read.grids),
+        n_participants=read.n_participants,
+        n_steps=read.n_steps,
+        events=read.events,
+        notices=list(read.notices),
+    )
+
+
+def _slug_of(text: str) -> str:
+    base = slug_from(text, "answers")
+    return f"{base}-answers" if base in RESERVED else base
+
+
+@receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
+def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
+    """A secret address closes the old ones of the set's submissions, too: they would tell the new one."""
+    submissions = Submission.objects.filter(version__answer_set=thing)
+    addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
+
+
+# --- submissions ---
+
+
+def submit(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User, agreed: bool = False
+) -> Submission:
+    """Read a file and score it; with repairs only if `agreed`, otherwise it waits for `agree`.
+
+    Raises ProParaError with all problems, and then nothing is saved.
+    """
+    with _taken_in(version, data, filename, about, actor) as submission:
+        if submission.repairs and not agreed:
+            submission.state = Submission.State.WAITING
+            submission.save()
+            return submission
+        submission.agreed_at = timezone.now() if submission.repairs else None
+        score(submission)
+    return submission
+
+
+def check_first(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
+) -> Submission:
+    """Score a file, as repaired if need be, for its owner alone; `save_checked` keeps it, and a day later it is gone.
+
+    Raises ProParaError with all problems.
+    """
+    _require(permissions.can_submit(actor, version.answer_set))
+    left = Submission.objects.filter(state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR)
+    left.delete()
+    with _taken_in(version, data, filename, about, actor) as submission:
+        score(submission, checked=True)
+    return submission
+
+
+@contextmanager
+def _taken_in(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, actor: User
+) -> Iterator[Submission]:
+    """A submission that is not saved yet, within what its owner may keep."""
+    _require(permissions.can_submit(actor, version.answer_set))
+    intake = take_in(data, version.answers, filename or "predictions")
+    with SUBMISSIONS.growing(actor, new=True):
+        submission = Submission(
+            version=version,
+            owner=actor,
+            filename=filename[:200],
+            file=data,
+            file_sha256=sha256_of(data),
+            kind=intake.kind,
+            repairs=[one._asdict() for one in intake.repairs],
+            samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+        )
+        describe(submission, about)
+        yield submission
+
+
+def save_checked(submission: Submission, *, actor: User) -> None:
+    """Keep what was checked; with repairs, this agrees to them."""
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        if row.state != Submission.State.CHECKED:
+            raise ValidationError("This submission is saved already.")
+        row.agreed_at = timezone.now() if row.repairs else None
+        row.created = timezone.now()
+        if row.evaluator != EVALUATOR:
+            score(row)
+        else:
+            row.state = _state_of(row.f1)
+            row.save()
+    submission.refresh_from_db()
+
+
+def agree(submission: Submission, *, actor: User) -> None:
+    """Score a file as repaired, now that somebody has seen what was changed."""
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        if row.state != Submission.State.WAITING:
+            raise ValidationError("This submission does not wait for anything.")
+        row.agreed_at = timezone.now()
+        score(row)
+    submission.refresh_from_db()
+
+
+def edit_submission(submission: Submission, about: About, *, actor: User) -> None:
+    """Name, description, paper, link and visibility; never the file."""
+    _require(permissions.can_steer(actor, submission))
+    was = submission.visibility
+    describe(submission, about)
+    with SUBMISSIONS.growing(submission.owner or actor, actor=actor):
+        submission.save(update_fields=["system", "description", "paper", "link", "visibility"])
+        if submission.visibility == Visibility.UNLISTED != was:
+            addresses.renew_keys([submission], FormerSubmissionKey)
+
+
+def delete_submission(submission: Submission, *, actor: User) -> None:
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        jobs.stop(submission.job, actor=actor)
+        submission.delete()
+
+
+def score(submission: Submission, *, checked: bool = False) -> None:
+    """Score what `samples` hold and save. Earlier numbers go into the history. `checked`: for its owner alone."""
+    version = submission.version
+    reports: list[Report] = []
+    samples = []
+    for k, sample in enumerate(submission.samples):
+        report = evaluate(version.answers, sample["text"], version.sentences or None)
+        reports += [report] if k == 0 else []
+        numbers = {"precision": report.precision, "recall": report.recall, "f1": report.f1}
+        samples.append(
+            {
+                "text": sample["text"],
+                "failures": sample["failures"],
+                **numbers,
+                "corrected_f1": report.corrected.f1,
+            }
+        )
+    if submission.scored_at:
+        submission.history = [
+            *submission.history,
+            {
+                "evaluator": submission.evaluator,
+                "scored_at": submission.scored_at.isoformat(),
+                **{key: (submission.reference or {}).get(key) for key in ("precision", "recall", "f1")},
+            },
+        ]
+    submission.samples = samples
+    submission.n_samples = len(samples)
+    submission.report = digest(reports[0])
+    submission.f1 = reports[0].f1
+    submission.evaluator = EVALUATOR
+    submission.scored_at = timezone.now()
+    submission.state = Submission.State.CHECKED if checked else _state_of(submission.f1)
+    submission.save()
+
+
+def _state_of(f1: float | None) -> str:
+    return Submission.State.UNSCORABLE if f1 is None else Submission.State.SCORED
+
+
+def describe(submission: Submission, about: About) -> None:
+    for name, value in vars(about).items():
+        setattr(submission, name, value)
+    submission.clean_fields(
+        exclude=["file", "samples", "repairs", "report", "history", "state", "provenance"]
+    )
+
+
+def _require(allowed: bool) -> None:
+    if not allowed:
+        raise PermissionDenied("this belongs to somebody else")
+
+
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# --- new versions of reference answers ---
+
+
+def on_other_versions(submission: Submission) -> QuerySet[Submission]:
+    """The same submission, scored on other versions of its reference answers."""
+    root = submission.rescored_from_id or submission.pk
+    rows = Submission.objects.filter(Q(pk=root) | Q(rescored_from=root))
+    return rows.exclude(pk=submission.pk).order_by("version__number")
+
+
+def left_behind(version: AnswerSetVersion) -> QuerySet[Submission]:
+    """Scored submissions to other versions of these answers that can be scored on this one, too: of each the first."""
+    return _elsewhere(version).exclude(does_not_fit__has_key=str(version.number))
+
+
+def misfits(version: AnswerSetVersion) -> dict[str, list[Submission]]:
+    """Why submissions to other versions cannot be scored on this one: those that have each reason."""
+    key = str(version.number)
+    found: dict[str, list[Submission]] = {}
+    rows = _elsewhere(version).filter(does_not_fit__has_key=key).select_related(None)
+    for row in rows.only("system", "does_not_fit").order_by("pk"):
+        found.setdefault(row.does_not_fit[key], []).append(row)
+    return found
+
+
+def note_misfit(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
+    """Neither a file nor a version ever changes, so the submission is not offered to this version again."""
+    submission.does_not_fit = submission.does_not_fit | {str(version.number): reason}
+    submission.save(update_fields=["does_not_fit"])
+
+
+def _elsewhere(version: AnswerSetVersion) -> QuerySet[Submission]:
+    there = Submission.objects.filter(version=version)
+    rows = Submission.objects.filter(version__answer_set=version.answer_set_id, rescored_from=None)
+    rows = rows.filter(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE])
+    same_file = there.filter(owner=OuterRef("owner"), file_sha256=OuterRef("file_sha256"))
+    rows = rows.exclude(version=version).exclude(Exists(there.filter(rescored_from=OuterRef("pk"))))
+    return rows.exclude(Exists(same_file)).select_related("owner", "version__answer_set")
+
+
+def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor: User) -> Submission:
+    """Score a submission's file against another version of the same reference answers, as a submission of its own to
+    that version. The first one keeps its numbers.
+
+    Raises ProParaError where the file does not fit that version, and OverQuota."""
+    _require(permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set))
+    if not submission.is_scored:
+        raise ValidationError("Only a scored submission can be scored on another version.")
+    if version.answer_set_id != submission.version.answer_set_id:
+        raise ValidationError("This is a version of other reference answers.")
+    root = submission.rescored_from or submission
+    if version.pk == root.version_id or root.rescored.filter(version=version).exists():
+        raise ValidationError(f"It is scored on v{version.number} already.")
+    intake = take_in(bytes(submission.file), version.answers, submission.filename or "predictions")
+    made = Submission(
+        version=version,
+        owner=submission.owner,
+        rescored_from=root,
+        model=submission.model,
+        provenance=submission.provenance,
+        kind=intake.kind,
+        repairs=[one._asdict() for one in intake.repairs],
+        agreed_at=submission.agreed_at if intake.repairs else None,
+        samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+        **{name: getattr(submission, name) for name in _SAME_FILE},
+    )
+    room = SUBMISSIONS.growing(submission.owner, actor=actor, new=True) if submission.owner else nullcontext()
+    with transaction.atomic(), room:
+        if intake.repairs and made.agreed_at is None:
+            made.state = Submission.State.WAITING
+            made.save()
+        else:
+            score(made)
+    return made
+
+
+_SAME_FILE = (
+    "system", "description", "paper", "link", "visibility", "source", "filename", "file", "file_sha256",
+)  # fmt: skip
+
+
+def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
+    """Score by a job, on this version, all submissions that are on earlier ones alone; None where there are none."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    n = left_behind(version).count()
+    if not n:
+        return None
+    title = f"{version}: score {count(n, 'earlier submission')}"
+    payload = {"version": version.pk}
+    return jobs.enqueue(SCORE_VERSION, payload, owner=actor, queue=SHORT, title=title, total=n)
+
+
+# --- published results ---
+
+
+def add_published(version: AnswerSetVersion, *, actor: User, **fields: Any) -> PublishedResult:
+    """Put numbers of a paper on the leaderboard: system, precision, recall, f1 (0 to 1), citation, link."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
+        if version.published.count() >= MAX_PUBLISHED:
+            raise ValidationError(f"A version has at most {MAX_PUBLISHED} published results.")
+        row = PublishedResult(version=version, **fields)
+        row.full_clean()
+        row.save()
+    return row
+
+
+def edit_published(row: PublishedResult, *, actor: User, **fields: Any) -> None:
+    _require(permissions.can_edit(actor, row.version.answer_set))
+    for name, value in fields.items():
+        setattr(row, name, value)
+    row.full_clean()
+    with ANSWER_SETS.growing(row.version.answer_set.owner, actor=actor):
+        row.save()
+
+
+def delete_published(row: PublishedResult, *, actor: User) -> None:
+    _require(permissions.can_edit(actor, row.version.answer_set))
+    row.delete()
+
+
+def is_official_test(version: AnswerSetVersion) -> bool:
+    """Whether the version has as many processes, participants and sentences as the official test split."""
+    return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
+
+
+def known_published_left(version: AnswerSetVersion) -> list[Published]:
+    """Results that papers report on the official test split and this version does not have; none on another split."""
+    if not is_official_test(version):
+        return []
+    there = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
+    return [one for one in PUBLISHED if one.system not in there]
+
+
+def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
+    """Results that papers report on the official test split, on a version that is as large; how many were added."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    if not is_official_test(version):
+        raise ValidationError("These numbers were reported on the official test split of 54 processes.")
+    with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
+        rows = [
+            PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **one._asdict())
+            for one in known_published_left(version)
+        ]
+        PublishedResult.objects.bulk_create(rows)
+    return len(rows)
+
+
+# --- after a change of the evaluator ---
+
+
+def outdated() -> Any:
+    """Submissions that another version of the evaluator scored."""
+    scored = [Submission.State.SCORED, Submission.State.UNSCORABLE]
+    return Submission.objects.filter(state__in=scored).exclude(evaluator=EVALUATOR)
+
+
+def queue_rescore(*, actor: User) -> Job | None:
+    """Score again, by a job, whatever another version of the evaluator scored; None where there is nothing to do."""
+    if not (actor.is_authenticated and actor.is_staff):
+        raise PermissionDenied("staff decides when everything is scored again")
+    n = outdated().count()
+    if not n:
+        return None
+    return jobs.enqueue(
+        RESCORE, {}, owner=actor, title=f"ProPara: score {count(n, 'submission')} again", total=n
+    )
+
+
+# --- deleted accounts ---
+
+
+def kept_sets(user: User) -> Any:
+    """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
+    mine = AnswerSet.objects.filter(owner=user)
+    others = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
+    others = others.values("version__answer_set")
+    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AnswerSet))
+
+
+def doomed_sets(user: User) -> Any:
+    return AnswerSet.objects.filter(owner=user).exclude(pk__in=kept_sets(user).values("pk"))
+
+
+def doomed_submissions(user: User) -> Any:
+    """Those that only their owner could see, and those on answer sets that go."""
+    waiting = [Submission.State.WAITING, Submission.State.GENERATING, Submission.State.CHECKED]
+    hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
+    gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
+    return Submission.objects.filter(hidden | gone, owner=user)
+
+
+def delete_or_hand_over(user: User, heir: User) -> None:
+    """Delete or hand over the answer sets and submissions of an account that is deleted. Call inside a transaction.
+
+    What only the account could see is deleted. What others rely on goes to the heir, submissions lose their owner.
+    """
+    kept = list(kept_sets(user).values_list("pk", flat=True))
+    doomed = list(doomed_sets(user).values_list("pk", flat=True))
+    Submission.objects.filter(pk__in=list(doomed_submissions(user).values_list("pk", flat=True))).delete()
+    Submission.objects.filter(version__answer_set__in=doomed, state=Submission.State.CHECKED).delete()
+    AnswerSet.objects.filter(pk__in=doomed).delete()
+    AnswerSet.objects.filter(pk__in=kept).update(owner=heir)

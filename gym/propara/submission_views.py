@@ -1,0 +1,360 @@
+"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.pages import act, polled, progress_of
+from gym.propara import exports, generation, permissions, presenters, selectors, services
+from gym.propara.charts import confusion_figure
+from gym.propara.forms import AboutForm, GenerateForm, SubmitForm
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.propara.views import (
+    first_sentences,
+    form_status,
+    grouped_problems,
+    neighbours,
+    sentences_of,
+    version_of,
+)
+from gym.runs.pages.figures import Figure
+from lmgym.propara.errors import ProParaError
+from lmgym.propara.grid import ACTIONS, read_grids
+from lmgym.propara.groups import reason, repair_groups
+from lmgym.propara.mistakes import CODES as MISTAKE_CODES
+from lmgym.propara.mistakes import label, mistakes
+from lmgym.propara.process_report import ProcessReport, evaluate_process
+from lmgym.propara.report import EVALUATOR
+from lmgym.propara.scoring import QUESTIONS
+from lmgym.propara.submission_warnings import CODES as WARNING_CODES
+from lmgym.propara.uploads import KINDS
+
+
+@login_required
+def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Score a file and save it, or with `check` show first what would be saved. Context: version, answer_set, form,
+    problems."""
+    version = version_of(request, slug, number)
+    form = SubmitForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"version": version, "answer_set": version.answer_set, "form": form}
+    if request.method == "POST" and form.is_valid():
+        data, name = form.cleaned_data["file_bytes"], form.cleaned_data["file"].name
+        take = services.check_first if "check" in request.POST else services.submit
+        try:
+            return redirect(take(version, data, name, form.about(), actor=request.user))
+        except ProParaError as error:
+            context["problems"] = grouped_problems(error)
+        except ValidationError as error:
+            form.add_error(None, error)
+    return render(request, "propara/submit.html", context, status=form_status(request))
+
+
+@login_required
+def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Context: version, answer_set, form."""
+    version = version_of(request, slug, number)
+    form = GenerateForm(request.POST or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        try:
+            model = form.cleaned_data["model"]
+            return redirect(generation.queue_generation(version, model, form.about(), actor=request.user))
+        except (ValidationError, TooManyJobs) as error:
+            form.add_error(None, error if isinstance(error, ValidationError) else str(error))
+    context = {"version": version, "answer_set": version.answer_set, "form": form}
+    return render(request, "propara/generate.html", context, status=form_status(request))
+
+
+@require_safe
+def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
+    """Scores, or what it waits for. Context: twin (an earlier submission of the same file), on_others (the same one on
+    other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
+    submission = visible(request, key)
+    if submission.key != key:
+        return redirect(submission)
+    twin = selectors.with_twin(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    on_others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
+    newest = submission.version.answer_set.latest
+    on_others = list(on_others.defer(*selectors.HEAVY, "report"))
+    context = {
+        **_about(request, submission),
+        "repairs": submission.repairs,
+        "repair_groups": repair_groups(submission.repairs),
+        "twin": Submission.objects.filter(key=twin).select_related("owner", "version").first()
+        if twin
+        else None,
+        "on_others": on_others,
+        "newest": newest,
+        "offers_newest": newest
+        and submission.is_scored
+        and newest.number > submission.version.number
+        and newest.pk not in {row.version_id for row in on_others},
+    }
+    if submission.has_scores:
+        context |= _results(request, submission)
+    return render(request, "propara/submission.html", context)
+
+
+def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
+    return {
+        "submission": submission,
+        "version": submission.version,
+        "answer_set": submission.version.answer_set,
+        "may_steer": permissions.can_steer(request.user, submission),
+        "kind": KINDS.get(submission.kind, submission.kind),
+        **progress_of(submission.job, request.user),
+    }
+
+
+def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
+    """Context: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion, samples."""
+    report = submission.report
+    only, question = _asked(request)
+    first = first_sentences(submission.version)
+    rows = [{**row, "first": first.get(row["id"], "")} for row in _worst_first(submission, only, question)]
+    counts = {
+        code: report["mistake_counts"][code] for code in MISTAKE_CODES if code in report["mistake_counts"]
+    }
+    return {
+        "report": report,
+        "confusion_figure": confusion_figure(submission),
+        "questions": QUESTIONS,
+        "actions": ACTIONS,
+        "rows": rows,
+        "list_query": _list_query(only, question),
+        "total": len(report["processes"]),
+        "only": only,
+        "only_label": label(only),
+        "question": question,
+        "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
+        "warnings": _warnings(report, submission.version),
+        "recalls": {right: _share(row[right], row.values()) for right, row in report["confusion"].items()},
+        "precisions": {
+            said: _share(report["confusion"][said][said], [row[said] for row in report["confusion"].values()])
+            for said in ACTIONS
+        },
+        "several": exports.samples_summary(submission),
+        "outdated": submission.evaluator != EVALUATOR,
+        "others": selectors.listed_submissions(request.user)
+        .filter(version=submission.version, state=Submission.State.SCORED)
+        .exclude(pk=submission.pk)
+        .defer(*selectors.HEAVY, "report"),
+    }
+
+
+def _share(right: int, of: Iterable[int]) -> float | None:
+    total = sum(of)
+    return right / total if total else None
+
+
+def _asked(request: HttpRequest) -> tuple[str, str]:
+    """Kind of mistake and question of the list of processes; empty for all."""
+    question = request.GET.get("question", "")
+    return request.GET.get("only", "")[:40], question if question in QUESTIONS else ""
+
+
+def _list_query(only: str, question: str) -> str:
+    """What leads from a list of processes to one of them and on to the next."""
+    given = {name: value for name, value in (("only", only), ("question", question)) if value}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
+    """Processes in the order of the submission's page: those without a score, then by F1."""
+    rows = exports.process_rows(submission.report, question)
+    if only:
+        rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
+    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"]))
+
+
+def actions_chart(request: HttpRequest) -> Figure:
+    """Actions of the submission that the address names."""
+    submission = visible(request, request.GET.get("submission", "").replace("\0", ""))
+    if not submission.has_scores:
+        raise Http404("This submission is not scored.")
+    return confusion_figure(submission)
+
+
+def _warnings(
+    report: dict[str, Any], version: AnswerSetVersion
+) -> list[tuple[str, int, list[tuple[int, bool]]]]:
+    """Meaning, how many, and the processes with whether the answers have them; none for one about the whole file."""
+    known = set(version.process_ids)
+    found = []
+    for code, n in report["warning_counts"].items():
+        listed = [row["process_id"] for row in report["warnings"] if row["code"] == code]
+        where = [(pid, pid in known) for pid in dict.fromkeys(listed) if pid is not None]
+        found.append((WARNING_CODES[code], n, where))
+    return found
+
+
+@require_safe
+def submission_progress(request: HttpRequest, key: str) -> HttpResponse:
+    """The live part of a page."""
+    submission = visible(request, key)
+    job = submission.job
+    final = submission.is_scored or job is None or not job.is_active
+    return polled(request, "propara/_progress.html", _about(request, submission), final=final)
+
+
+@login_required
+@require_POST
+def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
+    done = "Scored as repaired. The file is kept as it came, too."
+    return act(request, steered(request, key), services.agree, done)
+
+
+@login_required
+@require_POST
+def submission_save(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, steered(request, key), services.save_checked, "Saved.")
+
+
+@login_required
+@require_POST
+def submission_score_on(request: HttpRequest, key: str, number: int) -> HttpResponse:
+    """Score the file against another version of the same answers."""
+    submission = steered(request, key)
+    version = version_of(request, submission.version.answer_set.slug, number)
+    try:
+        return redirect(services.score_on_version(submission, version, actor=request.user))
+    except ProParaError as error:
+        messages.error(request, f"The file does not fit v{number}: {reason(error)}")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect(submission)
+
+
+@login_required
+@require_POST
+def submission_cancel(request: HttpRequest, key: str) -> HttpResponse:
+    done = "It stops after the process it is working on."
+    return act(request, steered(request, key), generation.cancel_generation, done)
+
+
+@login_required
+@require_POST
+def submission_retry(request: HttpRequest, key: str) -> HttpResponse:
+    done = "It is queued again and goes on where it stopped."
+    return act(request, steered(request, key), generation.retry_generation, done)
+
+
+@login_required
+def submission_edit(request: HttpRequest, key: str) -> HttpResponse:
+    submission = steered(request, key)
+    form = AboutForm(request.POST or None, instance=Submission.objects.get(pk=submission.pk))
+    if request.method == "POST" and form.is_valid():
+        services.edit_submission(submission, form.about(), actor=request.user)
+        return redirect(submission)
+    context = {**_about(request, submission), "form": form}
+    return render(request, "propara/submission_edit.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def submission_delete(request: HttpRequest, key: str) -> HttpResponse:
+    submission = steered(request, key)
+    version = submission.version
+    services.delete_submission(submission, actor=request.user)
+    messages.success(request, f"{submission.system} is deleted, with its file and scores.")
+    return redirect(version)
+
+
+@require_safe
+def submission_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
+    """file (as it came), actions.tsv, json, processes.csv, report.txt, metrics.json, diagnostics.txt."""
+    return exports.response_of(visible(request, key), form)
+
+
+def visible(request: HttpRequest, key: str) -> Submission:
+    return get_object_or_404(selectors.submission_at(request.user, key))
+
+
+def steered(request: HttpRequest, key: str) -> Submission:
+    submission = visible(request, key)
+    if not permissions.can_steer(request.user, submission):
+        raise PermissionDenied("this belongs to somebody else")
+    return submission
+
+
+# --- one process ---
+
+
+@require_safe
+def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
+    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, events,
+    mistakes, warnings, neighbours, sample, n_samples."""
+    submission = scored(request, key)
+    sample = _sample(request, submission)
+    process = process_of(submission, process_id, sample)
+    only, question = _asked(request)
+    listed = [row["id"] for row in _worst_first(submission, only, question)]
+    if process_id not in listed:
+        only, question = "", ""
+        listed = [row["id"] for row in _worst_first(submission, "", "")]
+    context = {
+        **_head(submission, process_id, listed),
+        "list_query": _list_query(only, question),
+        "only_label": label(only),
+        "question": question,
+        "process": process,
+        "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
+        "table": presenters.grid_table(
+            process.answer_grid, process.sentences, [("prediction", process.prediction_grid)]
+        ),
+        "questions": presenters.questions(process),
+        "events": presenters.events(process),
+        "mistakes": mistakes(process.answer_grid, process.prediction_grid),
+        "warnings": [row for row in submission.report["warnings"] if row["process_id"] == process_id],
+        "sample": sample,
+        "samples": range(1, len(submission.samples) + 1),
+    }
+    return render(request, "propara/process.html", context)
+
+
+def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
+    """`listed`: processes in the order of the page that led here."""
+    version = submission.version
+    return {
+        "place": listed.index(process_id) + 1,
+        "n_listed": len(listed),
+        "submission": submission,
+        "version": version,
+        "answer_set": version.answer_set,
+        "process_id": process_id,
+        "neighbours": neighbours(listed, process_id),
+        "first": first_sentences(version).get(process_id, ""),
+    }
+
+
+def process_of(submission: Submission, process_id: int, sample: int = 1) -> ProcessReport:
+    version = submission.version
+    if process_id not in version.process_ids:
+        raise Http404("There is no such process.")
+    answers = read_grids(version.answers, "answers")
+    predictions = read_grids(submission.samples[sample - 1]["text"], "predictions")
+    return evaluate_process(answers[process_id], predictions[process_id], sentences_of(version, process_id))
+
+
+def _sample(request: HttpRequest, submission: Submission) -> int:
+    text = request.GET.get("sample", "1")
+    n = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if not 1 <= n <= len(submission.samples):
+        raise Http404("There is no such sample.")
+    return n
+
+
+def scored(request: HttpRequest, key: str) -> Submission:
+    submission = visible(request, key)
+    if not submission.has_scores:
+        raise Http404("This submission is not scored yet.")
+    return submission

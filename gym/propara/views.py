@@ -1,0 +1,395 @@
+"""Pages of answer sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.downloads import download
+from gym.propara import permissions, selectors, services
+from gym.propara.board import leaderboard
+from gym.propara.charts import board_figure
+from gym.propara.forms import AboutSetForm, AnswerFilesForm, PublishedForm, SubmitForm, VersionForm
+from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
+from gym.propara.presenters import grid_table
+from gym.runs.pages.figures import Figure
+from gym.sharing.former import ask_before_leaving
+from gym.sharing.forms import note_in
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
+from lmgym.propara import convert
+from lmgym.propara.errors import ProParaError
+from lmgym.propara.grid import read_grids, read_sentences
+from lmgym.propara.groups import problem_groups
+from lmgym.propara.published import SPLITS
+from lmgym.propara.report import EVALUATOR
+from lmgym.text import count
+
+PER_PAGE = 50
+TYPES = {
+    "tsv": "text/tab-separated-values",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+}
+ROOM = Room("propara", "api-propara-set", "propara-list", "ProPara", selectors.visible_to)
+
+
+@require_safe
+def set_list(request: HttpRequest) -> HttpResponse:
+    """Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most submissions), splits,
+    n_outdated (for staff)."""
+    sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
+    page = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
+    staff = request.user.is_authenticated and request.user.is_staff
+    context = {
+        "page": page,
+        "first_set": max(page, key=lambda row: row.n_submissions or 0, default=None),
+        "splits": SPLITS,
+        "n_outdated": services.outdated().count() if staff else 0,
+        "evaluator": EVALUATOR,
+    }
+    return render(request, "propara/list.html", context)
+
+
+@login_required
+def set_new(request: HttpRequest) -> HttpResponse:
+    """Context: about, files (forms), problems."""
+    about = AboutSetForm(request.POST or None)
+    files = AnswerFilesForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"about": about, "files": files}
+    if request.method == "POST" and all([about.is_valid(), files.is_valid()]):
+        try:
+            made = services.create_answer_set(*files.files_given(), actor=request.user, **about.given())
+            messages.success(request, f"{made.title} is kept as version 1.")
+            return redirect(made)
+        except ProParaError as error:
+            context["problems"] = grouped_problems(error)
+        except ValidationError as error:
+            about.add_error(None, error)
+    return render(request, "propara/new.html", context, status=400 if request.method == "POST" else 200)
+
+
+@require_safe
+def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
+    """Context: answer_set, version, versions, board, figure (of the board), sort, waiting (this user's, not
+    scored yet), may_edit, may_see_people, ..."""
+    version = version_of(request, slug, number)
+    answer_set = version.answer_set
+    sort = request.GET.get("sort", "-f1")
+    rows = list(_submissions(request, version))
+    board = leaderboard(version, rows, sort)
+    mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
+    grids = read_grids(version.answers, "answers")
+    versions = list(answer_set.versions.defer("answers", "sentences"))
+    number_is_newest = len(versions) > 1 and version.number == versions[0].number
+    context = {
+        "answer_set": answer_set,
+        "version": version,
+        "versions": versions,
+        "board": board,
+        "has_published": any(row.published for row in board),
+        "n_submissions": sum(row.submission is not None for row in board),
+        "figure": board_figure(version, board, sort),
+        "n_comparable": sum(row.submission is not None and row.reference is not None for row in board),
+        "sort": sort,
+        "waiting": mine,
+        "processes": _processes(version, grids),
+        "may_edit": permissions.can_edit(request.user, answer_set),
+        "may_see_people": may_read(request.user, answer_set),
+        "may_submit": permissions.can_submit(request.user, answer_set),
+        "n_left_behind": services.left_behind(version).count() if number_is_newest else 0,
+        "misfits": _misfits(request, version) if number_is_newest else [],
+        "form": SubmitForm(),
+        "splits": SPLITS,
+    }
+    return render(request, "propara/set.html", context)
+
+
+def board_chart(request: HttpRequest) -> Figure:
+    """The leaderboard of the set and version that the address names."""
+    number = request.GET.get("v", "0")
+    if not number.isdecimal() or len(number) > 9:
+        raise Http404("This is not a number.")
+    version = version_of(request, request.GET.get("set", "").replace("\0", ""), int(number))
+    sort = request.GET.get("sort", "-f1")
+    figure = board_figure(version, leaderboard(version, _submissions(request, version), sort), sort)
+    if figure is None:
+        raise Http404("No system has a score yet.")
+    return figure
+
+
+def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Submission]:
+    return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+
+
+def _misfits(request: HttpRequest, version: AnswerSetVersion) -> list[tuple[str, list[str], int]]:
+    """Reason, the systems that this user may see in lists, and how many others have it."""
+    shown = selectors.listed_submissions(request.user).filter(version__answer_set=version.answer_set_id)
+    known = set(shown.values_list("pk", flat=True))
+    found = []
+    for why, rows in services.misfits(version).items():
+        named = [row.system for row in rows if row.pk in known]
+        found.append((why, named, len(rows) - len(named)))
+    return found
+
+
+def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
+    first = first_sentences(version)
+    return [
+        {
+            "id": pid,
+            "first": first.get(pid, ""),
+            "steps": grid.steps,
+            "participants": list(grid.participants),
+        }
+        for pid, grid in grids.items()
+    ]
+
+
+@require_safe
+def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -> HttpResponse:
+    """The answers about one process. Context: version, process_id, table, neighbours."""
+    version = version_of(request, slug, number)
+    grids = read_grids(version.answers, "answers")
+    if process_id not in grids:
+        raise Http404("There is no such process.")
+    context = {
+        "version": version,
+        "answer_set": version.answer_set,
+        "process_id": process_id,
+        "table": grid_table(grids[process_id], sentences_of(version, process_id)),
+        "neighbours": neighbours(version.process_ids, process_id),
+        "first": first_sentences(version).get(process_id, ""),
+    }
+    return render(request, "propara/answers.html", context)
+
+
+@login_required
+def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: answer_set, form, may_manage."""
+    answer_set = editable(request, slug)
+    may_manage = permissions.can_manage(request.user, answer_set)
+    unsaved = AnswerSet.objects.get(pk=answer_set.pk)
+    form = AboutSetForm(request.POST or None, instance=unsaved, may_manage=may_manage)
+    if request.method == "POST" and form.is_valid():
+        if (asked := ask_before_leaving(request, answer_set, form)) is not None:
+            return asked
+        try:
+            services.edit_answer_set(answer_set, actor=request.user, **form.given())
+            return redirect(answer_set)
+        except ValidationError as error:
+            form.add_error(None, error)
+    context = {"answer_set": answer_set, "form": form, "may_manage": may_manage}
+    return render(request, "propara/edit.html", context, status=form_status(request))
+
+
+@login_required
+def version_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: answer_set, form, problems."""
+    answer_set = editable(request, slug)
+    form = VersionForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"answer_set": answer_set, "form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            note = form.cleaned_data["note"]
+            return redirect(
+                services.add_version(answer_set, *form.files_given(), actor=request.user, note=note)
+            )
+        except ProParaError as error:
+            context["problems"] = grouped_problems(error)
+        except ValidationError as error:
+            form.add_error(None, error)
+    return render(request, "propara/version_new.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def score_earlier(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Score, on this version, what was submitted to other ones."""
+    version = _editable_version(request, slug, number)
+    job = services.queue_scoring_on(version, actor=request.user)
+    done = (
+        f"{count(job.total or 0, 'earlier submission')} to score on v{number}."
+        if job
+        else "Nothing is left to score."
+    )
+    messages.success(request, done)
+    return redirect(version)
+
+
+@login_required
+def published(request: HttpRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
+    """Add a published result, or change the one of `pk`. Context: version, answer_set, form, row (or None), rows,
+    offers_known."""
+    version = _editable_version(request, slug, number)
+    row = get_object_or_404(version.published, pk=pk) if pk else None
+    unsaved = version.published.get(pk=pk) if pk else PublishedResult(version=version)
+    form = PublishedForm(request.POST or None, instance=unsaved)
+    if request.method == "POST" and form.is_valid():
+        try:
+            if row:
+                services.edit_published(row, actor=request.user, **form.cleaned_data)
+            else:
+                services.add_published(version, actor=request.user, **form.cleaned_data)
+            return redirect("propara-published", slug, number)
+        except ValidationError as error:
+            form.add_error(None, ValidationError(error.messages))
+    context = {
+        "version": version,
+        "answer_set": version.answer_set,
+        "form": form,
+        "row": row,
+        "rows": list(version.published.all()),
+        "offers_known": services.known_published_left(version),
+    }
+    return render(request, "propara/published.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def published_delete(request: HttpRequest, slug: str, number: int, pk: int) -> HttpResponse:
+    row = get_object_or_404(_editable_version(request, slug, number).published, pk=pk)
+    services.delete_published(row, actor=request.user)
+    messages.success(request, f"{row.system} is no longer on the leaderboard.")
+    return redirect("propara-published", slug, number)
+
+
+@login_required
+@require_POST
+def published_known(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Add what papers report on the official test split."""
+    version = _editable_version(request, slug, number)
+    try:
+        n = services.add_known_published(version, actor=request.user)
+        added = f"Added {count(n, 'published result')}." if n else "They are all there."
+        messages.success(request, added)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("propara-published", slug, number)
+
+
+def _editable_version(request: HttpRequest, slug: str, number: int) -> AnswerSetVersion:
+    version = version_of(request, slug, number)
+    if not permissions.can_edit(request.user, version.answer_set):
+        raise PermissionDenied("this belongs to somebody else")
+    return version
+
+
+@login_required
+@require_POST
+def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
+    try:
+        services.delete_answer_set(answer_set, actor=request.user, note=note_in(request.POST))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(answer_set)
+    messages.success(request, f"{answer_set.title} is deleted, with its versions and your submissions to it.")
+    return redirect("propara-list")
+
+
+@login_required
+@require_POST
+def rescore(request: HttpRequest) -> HttpResponse:
+    job = services.queue_rescore(actor=request.user)
+    messages.success(
+        request,
+        f"{count(job.total or 0, 'submission')} to score again." if job else "All scores are current.",
+    )
+    return redirect("propara-list")
+
+
+@require_safe
+def set_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
+    """answers.tsv, sentences.tsv, template.tsv, answers.json, prompts.jsonl."""
+    return version_file(version_of(request, slug, number), form)
+
+
+def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
+    """A download; 404 where there is none of this name, or no sentences for it."""
+    content = download_of(version, form)
+    if content is None:
+        raise Http404("There is no such download.")
+    name = f"{version.answer_set.slug}-v{version.number}-{form}"
+    return download(content, name, TYPES[form.rpartition(".")[2]])
+
+
+def download_of(version: AnswerSetVersion, form: str) -> str | None:
+    """Its text, if there is one."""
+    if form == "answers.tsv":
+        return version.answers
+    if form == "sentences.tsv":
+        return version.sentences or None
+    grids = read_grids(version.answers, "answers")
+    if form == "template.tsv":
+        return convert.template(grids)
+    if form == "answers.json":
+        return convert.grids_to_json(grids)
+    if form == "prompts.jsonl" and version.sentences:
+        return convert.prompt_lines(grids, read_sentences(version.sentences, "sentences"))
+    return None
+
+
+# --- what several pages share ---
+
+
+def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVersion:
+    """A visible version; without a number the newest."""
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=slug).order_by("-number")
+    version = (rows.filter(number=number) if number else rows).first()
+    if version is None:
+        raise Http404("There are no such reference answers.")
+    return version
+
+
+def editable(request: HttpRequest, slug: str) -> AnswerSet:
+    answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
+    if not permissions.can_edit(request.user, answer_set):
+        raise PermissionDenied("this belongs to somebody else")
+    return answer_set
+
+
+def sentences_of(version: AnswerSetVersion, process_id: int) -> tuple[str, ...]:
+    return read_sentences(version.sentences, "sentences").get(process_id, ()) if version.sentences else ()
+
+
+def neighbours(listed: Sequence[int], process_id: int) -> tuple[int | None, int | None]:
+    """The processes before and after one in a list."""
+    at = listed.index(process_id)
+    return listed[at - 1] if at else None, listed[at + 1] if at + 1 < len(listed) else None
+
+
+def first_sentences(version: AnswerSetVersion) -> dict[int, str]:
+    """By process; empty without sentences."""
+    texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
+    return {pid: found[0] for pid, found in texts.items() if found}
+
+
+def problems_of(error: ProParaError) -> list[dict[str, Any]]:
+    """For includes/problems.html: message, hint, where."""
+    if not error.problems:
+        return [{"message": str(error), "hint": "", "where": ""}]
+    return [{"message": one.message, "hint": one.hint, "where": one.place} for one in error.problems]
+
+
+def grouped_problems(error: ProParaError) -> list[dict[str, Any]]:
+    """As `problems_of`, those of one kind together."""
+    if not error.problems:
+        return problems_of(error)
+    return [
+        {"message": one.message, "hint": one.hint, "where": one.place}
+        for one in problem_groups(error.problems)
+    ]
+
+
+def form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

@@ -1,0 +1,92 @@
+"""Folders of test cases as zip archives: reading with limits, writing reproducibly. Pure.
+
+Names with `..` are refused, although nothing is unpacked to a disk.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from lmgym.agents.hocon import MAX_BYTES, HoconError, decode
+from lmgym.files.archives import Archive, ArchiveLimits
+from lmgym.files.bounded import Refused
+
+MAX_FILES = 500
+MAX_TOTAL = 20_000_000
+MAX_ENTRIES = 5_000
+SUFFIXES = (".hocon", ".conf", ".json")
+LIMITS = ArchiveLimits(MAX_ENTRIES, MAX_BYTES, MAX_TOTAL)
+
+
+class ArchiveError(ValueError):
+    """Why an archive is refused."""
+
+
+def name_of(path: str) -> str:
+    """The name of a case from the path of its file: without .hocon, with other endings. Raises ArchiveError for paths
+    that lead out of the archive."""
+    pure = PurePosixPath(path.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
+        raise ArchiveError(f"{path!r} leads out of the archive.")
+    name = str(pure).removesuffix(SUFFIXES[0])
+    if not name or len(name) > 200:
+        raise ArchiveError(f"{path[:60]!r} is no name for a case.")
+    return name
+
+
+def read_archive(data: bytes) -> dict[str, str]:
+    """{name: text} of the cases in a zip archive; files of other kinds are passed over. Raises ArchiveError."""
+    try:
+        archive = Archive(data, LIMITS)
+        return _cases(archive)
+    except Refused as error:
+        raise ArchiveError(str(error)) from None
+
+
+def _cases(archive: Archive) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for info in archive.files():
+        if not info.filename.endswith(SUFFIXES):
+            continue
+        name = name_of(info.filename)
+        content = archive.read(info)
+        if len(files) >= MAX_FILES:
+            raise ArchiveError(f"The archive holds more than {MAX_FILES} cases.")
+        if name in files:
+            raise ArchiveError(f"The archive holds {name!r} twice.")
+        files[name] = text_of(content, info.filename)
+    if not files:
+        raise ArchiveError(f"The archive holds no file that ends in {', '.join(SUFFIXES)}.")
+    return files
+
+
+def file_of(name: str) -> str:
+    """The path of the file of a case: the inverse of `name_of`."""
+    return name if name.endswith(SUFFIXES[1:]) else name + SUFFIXES[0]
+
+
+def text_of(content: bytes, path: str) -> str:
+    """The text of a file, its line ends and byte order mark included, so that exports give the same bytes."""
+    try:
+        decode(content)
+    except HoconError as error:
+        raise ArchiveError(f"{path}: {error}") from None
+    text = content.decode()
+    if "\0" in text:
+        raise ArchiveError(f"{path}: Text cannot hold the character U+0000.")
+    return text
+
+
+def write_archive(files: Mapping[str, str]) -> bytes:
+    """A zip archive of the cases, byte for byte the same for the same cases."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(file_of(name), (1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, files[name].encode())
+    return out.getvalue()

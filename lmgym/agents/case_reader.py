@@ -1,0 +1,576 @@
+"""Reading a test case: HOCON to TestCase, with everything that is wrong or odd about it, by path and line. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from lmgym.agents.cases import (
+    CONNECTIONS,
+    FILTERS,
+    MAX_ITERATIONS,
+    ORDERED,
+    OWN,
+    PARTS,
+    TESTS,
+    UNSUPPORTED,
+    CaseError,
+    Check,
+    Interaction,
+    Problem,
+    Ratio,
+    TestCase,
+)
+from lmgym.agents.hocon import Document, HoconError, KeyPath, read
+from lmgym.agents.own_checks import WITHIN_TEXT, pattern_problem, schema_problem
+from lmgym.text.near_names import nearest_name
+
+# --- collecting the problems, with path and line ---
+
+MAX_NOTES = 1_000
+MAX_LENGTH = 400
+"""Of a message or a path: a name may be as long as the document."""
+
+
+def shown_path(path: KeyPath) -> str:
+    """interactions[0].response.text"""
+    out = ""
+    for part in path:
+        if isinstance(part, int):
+            out += f"[{part}]"
+        else:
+            out += ("." if out else "") + (part if part.replace("_", "").isalnum() else f'"{part}"')
+    return out
+
+
+def kind(value: Any) -> str:
+    """The type of a JSON value, in words."""
+    names = {
+        dict: "an object",
+        list: "a list",
+        str: "text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+    }
+    return "null" if value is None else names[type(value)]
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint that names the known word that looks most like `name`, or all of them."""
+    words = list(known)
+    close = nearest_name(name.lower(), words)
+    return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
+
+
+class Notes:
+    """Keeps the first MAX_NOTES errors and as many remarks."""
+
+    def __init__(self, document: Document, *, secret: bool = False) -> None:
+        self.document = document
+        self.secret = secret and bool(document.variables)
+        """Values of variables are in the document, and problems could tell what they are."""
+        self.problems: list[Problem] = []
+        self._left = {True: MAX_NOTES, False: MAX_NOTES}
+
+    def add(
+        self,
+        severity: Literal["error", "warning", "info"],
+        code: str,
+        path: KeyPath,
+        message: str,
+        hint: str = "",
+        place: tuple[int, int] | None = None,
+    ) -> None:
+        error = severity == "error"
+        self._left[error] -= 1
+        if self._left[error] < 0:
+            return
+        if not self._left[error]:
+            severity, code, path, hint, place = "error" if error else "info", "too-many", (), "", None
+            message = f"Only the first {MAX_NOTES - 1:,} {'problems' if error else 'remarks'} are listed."
+        line, column = place or (self.document.place(path) if path else (0, 0))
+        where = _short(shown_path(path))
+        self.problems.append(Problem(severity, code, where, line, column, _short(message), hint))
+
+    def error(self, code: str, path: KeyPath, message: str, hint: str = "") -> None:
+        self.add("error", code, path, message, hint)
+
+    def warn(self, code: str, path: KeyPath, message: str, hint: str = "") -> None:
+        self.add("warning", code, path, message, hint)
+
+    def info(self, code: str, path: KeyPath, message: str, hint: str = "") -> None:
+        self.add("info", code, path, message, hint)
+
+    def remarks(self) -> None:
+        """The remarks of the HOCON reader."""
+        for remark in self.document.remarks:
+            self.add(
+                "info" if remark.code == "spelling" else "warning",
+                remark.code,
+                remark.path,
+                remark.message,
+                remark.hint,
+                (remark.line, remark.column),
+            )
+
+    def unknown_keys(self, given: dict[str, Any], known: tuple[str, ...], path: KeyPath) -> None:
+        for key in given:
+            if key not in known:
+                self.unknown("unknown-key", (*path, key), f"{key} means nothing here and is ignored.", known)
+
+    def unknown(self, code: str, path: KeyPath, message: str, known: tuple[str, ...]) -> None:
+        """Warn of an unknown word and name the nearest known one, which is looked for only while warnings are kept."""
+        self.warn(code, path, message, near(str(path[-1]), known) if self._left[False] > 0 else "")
+
+    @property
+    def failed(self) -> bool:
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+# --- single values: ratios, times, headers; each function notes what is wrong with its value ---
+
+MAX_CONNECTIONS = 20
+INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
+DURATION = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?) *([a-zµ]+)")
+SECONDS = {
+    **dict.fromkeys(("ns", "nano", "nanos", "nanosecond", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("us", "µs", "micro", "micros", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ms", "milli", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("s", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+"""HOCON's units of time."""
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+TAKEN = frozenset(
+    ("host", "content-length", "transfer-encoding", "connection", "content-type", "te", "trailer", "upgrade", "expect",
+     "proxy-authorization", "accept-encoding", "cookie")
+)  # fmt: skip
+"""Headers that the connection sets itself."""
+
+
+def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
+    """success_ratio: text "n/m"."""
+    if value is None:
+        return Ratio(1, 1, "1/1")
+    example = 'Write it as text, such as "2/3".'
+    parts = [part.strip() for part in value.split("/")] if isinstance(value, str) else []
+    if len(parts) < 2 or not INTEGER.fullmatch(parts[0]) or not INTEGER.fullmatch(parts[-1]):
+        notes.error("ratio", path, f"{value!r} is no ratio of two whole numbers.", example)
+        return Ratio(1, 1, "1/1")
+    needed, iterations = int(parts[0]), int(parts[-1])
+    if needed < 0 or iterations < 0 or iterations > MAX_ITERATIONS:
+        notes.error("ratio", path, f"Both numbers must be between 0 and {MAX_ITERATIONS}.", example)
+        return Ratio(1, 1, "1/1")
+    if len(parts) > 2:
+        notes.warn("ratio", path, f"Only the first and the last number of {value} count.", example)
+    if iterations == 0:
+        notes.warn("ratio", path, "One iteration is made where 0 are asked for.")
+    iterations = max(1, iterations)
+    if needed > iterations:
+        notes.warn("ratio", path, f"{needed} of {iterations} cannot succeed; {iterations} have to.")
+    if needed == 0:
+        notes.warn(
+            "ratio",
+            path,
+            "With 0 needed this case cannot fail.",
+            "neuro-san 0.7.15 wants one success anyway.",
+        )
+    return Ratio(min(needed, iterations), iterations, value.strip())
+
+
+def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
+    """timeout_in_seconds: a number; HOCON's durations are understood, and noted."""
+    if value is None:
+        return None
+    if isinstance(value, str) and (found := DURATION.fullmatch(value.strip())) and found[2] in SECONDS:
+        number = float(found[1]) * SECONDS[found[2]]
+        notes.warn("duration", path, "neuro-san cannot read a time with a unit.", f"Write {number:g}.")
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        notes.error("type", path, f"A number of seconds is needed, not {kind(value)}.")
+        return None
+    else:
+        number = float(value)
+    if not math.isfinite(number) or number > 1e9:
+        notes.error("limit", path, "This is too long.")
+        return None
+    if number <= 0:
+        notes.warn("timeout", path, "With no time at all every request times out.")
+    return number
+
+
+def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        notes.error(
+            "type", path, f"true or false is needed, not {value!r}.", "Without quotes; yes and on are text."
+        )
+        return default
+    return value
+
+
+def _text(value: Any, path: KeyPath, notes: Notes) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    notes.error("type", path, f"Text is needed, not {kind(value)}.", "Put it in quotes.")
+    return None
+
+
+def _dictionary(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
+    if value is None or isinstance(value, dict):
+        return value
+    notes.error("type", path, f"An object {{…}} is needed, not {kind(value)}.")
+    return None
+
+
+def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
+    if value is None:
+        return ("direct",)
+    given = value if isinstance(value, list) else [value]
+    if not given:
+        notes.warn(
+            "no-connections", path, "Without a connection nothing is asked, and every iteration fails."
+        )
+    if len(given) > MAX_CONNECTIONS:
+        notes.error("limit", path, f"A case may have at most {MAX_CONNECTIONS} connections.")
+        return ()
+    for number, name in enumerate(given):
+        here = (*path, number) if isinstance(value, list) else path
+        if not isinstance(name, str):
+            notes.error("type", here, f"A connection is text, not {kind(name)}.", near("", CONNECTIONS))
+        elif name in UNSUPPORTED:
+            message = f"Connections by {name} are not supported: this case cannot be run here."
+            notes.warn("connection-unsupported", here, message, "Use http.")
+        elif name not in CONNECTIONS:
+            notes.error("connection", here, f"There is no connection {name!r}.", near(name, CONNECTIONS))
+        elif name == "direct":
+            message = "Nothing is run in this process: direct talks to the chosen server over http."
+            notes.info("connection-direct", here, message)
+    return tuple(name for name in given if isinstance(name, str))
+
+
+def _metadata(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
+    """Request headers."""
+    given = _dictionary(value, path, notes)
+    for name, content in (given or {}).items():
+        here = (*path, name)
+        if not HEADER.fullmatch(name) or name.lower() in TAKEN:
+            notes.error("metadata", here, f"{name!r} cannot be sent as the name of a header.")
+        elif isinstance(content, dict | list):
+            notes.error("metadata", here, f"A header holds text, not {kind(content)}.")
+        elif isinstance(content, str):
+            if any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in content):
+                notes.error("metadata", here, "A header cannot hold line ends or control characters.")
+            elif not content.isascii():
+                notes.error("metadata", here, "A header can hold only ASCII.")
+        elif content is not None:
+            message = (
+                "Headers are text: the number is sent as text here, and breaks the request in neuro-san."
+            )
+            notes.warn("metadata", here, message, "Put it in quotes.")
+    return given
+
+
+def _chat_filter(value: Any, path: KeyPath, notes: Notes) -> str:
+    given = _text(value, path, notes)
+    if given is None:
+        return "MINIMAL"
+    if given.upper() not in FILTERS:
+        notes.warn("chat-filter", path, f"Servers take {given!r} for MINIMAL.", near(given, FILTERS))
+    return given
+
+
+# --- from the response of an interaction to single checks, with warnings of what would silently check nothing ---
+
+SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
+"""Characters by which neuro-san's parser keeps the quotes of a key, or splits it."""
+LONG_KEYWORD = 5
+SCHEMAS = ("json_schema", "not_json_schema")
+"""Tests whose expectation is an object."""
+
+
+def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> tuple[Check, ...]:
+    """All checks, parts in the fixed order, then breadth first as the reference goes."""
+    found: list[Check] = []
+    given = response or {}
+    for key in given:
+        if key not in PARTS:
+            message = f"Answers have no part {key}: nothing is checked."
+            notes.unknown("unknown-part", (*path, key), message, PARTS)
+            found.append(_skipped(notes, path, key, (), "", f"answers have no part {key!r}"))
+    for part in PARTS:
+        if part in given:
+            found += _walk(given[part], part, (*path, part), notes)
+    return tuple(found)
+
+
+def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
+    if value is None:
+        notes.warn("null", path, "null checks nothing.")
+        return [_skipped(notes, path[:-1], part, (), "", "null checks nothing")]
+    if not isinstance(value, dict):
+        hint = f"Name a test, such as {part} {{ keywords: … }}."
+        notes.warn("bare-part", path, f"{kind(value).capitalize()} alone checks nothing.", hint)
+        return [_skipped(notes, path[:-1], part, (), "", "no test is named")]
+    found: list[Check] = []
+    waiting: list[tuple[dict[str, Any], tuple[str, ...]]] = [(value, ())]
+    while waiting:
+        group, keys = waiting.pop(0)
+        if not group:
+            here = (*path, *keys)
+            notes.warn("empty", here, "An empty object checks nothing.")
+            line, _ = notes.document.place(here)
+            found.append(Check(part, keys, "", skipped="an empty object checks nothing", line=line))
+        for name, expected in group.items():
+            here = (*path, *keys, name)
+            if isinstance(expected, dict) and name.lower() not in SCHEMAS:
+                _remark_on_key(name, here, notes)
+                if name.lower() in TESTS and expected and not any(key.lower() in TESTS for key in expected):
+                    hint = f"To compare with an object, put it in a list: {name}: [{{…}}]."
+                    notes.warn("nested-test", here, f"{name} is taken for a key of the answer here.", hint)
+                waiting.append((expected, (*keys, name)))
+            elif expected is None:
+                notes.warn("null", here, "null checks nothing.")
+                found.append(_skipped(notes, here[:-1], part, keys, name, "null checks nothing"))
+            else:
+                found += _checks(name, expected, part, keys, here, notes)
+    return found
+
+
+def _checks(
+    name: str, expected: Any, part: str, keys: tuple[str, ...], path: KeyPath, notes: Notes
+) -> list[Check]:
+    test = name.lower()
+    if test not in TESTS:
+        notes.unknown("unknown-test", path, f"There is no test {name}: nothing is checked.", TESTS)
+        return [_skipped(notes, path[:-1], part, keys, name, f"there is no test {name!r}")]
+    line, _ = notes.document.place(path)
+    if expected == [] and isinstance(expected, list):
+        notes.warn("empty-list", path, "An empty list checks only that the value is there.")
+        return [Check(part, keys, test, only_present=True, line=line)]
+    if not isinstance(expected, list):
+        expected, several = [expected], False
+    else:
+        several = True
+    found = []
+    for number, element in enumerate(expected):
+        here = (*path, number) if several else path
+        _remark_on_expectation(test, element, part, keys, here, notes)
+        place, _ = notes.document.place(here)
+        found.append(Check(part, keys, test, element, number if several else None, line=place))
+    return found
+
+
+def _skipped(notes: Notes, path: KeyPath, part: str, keys: tuple[str, ...], test: str, why: str) -> Check:
+    line, _ = notes.document.place((*path, test or part))
+    return Check(part, keys, test, skipped=why, line=line)
+
+
+def _remark_on_key(name: str, path: KeyPath, notes: Notes) -> None:
+    if "." in name:
+        notes.info("dotted-key", path, "neuro-san never looks at keys with a dot: there this checks nothing.")
+    elif SPECIAL & set(name):
+        notes.info("quoted-key", path, "neuro-san keeps the quotes of such a key: there this always fails.")
+
+
+def _remark_on_expectation(
+    test: str, element: Any, part: str, keys: tuple[str, ...], path: KeyPath, notes: Notes
+) -> None:
+    of_text = part == "text" and not keys
+    if test in OWN:
+        _remark_on_own(test, element, path, notes, of_text=of_text)
+    if part == "text" and keys:
+        notes.warn("text-key", path, "The text of an answer has no keys: this always fails.")
+    elif of_text and test in ("keywords", "not_keywords") and not isinstance(element, str):
+        notes.warn(
+            "type",
+            path,
+            f"Text is searched for text: {kind(element)} is always an error.",
+            "Put it in quotes.",
+        )
+    elif of_text and test == "value" and not isinstance(element, str):
+        notes.warn(
+            "type", path, f"Text never equals {kind(element)}: this always fails.", "Put it in quotes."
+        )
+    elif of_text and test == "not_value" and not isinstance(element, str):
+        notes.warn("type", path, f"Text never equals {kind(element)}: this passes whatever the answer.")
+    elif of_text and test in ORDERED and not isinstance(element, str):
+        notes.warn("type", path, f"Text and {kind(element)} have no order: this is always an error.")
+    if test in ORDERED:
+        message = (
+            f"neuro-san compares the other way round: there the expected value is what has to be {test}."
+        )
+        notes.info("operand-order", path, message)
+    if test in ("keywords", "not_keywords") and isinstance(element, str):
+        if not element:
+            notes.warn("empty-text", path, "Empty text is part of every text.")
+        elif len(element.split()) > LONG_KEYWORD:
+            notes.info(
+                "long-keyword",
+                path,
+                "Keywords match letter by letter: a long one seldom does.",
+                "Consider gist.",
+            )
+    if test in ("gist", "not_gist") and not isinstance(element, str):
+        notes.warn("type", path, f"A criterion is a sentence, not {kind(element)}.")
+
+
+def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
+    problem = schema_problem(element) if test in SCHEMAS else pattern_problem(element)
+    if problem and not notes.secret:
+        notes.error("own-test", path, problem)
+    if test in SCHEMAS and isinstance(element, dict) and WITHIN_TEXT in element and not of_text:
+        notes.warn(
+            "own-test", path, f"{WITHIN_TEXT} applies to the text of an answer and has no effect here."
+        )
+    message = f"{test} is not in neuro-san: there it is ignored and checks nothing."
+    notes.info("own-test", path, message)
+
+
+# --- the case ---
+
+TOP = (
+    "agent", "connections", "success_ratio", "use_direct", "metadata", "timeout_in_seconds", "interactions",
+    "failure_patterns", "ignore_thinking",
+)  # fmt: skip
+TURN = ("text", "sly_data", "timeout_in_seconds", "chat_filter", "continue_conversation", "response")
+MAX_INTERACTIONS = 200
+MAX_CHECKS = 2000
+
+
+def read_case(
+    data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
+) -> TestCase:
+    """Read a case. Raises CaseError with all errors; warnings and remarks are in `.findings`. `secret`: `look_at`."""
+    case, problems = look_at(data, variables, secret=secret)
+    if case is None:
+        raise CaseError([problem for problem in problems if problem.severity == "error"])
+    return case
+
+
+def look_at(
+    data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
+) -> tuple[TestCase | None, list[Problem]]:
+    """The case, or None, and all its problems. `secret`: who wrote the case may not know the values of the variables.
+    Patterns and schemas made of them are not looked at then: whether one is wrong tells something of the values."""
+    try:
+        document = read(data, variables)
+    except HoconError as error:
+        where = f"column {error.column}" if error.column else ""
+        return None, [
+            Problem("error", error.code, where, error.line, error.column, error.message, error.hint)
+        ]
+    notes = Notes(document, secret=secret)
+    if not isinstance(document.value, dict):
+        notes.error("type", (), f"A test case is an object, not {kind(document.value)}.")
+        return None, notes.problems
+    notes.remarks()
+    case = _case(document.value, document, notes)
+    problems = sorted(notes.problems, key=lambda problem: (problem.line, problem.column))
+    if notes.failed:
+        return None, problems
+    return replace(case, findings=tuple(problems)), problems
+
+
+def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
+    notes.unknown_keys(value, TOP, ())
+    agent = _text(value.get("agent"), ("agent",), notes)
+    if value.get("agent") is None:
+        notes.error(
+            "no-agent", ("agent",) if "agent" in value else (), "The case names no agent.", 'Add agent: "…".'
+        )
+    elif agent is not None and not agent.strip("/ "):
+        notes.error("no-agent", ("agent",), "The name of the agent is empty.")
+    elif agent is not None and agent.endswith((".hocon", ".json")):
+        notes.warn(
+            "agent-file", ("agent",), "Agents are not started from files here: name one the server has."
+        )
+    elif agent is not None and (any(part in ("", ".", "..") for part in agent.split("/")) or _odd(agent)):
+        notes.error("agent", ("agent",), f"{agent!r} cannot be the name of an agent.")
+    use_direct = _boolean(value.get("use_direct"), False, ("use_direct",), notes)
+    if use_direct:
+        notes.info("use-direct", ("use_direct",), "Servers decide themselves how they reach other agents.")
+    if "failure_patterns" in value:
+        notes.info(
+            "failure-patterns",
+            ("failure_patterns",),
+            "failure_patterns belongs to load tests; it checks nothing.",
+        )
+    ignores_thinking = _boolean(value.get("ignore_thinking"), False, ("ignore_thinking",), notes)
+    if ignores_thinking:
+        message = "neuro-san ignores ignore_thinking: it checks thoughts as part of the text."
+        notes.info("own-key", ("ignore_thinking",), message)
+    interactions = tuple(
+        replace(turn, ignores_thinking=ignores_thinking)
+        for turn in _interactions(value.get("interactions"), notes)
+    )
+    case = TestCase(
+        agent=agent or "",
+        connections=_connections(value.get("connections"), ("connections",), notes),
+        ratio=_ratio(value.get("success_ratio"), ("success_ratio",), notes),
+        use_direct=use_direct,
+        metadata=_metadata(value.get("metadata"), ("metadata",), notes),
+        timeout=_seconds(value.get("timeout_in_seconds"), ("timeout_in_seconds",), notes),
+        interactions=interactions,
+        variables=document.variables,
+        document=value,
+    )
+    if interactions and not case.n_checks:
+        written = any(turn.checks for turn in interactions)
+        ends = "is skipped, not passed," if written else "passes"
+        message = f"Nothing is checked: this case {ends} whatever the agent says."
+        notes.warn("no-checks", ("interactions",), message)
+    if sum(len(turn.checks) for turn in interactions) > MAX_CHECKS:
+        notes.error("limit", ("interactions",), f"A case may name at most {MAX_CHECKS:,} checks.")
+    return case
+
+
+def _odd(agent: str) -> bool:
+    return any(sign in "?#%\\" or ord(sign) <= 32 or ord(sign) == 127 for sign in agent)
+
+
+def _interactions(value: Any, notes: Notes) -> tuple[Interaction, ...]:
+    path: KeyPath = ("interactions",)
+    if value is None or value == []:
+        where: KeyPath = path if value is not None else ()
+        notes.warn("no-interactions", where, "There are no interactions: every iteration fails.")
+        return ()
+    if not isinstance(value, list):
+        notes.error(
+            "type", path, f"A list of interactions is needed, not {kind(value)}.", "Write [ {…}, {…} ]."
+        )
+        return ()
+    if len(value) > MAX_INTERACTIONS:
+        notes.error("limit", path, f"A case may have at most {MAX_INTERACTIONS} interactions.")
+        return ()
+    return tuple(_interaction(turn, (*path, number), notes) for number, turn in enumerate(value))
+
+
+def _interaction(value: Any, path: KeyPath, notes: Notes) -> Interaction:
+    given = _dictionary(value, path, notes)
+    if given is None:
+        if value is None:
+            notes.error("type", path, "An interaction is an object {…}, not null.")
+        return Interaction()
+    notes.unknown_keys(given, TURN, path)
+    if given.get("text") is None:
+        notes.info("no-text", path, "Nothing is said here: the server is sent null for the text.")
+    response = _dictionary(given.get("response"), (*path, "response"), notes)
+    return Interaction(
+        text=_text(given.get("text"), (*path, "text"), notes),
+        sly_data=_dictionary(given.get("sly_data"), (*path, "sly_data"), notes),
+        timeout=_seconds(given.get("timeout_in_seconds"), (*path, "timeout_in_seconds"), notes),
+        chat_filter=_chat_filter(given.get("chat_filter"), (*path, "chat_filter"), notes),
+        continues=_boolean(given.get("continue_conversation"), True, (*path, "continue_conversation"), notes),
+        checks=checks_of(response, (*path, "response"), notes),
+    )

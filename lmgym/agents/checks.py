@@ -1,0 +1,128 @@
+"""The built-in tests except gist: expected value and answer in, outcome out. Pure.
+
+The reference's code swaps the operands of `less` and `greater`, so the reading decides, and every result states the
+order of its operands.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lmgym.agents import own_checks
+from lmgym.agents.case_reader import SPECIAL, kind
+from lmgym.agents.cases import ORDERED, OWN, Check, Reading
+
+Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
+OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
+VERDICTS: tuple[Outcome, ...] = ("pass", "fail", "timeout")
+"""Outcomes that count in a rate. An error says nothing about the agent; a timeout is an answer that came too late."""
+
+_TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "value": ("==", operator.eq),
+    "not_value": ("!=", operator.ne),
+    "keywords": ("in", lambda expected, actual: expected in actual),
+    "not_keywords": ("not in", lambda expected, actual: expected not in actual),
+    "less": ("<", operator.lt),
+    "not_less": (">=", operator.ge),
+    "greater": (">", operator.gt),
+    "not_greater": ("<=", operator.le),
+}
+SHOWN = 120
+UNICODE_FORM = "They differ only in Unicode form (é as one character or two, a no-break space, a ligature)."
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`comparison`: what was tested, operands in their order."""
+
+    outcome: Outcome
+    comparison: str
+    message: str = ""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+def value_at(part: Any, check: Check, reading: Reading) -> Any:
+    """The value at the check's path, or MISSING. null is missing too."""
+    value = part
+    for key in check.path:
+        if reading == "reference-compatible" and SPECIAL & set(key):
+            return MISSING
+        if not isinstance(value, dict) or key not in value:
+            return MISSING
+        value = value[key]
+    return MISSING if value is None else value
+
+
+def skipped_by(check: Check, reading: Reading) -> str:
+    """Why a check is skipped, or an empty text."""
+    if reading == "reference-compatible" and any("." in key for key in check.path):
+        return "neuro-san never looks at keys with a dot"
+    if reading == "reference-compatible" and check.test in OWN:
+        return f"neuro-san has no test {check.test}"
+    return check.skipped
+
+
+def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
+    """The verdict on a check other than gist. Missing data fails every test, also the negated ones."""
+    ordered = check.test in ORDERED
+    if actual is MISSING:
+        breaks = ordered and reading == "reference-compatible" and not check.only_present
+        return Verdict("error" if breaks else "fail", "no such value in the answer")
+    if check.only_present:
+        return Verdict("pass", "value is there")
+    if check.test in OWN:
+        return _own(check, actual)
+    expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"
+    sign, holds = _TESTS[check.test]
+    try:
+        if ordered and reading == "document":
+            passed, comparison = holds(actual, check.expected), f"{answer} {sign} {expected}"
+        else:
+            passed, comparison = holds(check.expected, actual), f"{expected} {sign} {answer}"
+    except TypeError:
+        why = "have no order" if ordered else "cannot be searched for each other"
+        message = f"{kind(check.expected)} and {kind(actual)} {why}"
+        return Verdict("error", f"{expected}, {answer}", message)
+    alike = not ordered and bool(holds(_plain(check.expected), _plain(actual))) != bool(passed)
+    return Verdict("pass" if passed else "fail", comparison, UNICODE_FORM if alike else "")
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value whose texts are in compatibility form (NFKC)."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFKC", value)
+    if isinstance(value, dict):
+        return {_plain(key): _plain(below) for key, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list) else value
+
+
+def _own(check: Check, actual: Any) -> Verdict:
+    negated = check.test.startswith("not_")
+    if check.test.endswith("regex"):
+        outcome, why = own_checks.search(check.expected, actual)
+        verb = "match"
+    else:
+        outcome, why = own_checks.fits(check.expected, actual, is_text=check.part == "text")
+        verb = "fit"
+    if negated and outcome != "error":
+        outcome, why = ("fail", "") if outcome == "pass" else ("pass", "")
+    answer, expected = f"answer {shorten(actual)}", shorten(check.expected)
+    return Verdict(outcome, f"{answer} expected {'not ' if negated else ''}to {verb} {expected}", why)
+
+
+def shorten(value: Any, limit: int = SHOWN) -> str:
+    """A value as a message shows it: as JSON, like the cases and the answers."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,243 @@
+"""From the syntax tree to plain values. Substitutions are looked up in the document and the given variables only.
+
+Every value carries its weight (how many values and blocks of text it expands to): a document that doubles itself line
+by line is refused before the value is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmgym.agents.hocon.parse import Array, Chain, Concat, Node, Object, Scalar, Substitution
+from lmgym.agents.hocon.scan import HoconError, Path, Source, named
+
+MAX_STEPS = 150
+"""Depth of recursion through values and substitutions."""
+BLOCK = 16
+"""Characters that weigh as much as one value."""
+MAX_TEXT = 100_000
+"""Characters of a concatenated text."""
+
+
+class _Missing:
+    """An optional substitution without a value."""
+
+
+MISSING = _Missing()
+
+
+@dataclass(slots=True)
+class Found:
+    value: Any
+    weight: int
+    height: int = 0
+    raw: str | None = None
+
+
+NOTHING = Found(MISSING, 0)
+
+
+def _plain(found: Found) -> str:
+    """A value within a longer text."""
+    if found.raw is not None:
+        return found.raw
+    if found.value is None:
+        return "null"
+    if isinstance(found.value, bool):
+        return "true" if found.value else "false"
+    return str(found.value)
+
+
+class Resolver:
+    def __init__(
+        self, source: Source, root: Node, variables: Mapping[str, str], max_depth: int, max_weight: int
+    ) -> None:
+        self.source = source
+        self.root = root
+        self.variables = variables
+        self.used: set[str] = set()
+        self.max_depth = max_depth
+        self.max_weight = max_weight
+        self.known: dict[int, Found] = {}
+        self.under_way: dict[int, str] = {}
+        self.steps = 0
+        self.work = 0
+
+    def resolve(self, node: Node) -> Found:
+        """The value of a node, once."""
+        if isinstance(node, Scalar):
+            return Found(node.value, 1 + len(node.raw) // BLOCK, 0, node.raw)
+        mark = id(node)
+        if mark in self.known:
+            return self.known[mark]
+        if mark in self.under_way:
+            raise self._cycle(node)
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise self._error("limit", "Substitutions and values are nested too deep here.", node)
+        self.under_way[mark] = named(node.path) if isinstance(node, Substitution) else ""
+        found = self._resolve(node)
+        del self.under_way[mark]
+        self.steps -= 1
+        if found.weight > self.max_weight or self.work > 4 * self.max_weight:
+            raise self._error("limit", "The document grows too large by its substitutions.", node)
+        if found.height > self.max_depth:
+            raise self._error("limit", f"Nested more than {self.max_depth} levels deep.", node)
+        self.known[mark] = found
+        return found
+
+    def _resolve(self, node: Array | Object | Substitution | Concat | Chain) -> Found:
+        match node:
+            case Array():
+                items = [found for item in node.items if (found := self.resolve(item)).value is not MISSING]
+                return self._collected([found.value for found in items], items)
+            case Object():
+                fields = {
+                    key: found
+                    for key, below in node.fields.items()
+                    if (found := self.resolve(below)).value is not MISSING
+                }
+                return self._collected({key: found.value for key, found in fields.items()}, fields.values())
+            case Substitution():
+                return self._substitution(node)
+            case Concat():
+                return self._concat(node)
+            case Chain():
+                return self._chain(node)
+
+    def _collected(self, value: Any, parts: Any) -> Found:
+        weight, height = 1, 0
+        for part in parts:
+            weight += part.weight
+            height = max(height, part.height)
+        return Found(value, weight, height + 1)
+
+    # --- substitutions ---
+
+    def _substitution(self, node: Substitution) -> Found:
+        found = NOTHING
+        if node.looks_back:
+            if node.before is not None:
+                found = self.resolve(node.before)
+        else:
+            found = self._lookup(self.root, node.path)
+        if found.value is not MISSING:
+            return found
+        name = ".".join(node.path)
+        if name in self.variables:
+            self.used.add(name)
+            text = self.variables[name]
+            return Found(text, 1 + len(text) // BLOCK, 0, text)
+        if node.optional:
+            return NOTHING
+        name = named(node.path)
+        if node.looks_back and node.before is None:
+            raise self._error("cycle", f"{name} refers to itself, and had no value before.", node)
+        hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it may be absent."
+        raise self._error("undefined", f"There is no value for ${{{name}}}.", node, hint)
+
+    def _lookup(self, node: Node, path: Path) -> Found:
+        """The value at a path; its neighbours are resolved only if necessary."""
+        for depth, part in enumerate(path):
+            if isinstance(node, Concat | Chain):
+                better = self._last_word(node, part)
+                if better is not None:
+                    node = better
+                    continue
+            if not isinstance(node, Object):
+                return self._within(self.resolve(node), path[depth:])
+            below = node.fields.get(part)
+            if below is None:
+                return NOTHING
+            node = below
+        return self.resolve(node)
+
+    @staticmethod
+    def _last_word(node: Concat | Chain, part: str) -> Node | None:
+        """The field of the last object among these values, if it is one that nothing earlier can be merged into."""
+        last = (node.pieces if isinstance(node, Concat) else node.values)[-1]
+        field = last.fields.get(part) if isinstance(last, Object) else None
+        return field if isinstance(field, Scalar | Array) else None
+
+    @staticmethod
+    def _within(found: Found, path: Path) -> Found:
+        value = found.value
+        for part in path:
+            if not isinstance(value, dict) or part not in value:
+                return NOTHING
+            value = value[part]
+        return Found(value, found.weight, found.height)
+
+    # --- values side by side ---
+
+    def _concat(self, node: Concat) -> Found:
+        parts = [self.resolve(piece) for piece in node.pieces]
+        given = [found for found in parts if found.value is not MISSING]
+        if not given:
+            return NOTHING
+        if len(given) == 1 and not isinstance(given[0].value, str):
+            return given[0]
+        if all(isinstance(found.value, list) for found in given):
+            self.work += sum(len(found.value) for found in given)
+            return Found(
+                [item for found in given for item in found.value],
+                sum(found.weight for found in given),
+                max(found.height for found in given),
+            )
+        if all(isinstance(found.value, dict) for found in given):
+            merged = given[0]
+            for found in given[1:]:
+                merged = self._merged(merged, found)
+            return merged
+        if any(isinstance(found.value, dict | list) for found in given):
+            message = "Text, lists and objects cannot be joined with each other."
+            raise self._error("mixed", message, node, "A comma or a line end may be missing.")
+        length = sum(len(_plain(found)) for found in given) + sum(map(len, node.blanks))
+        self.work += length // BLOCK
+        if length > MAX_TEXT:
+            raise self._error("limit", "The document grows too large by its substitutions.", node)
+        text = "".join(
+            gap + ("" if found.value is MISSING else _plain(found))
+            for gap, found in zip(node.blanks, parts, strict=True)
+        )
+        return Found(text, 1 + len(text) // BLOCK, 0, text)
+
+    def _chain(self, node: Chain) -> Found:
+        result = NOTHING
+        for value in node.values:
+            found = self.resolve(value)
+            if found.value is MISSING:
+                continue
+            both = isinstance(result.value, dict) and isinstance(found.value, dict)
+            result = self._merged(result, found) if both else found
+        return result
+
+    def _merged(self, first: Found, second: Found, depth: int = 0) -> Found:
+        self.work += len(first.value) + len(second.value)
+        if self.work > 4 * self.max_weight:
+            raise HoconError("limit", "The document grows too large by its substitutions.")
+        value = dict(first.value)
+        for key, new in second.value.items():
+            old = value.get(key)
+            if isinstance(old, dict) and isinstance(new, dict):
+                value[key] = self._merged(Found(old, 0), Found(new, 0), depth + 1).value
+            else:
+                value[key] = new
+        return Found(value, first.weight + second.weight, max(first.height, second.height))
+
+    # --- errors ---
+
+    def _cycle(self, node: Node) -> HoconError:
+        marks = list(self.under_way)
+        names = [
+            name
+            for mark, name in self.under_way.items()
+            if name and marks.index(mark) >= marks.index(id(node))
+        ]
+        shown = " → ".join([*names, names[0]] if names else ["itself"])
+        return self._error("cycle", f"These values refer to each other in a circle: {shown}.", node)
+
+    def _error(self, code: str, message: str, node: Node, hint: str = "") -> HoconError:
+        return self.source.error(code, message, node.at, hint)

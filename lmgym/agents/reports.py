@@ -1,0 +1,172 @@
+"""Results for other programs and for terminals: a table, JSON, JUnit XML. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from lmgym.agents.failures import WRONG, lines_of, told
+from lmgym.agents.pass_rates import Evidence, evidence
+from lmgym.agents.results import CaseResult, IterationResult
+
+FORMATS = ("table", "json", "junit")
+NO_VERDICT = 3
+"""Exit status when a server or judge could not be asked."""
+UNCHECKED = 2
+"""Exit status when no check of a case was made: as for what could not be read."""
+UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+Named = Sequence[tuple[str, CaseResult]]
+
+
+def render(results: Named, form: str) -> str:
+    """`results` are (name, result) pairs."""
+    return {"table": table, "json": as_json, "junit": junit}[form](results)
+
+
+def json_parts(head: dict[str, Any], results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
+    """An object of `head` and the list `cases`, piece by piece."""
+    yield json.dumps(head, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "cases": ['
+    for number, (name, result) in enumerate(results):
+        row = json.dumps({"name": name, **result.as_dict()}, ensure_ascii=False, indent=2, allow_nan=False)
+        yield (",\n" if number else "\n") + row
+    yield "\n  ]\n}"
+
+
+def as_json(results: Named) -> str:
+    rows = [{"file": name, **result.as_dict()} for name, result in results]
+    return json.dumps({"results": rows, "passed": all_passed(results)}, ensure_ascii=False, indent=2) + "\n"
+
+
+def all_passed(results: Named) -> bool:
+    return all(result.outcome == "pass" for _, result in results)
+
+
+def exit_status(results: Named) -> int:
+    """0: all passed. 1: some failed. 2: of some no check was made. 3: none failed, but some have no verdict, because a
+    server or judge could not be asked."""
+    if any(result.unchecked for _, result in results):
+        return UNCHECKED
+    missed = {result.outcome for _, result in results} - {"pass"}
+    return 0 if not missed else NO_VERDICT if missed == {"error"} else 1
+
+
+def table(results: Named) -> str:
+    """One line per case; below it what failed, by turn and answer, with the iterations where it did."""
+    lines = []
+    for name, result in results:
+        if result.error:
+            lines += [f"{result.outcome.upper():8}{name}", f"        {result.error}"]
+            continue
+        counted = _evidence(result).count_with_interval
+        ratio = f"{counted}, {result.required}/{result.ratio.iterations} needed"
+        lines.append(
+            f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made{_waited(result)}"
+        )
+        if result.unchecked:
+            lines.append(f"        {result.unchecked}")
+        if result.hopeless:
+            lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
+        lines += [f"        {line}" for line in lines_of(result)]
+    passed = sum(result.outcome == "pass" for _, result in results)
+    lines.append(f"{passed} of {len(results)} cases passed")
+    return "\n".join(_terminal(line) for line in lines) + "\n"
+
+
+def _waited(result: CaseResult) -> str:
+    return f", {result.waited:,.1f} s of waiting for a busy server" if result.waited else ""
+
+
+def _evidence(result: CaseResult) -> Evidence:
+    return evidence(
+        result.passed, result.n, result.ratio.rate, errors=result.errors, early_stop=result.early_stop
+    )
+
+
+def _terminal(text: str) -> str:
+    """Without the control characters in answers, which could change the terminal."""
+    return CONTROL.sub("\ufffd", text)
+
+
+def explain(iteration: IterationResult) -> list[str]:
+    """Why an iteration did not pass, a line per check."""
+    lines = [told(check) for check in iteration.checks if check.outcome in WRONG]
+    if not lines and iteration.message:
+        lines.append(f"{iteration.outcome}: {iteration.message}")
+    return lines
+
+
+def junit(results: Named) -> str:
+    return "".join(junit_parts(results))
+
+
+def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") -> Iterator[str]:
+    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
+    for name, result in results:
+        suite = _suite(name, result, version)
+        ET.indent(suite)
+        yield ET.tostring(suite, encoding="unicode") + "\n"
+    yield "</testsuites>\n"
+
+
+KINDS = {"fail": "failure", "skipped": "skipped"}
+"""Outcomes in JUnit's terms; all others except a pass are errors."""
+
+
+def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
+    suite = ET.Element("testsuite", name=_xml(name), time=f"{result.seconds:.3f}")
+    _told(suite, result, version)
+    verdict = ET.SubElement(
+        suite, "testcase", name=f"success_ratio {result.ratio.text}", classname=_xml(name)
+    )
+    if result.outcome != "pass":
+        counted = f"{_evidence(result).sentence}, {result.required} needed"
+        _outcome(verdict, result.outcome, result.error or result.unchecked or counted, lines_of(result))
+    for iteration in result.iterations:
+        made = ET.SubElement(
+            suite, "testcase", name=f"iteration {iteration.number}", classname=_xml(name),
+            time=f"{iteration.seconds:.3f}",
+        )  # fmt: skip
+        if result.unchecked and iteration.outcome == "pass":
+            _outcome(made, "skipped", result.unchecked, [])
+        elif iteration.outcome != "pass":
+            # A failed iteration is no failed test if enough others pass: the ratio above decides.
+            lines = explain(iteration)
+            if result.outcome == "pass":
+                _outcome(made, "skipped", f"{iteration.outcome}, but enough other iterations passed", lines)
+            else:
+                _outcome(made, iteration.outcome, lines[0] if lines else iteration.outcome, lines)
+    suite.set("tests", str(1 + len(result.iterations)))
+    for key, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(f"testcase/{kind}"))))
+    return suite
+
+
+def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str]) -> None:
+    """Why a testcase did not pass: the message in short, the lines in its body."""
+    note = ET.SubElement(testcase, KINDS.get(outcome, "error"), message=_xml(message), type=outcome)
+    note.text = _xml("\n".join(lines)) or None
+
+
+def _told(suite: ET.Element, result: CaseResult, version: str) -> None:
+    """Version, tokens, cost and waits as properties, as far as they are known: no property of tokens or cost means
+    unknown, not 0."""
+    told = {"server_version": _xml(version)} if version else {}
+    for key in ("total_tokens", "total_cost"):
+        if result.tokens[key] is not None:
+            told[key] = f"{result.tokens[key]:.10g}"
+    if result.waited:
+        told["waited_seconds"] = f"{result.waited:.3f}"
+    if told:
+        properties = ET.SubElement(suite, "properties")
+        for key, value in told.items():
+            ET.SubElement(properties, "property", name=key, value=value)
+
+
+def _xml(text: str) -> str:
+    return UNPRINTABLE.sub("\ufffd", text)

@@ -1,0 +1,1 @@
+"""Drawings of results, made with lmgym.charts.svg: once for the page, once for a paper."""

@@ -1,0 +1,27 @@
+"""Which step of a colour scale a number takes. Static style sheets colour the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lmgym.text.number_format import number_or_none
+
+HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
+RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
+
+
+def heat(value: Any) -> str:
+    """Class of a surprisal in bits: h0 to h8"""
+    number = number_or_none(value)
+    return "" if number is None else f"h{_step(number, HEAT_EDGES)}"
+
+
+def rate_step(value: Any) -> str:
+    """Class of a pass rate: r0 to r8"""
+    number = number_or_none(value)
+    return "" if number is None else f"r{_step(number, RATE_EDGES)}"
+
+
+def _step(number: float, edges: Sequence[float]) -> int:
+    return sum(number >= edge for edge in edges)

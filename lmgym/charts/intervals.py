@@ -1,0 +1,138 @@
+"""A value with its interval per row: models on a suite, tags of a model, scores of a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lmgym.charts.svg import (
+    Markup,
+    Pen,
+    element,
+    finite,
+    marker,
+    nice_ticks,
+    shorten,
+    text_width,
+    tick_label,
+    wrap,
+)
+
+_ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
+_NARROW, _NARROW_LABEL = 280.0, 110.0
+"""Labels and plot together; the plot has what the labels leave."""
+_KEY_ROW = 18.0
+
+
+@dataclass(frozen=True)
+class RowMark:
+    """`reference` is a tick of its own (chance, the field's mean); `series` decides shape and colour of the point."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+    series: int = 0
+    note: str = ""
+
+
+def interval_rows(
+    rows: Sequence[RowMark],
+    title: str,
+    *,
+    unit: str = "pass rate",
+    note: str = "",
+    domain: tuple[float, float] | None = (0.0, 1.0),
+    reference: str = "chance",
+    series: Sequence[str] = (),
+    standalone: bool = False,
+    narrow: bool = False,
+) -> Markup:
+    """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits. `narrow`
+    fits a telephone of 390 px: the names of series stand one below the other."""
+    label = _NARROW_LABEL if narrow else _LABEL
+    pen = Pen(standalone=standalone)
+    values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
+    ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 3 if narrow else 5)
+    labels = [_lines(row.label, label) for row in rows]
+    step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
+    labelled = max((text_width(line) for lines in labels for line in lines), default=0.0)
+    left, plot = 12.0 + labelled, _NARROW - labelled if narrow else _PLOT
+    keys = [[name] for name in series] if narrow else [list(series)] if series else []
+    top = _TOP + (24.0 if standalone else 0.0) + _KEY_ROW * len(keys)
+    bottom = top + step * max(len(rows), 1)
+
+    def x(value: float) -> float:
+        return left + 12.0 + plot * (value - ticks[0]) / (ticks[-1] - ticks[0])
+
+    body: list[Markup] = [pen.text(left, 18.0, title, "c-text", "c-strong")] if standalone else []
+    for k, names in enumerate(keys):
+        y = top - 26.0 - _KEY_ROW * (len(keys) - 1 - k)
+        body += _keys(pen, 8.0 if narrow else left + 12.0, y, names, k, left + plot - 12.0 if narrow else 0.0)
+    for tick in ticks:
+        body.append(pen.line(x(tick), top, x(tick), bottom, "c-grid"))
+        body.append(pen.text(x(tick), top - 6.0, tick_label(tick), "c-tick", "c-mid"))
+    for k, row in enumerate(rows):
+        y = top + step * (k + 0.5)
+        body += _label(pen, labels[k], left, y)
+        body.append(_row(pen, row, y, x, unit, reference))
+    said = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
+    said += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
+    said += f". {note}" if note else ""
+    lines = wrap(said, plot + 20.0, 11.0) or [said]
+    for k, line in enumerate(lines):
+        body.append(pen.text(left + 12.0, bottom + 20.0 + 15.0 * k, line, "c-muted"))
+    widest = max(text_width(line, 11.0) for line in lines)
+    width = max(
+        left + plot + 40.0,
+        0.0 if narrow else left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
+        left + 20.0 + widest,
+        left + text_width(title) * 1.1 if standalone else 0.0,
+    )
+    return pen.canvas(
+        width, bottom + 15.0 + 15.0 * len(lines), title, f"{len(rows)} rows. {said}", "chart", body
+    )
+
+
+def _lines(label: str, width: float) -> list[str]:
+    """A label in one line or two."""
+    found = wrap(label, width)
+    return found if found and len(found) < 3 else [shorten(label, width)]
+
+
+def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
+    first = y + 4.0 - 6.5 * (len(lines) - 1)
+    return [pen.text(x, first + 13.0 * k, line, "c-text", "c-end") for k, line in enumerate(lines)]
+
+
+def _keys(
+    pen: Pen, x: float, y: float, series: Sequence[str], first: int = 0, width: float = 0.0
+) -> list[Markup]:
+    """In one row. `width`: of a name that is cut there."""
+    drawn = []
+    for k, whole in enumerate(series, first):
+        name = shorten(whole, width) if width else whole
+        drawn += [marker(pen, k, x, y - 4.0, series=k), pen.text(x + 10.0, y, name, "c-muted")]
+        x += 28.0 + text_width(name, 11.0)
+    return drawn
+
+
+def _row(pen: Pen, row: RowMark, y: float, x: Callable[[float], float], unit: str, reference: str) -> Markup:
+    parts = []
+    if row.reference is not None:
+        at = x(row.reference)
+        parts.append(pen.line(at, y - 8.0, at, y + 8.0, "c-ref"))
+    words = f"{row.label}: no value"
+    if finite(row.value):
+        words = f"{row.label}: {row.value:.3f} {unit}"
+        if row.low is not None and row.high is not None and row.high > row.low:
+            a, b = x(row.low), x(row.high)
+            d = f"M{a:.2f} {y - 3:.2f}v6M{a:.2f} {y:.2f}H{b:.2f}M{b:.2f} {y - 3:.2f}v6"
+            parts.append(pen.path(d, "c-whisker", "c-color", series=row.series))
+            words += f" [{row.low:.3f}, {row.high:.3f}]"
+        parts.append(marker(pen, row.series, x(row.value), y, series=row.series))
+    if row.reference is not None:
+        words += f"; {reference} {row.reference:.3f}"
+    words += f"; {row.note}" if row.note else ""
+    return element("g", None, element("title", None, words), *parts)

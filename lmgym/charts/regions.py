@@ -1,0 +1,313 @@
+"""Charts of a suite run, drawn on the server as SVG.
+
+No chart comes without its numbers: pages put the data table beside it, and every drawing says n and interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lmgym.charts.inline import margin_strip, rate_bar
+from lmgym.charts.svg import (
+    Markup,
+    Pen,
+    element,
+    finite,
+    marker,
+    nice_ticks,
+    shorten,
+    text_width,
+    tick_label,
+    wrap,
+)
+
+__all__ = ["Markup", "Series", "margin_strip", "rate_bar", "region_chart"]
+
+_TOP, _LEFT, _PLOT = 24.0, 46.0, 272.0
+_LABEL_GAP = 17.0
+
+
+@dataclass(frozen=True)
+class Series:
+    """One condition: a mean per region, and the interval around it. None or NaN: nothing there."""
+
+    name: str
+    means: Sequence[float | None]
+    lows: Sequence[float | None] = ()
+    highs: Sequence[float | None] = ()
+    n: int | None = None
+    items: Sequence[Sequence[float | None]] = ()
+    """Per item its value in every region: drawn as thin lines behind the means."""
+
+    def mean(self, region: int) -> float | None:
+        return _at(self.means, region)
+
+    def interval(self, region: int) -> tuple[float, float] | None:
+        low, high = _at(self.lows, region), _at(self.highs, region)
+        return None if low is None or high is None else (low, high)
+
+
+def _at(values: Sequence[float | None], index: int) -> float | None:
+    value = values[index] if index < len(values) else None
+    return float(value) if finite(value) else None
+
+
+# --- mean surprisal by region and condition ---------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Frame:
+    """Where things go."""
+
+    columns: tuple[int, ...]  # region indices that are drawn
+    step: float
+    height: float
+    bottom: float
+    key_width: float
+    ticks: tuple[float, ...]
+
+    @property
+    def width(self) -> float:
+        return _LEFT + self.step * max(len(self.columns), 1) + self.key_width
+
+    @property
+    def right(self) -> float:
+        return _LEFT + self.step * max(len(self.columns), 1)
+
+    def x(self, column: int) -> float:
+        return _LEFT + self.step * (column + 0.5)
+
+    def y(self, bits: float) -> float:
+        low, high = self.ticks[0], self.ticks[-1]
+        return _TOP + self.height * (high - bits) / (high - low)
+
+
+def region_chart(
+    regions: Sequence[str],
+    series: Sequence[Series],
+    critical: Collection[int] = (),
+    title: str = "Mean surprisal by region",
+    unit: str = "bits",
+    *,
+    interval: str = "95% interval",
+    standalone: bool = False,
+) -> Markup:
+    """`critical` holds region numbers (from 1). Regions where no condition has a value are left out."""
+    pen = Pen(standalone=standalone)
+    columns = tuple(k for k in range(len(regions)) if any(s.mean(k) is not None for s in series))
+    labels, label_height, rotated, step = _axis_labels(
+        [f"{k + 1} {regions[k]}" for k in columns], len(series)
+    )
+    frame = _Frame(
+        columns=columns,
+        step=step,
+        height=max(_PLOT, _LABEL_GAP * len(series)),
+        bottom=label_height,
+        key_width=min(190.0, 42.0 + max((text_width(s.name) for s in series), default=0.0)),
+        ticks=tuple(_value_ticks(series, columns)),
+    )
+    head = 26.0 if standalone else 0.0
+    marked = {number - 1 for number in critical} & set(columns)
+    body = [
+        *_bands(pen, frame, marked),
+        *_grid(pen, frame, unit),
+        *_region_labels(pen, frame, labels, marked, regions, rotated=rotated),
+    ]
+    for index, one in enumerate(series):
+        body.append(_threads(pen, frame, index, one, len(series)))
+    for index, one in enumerate(series):
+        body.append(_draw_series(pen, frame, index, one, len(series), regions, unit))
+    body.extend(_key(pen, frame, series))
+    note = _note(series, interval, has_critical=bool(marked))
+    foot = _TOP + frame.height + label_height + 18.0
+    body.append(pen.text(_LEFT, foot, note, "c-muted"))
+    width = max(frame.width, _LEFT + text_width(note, 11.0) + 8.0)
+    if standalone:
+        body = [
+            pen.text(_LEFT, 20.0, title, "c-text", "c-strong"),
+            element("g", {"transform": f"translate(0 {head:g})"}, *body),
+        ]
+        width = max(width, _LEFT + text_width(title) * 1.1 + 8.0)
+    return pen.canvas(
+        width, foot + 8.0 + head, title, _describe(regions, series, columns, unit, note), "chart", body
+    )
+
+
+def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float]:
+    values = [0.0]
+    for one in series:
+        for k in columns:
+            mean, spread = one.mean(k), one.interval(k)
+            values.extend(v for v in (mean, *(spread or ())) if v is not None)
+            values.extend(v for item in one.items if (v := _at(item, k)) is not None)
+    return nice_ticks(min(values), max(values))
+
+
+def _axis_labels(names: Sequence[str], n_series: int) -> tuple[list[list[str]], float, bool, float]:
+    """Lines per label, the height they need, whether they are turned, and the width of a column."""
+    count = max(len(names), 1)
+    step = min(156.0, max(58.0, 640.0 / count, 7.0 * n_series + 18.0))
+    wrapped = [wrap(name, step - 8.0, 11.0) for name in names]
+    if all(lines is not None and len(lines) <= 3 for lines in wrapped):
+        lines = [w or [""] for w in wrapped]
+        return lines, 10.0 + 14.0 * max((len(w) for w in lines), default=1), False, step
+    short = [[shorten(name, 150.0, 11.0)] for name in names]
+    longest = max((text_width(w[0], 11.0) for w in short), default=0.0)
+    return short, 18.0 + longest * 0.62, True, step
+
+
+def _bands(pen: Pen, frame: _Frame, marked: Collection[int]) -> list[Markup]:
+    return [
+        pen.rect(_LEFT + frame.step * column, _TOP, frame.step, frame.height, "c-band")
+        for column, k in enumerate(frame.columns)
+        if k in marked
+    ]
+
+
+def _grid(pen: Pen, frame: _Frame, unit: str) -> list[Markup]:
+    drawn = []
+    for tick in frame.ticks:
+        y = frame.y(tick)
+        drawn.append(pen.line(_LEFT, y, frame.right, y, "c-axis" if tick == 0 else "c-grid"))
+        drawn.append(pen.text(_LEFT - 8.0, y + 4.0, tick_label(tick), "c-tick", "c-end"))
+    drawn.append(pen.text(_LEFT - 8.0, _TOP - 12.0, unit, "c-muted", "c-end"))
+    return drawn
+
+
+def _region_labels(
+    pen: Pen,
+    frame: _Frame,
+    labels: Sequence[Sequence[str]],
+    marked: Collection[int],
+    regions: Sequence[str],
+    *,
+    rotated: bool,
+) -> list[Markup]:
+    drawn = []
+    base = _TOP + frame.height + 16.0
+    for column, (k, lines) in enumerate(zip(frame.columns, labels, strict=True)):
+        x = frame.x(column)
+        names = ("c-text", "c-strong") if k in marked else ("c-muted",)
+        full = element("title", None, regions[k])
+        if rotated:
+            turn = {"transform": f"rotate(-38 {x + 5:g} {base - 4:g})"}
+            drawn.append(
+                element(
+                    "text", {"x": x + 5, "y": base - 4, **turn, **pen.style(*names, "c-end")}, full, lines[0]
+                )
+            )
+            continue
+        spans = [
+            element("tspan", {"x": x, "dy": 0 if row == 0 else 14}, line) for row, line in enumerate(lines)
+        ]
+        drawn.append(element("text", {"x": x, "y": base, **pen.style(*names, "c-mid")}, full, *spans))
+    return drawn
+
+
+def _threads(pen: Pen, frame: _Frame, index: int, one: Series, count: int) -> Markup:
+    """A line per item, broken where a region has no value."""
+    offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
+    paths = []
+    for item in one.items:
+        d, gap = "", True
+        for column, k in enumerate(frame.columns):
+            value = _at(item, k)
+            if value is not None:
+                d += f"{'M' if gap else 'L'}{frame.x(column) + offset:.1f} {frame.y(value):.1f}"
+            gap = value is None
+        paths.append(pen.path(d, "c-thread", "c-color", series=index))
+    return element("g", None, *paths)
+
+
+def _draw_series(
+    pen: Pen, frame: _Frame, index: int, one: Series, count: int, regions: Sequence[str], unit: str
+) -> Markup:
+    offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
+    points = [(column, k, one.mean(k)) for column, k in enumerate(frame.columns)]
+    seen = [(column, k, mean) for column, k, mean in points if mean is not None]
+    lines, marks = [], []
+    for (column, _, mean), (after, _, mean_after) in pairwise(seen):
+        names = ("c-line",) if after == column + 1 else ("c-line", "c-gap")
+        ends = (frame.x(column) + offset, frame.y(mean), frame.x(after) + offset, frame.y(mean_after))
+        lines.append(pen.line(*ends, *names, "c-color", series=index))
+    for column, k, mean in seen:
+        x, y = frame.x(column) + offset, frame.y(mean)
+        spread = one.interval(k)
+        text = f"{one.name}, {k + 1} {regions[k]}: {mean:.2f} {unit}"
+        parts = []
+        if spread:
+            low, high = frame.y(spread[0]), frame.y(spread[1])
+            parts.append(
+                pen.path(
+                    f"M{x - 3:.2f} {high:.2f}h6M{x:.2f} {high:.2f}V{low:.2f}M{x - 3:.2f} {low:.2f}h6",
+                    "c-whisker", "c-color", series=index,
+                )
+            )  # fmt: skip
+            text += f" [{spread[0]:.2f}, {spread[1]:.2f}]"
+        parts.append(marker(pen, index, x, y, series=index))
+        marks.append(element("g", None, element("title", None, text), *parts))
+    return element("g", None, *lines, *marks)
+
+
+def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
+    """Names at the right-hand end of the lines, moved apart, each with its mark: label and legend in one."""
+    ends: list[tuple[float, int, float | None]] = []
+    for index, one in enumerate(series):
+        last = next((one.mean(k) for k in reversed(frame.columns) if one.mean(k) is not None), None)
+        ends.append((frame.y(last) if last is not None else _TOP + frame.height, index, last))
+    ends.sort(key=lambda entry: (entry[0], entry[1]))
+    places = _spread([y for y, _, _ in ends], _TOP + 6.0, _TOP + frame.height - 4.0)
+    drawn = []
+    for (y, index, last), place in zip(ends, places, strict=True):
+        one = series[index]
+        if last is not None and one.mean(frame.columns[-1]) is not None:
+            offset = (index - (len(series) - 1) / 2) * min(7.0, (frame.step - 16.0) / len(series))
+            start = frame.x(len(frame.columns) - 1) + offset + 7.0
+            drawn.append(pen.path(f"M{start:.2f} {y:.2f}L{frame.right:.2f} {place:.2f}h6", "c-leader"))
+        drawn.append(marker(pen, index, frame.right + 14.0, place, series=index))
+        label = shorten(one.name, 148.0)
+        full = [element("title", None, one.name)] if label != one.name else []
+        drawn.append(
+            element("text", {"x": frame.right + 24.0, "y": place + 4.0, **pen.style("c-text")}, *full, label)
+        )
+    return drawn
+
+
+def _spread(wanted: Sequence[float], low: float, high: float) -> list[float]:
+    """Places in the same order, `_LABEL_GAP` apart, near the wanted ones: one pass down, one pass up."""
+    places = list(wanted)
+    for i, place in enumerate(places):
+        places[i] = max(place, low if i == 0 else places[i - 1] + _LABEL_GAP)
+    limit = high
+    for i in range(len(places) - 1, -1, -1):
+        places[i] = min(places[i], limit)
+        limit = places[i] - _LABEL_GAP
+    return places
+
+
+def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str:
+    counts = sorted({s.n for s in series if s.n is not None})
+    n = ""
+    if counts:
+        n = (
+            f" over n = {counts[0]} items"
+            if len(counts) == 1
+            else f" over n = {counts[0]}–{counts[-1]} items"
+        )
+    has_intervals = any(finite(v) for s in series for v in s.lows)
+    whiskers = f"; whiskers: {interval}" if has_intervals else ""
+    threads = "; thin lines: single items" if any(s.items for s in series) else ""
+    shaded = "; shaded: regions the predictions compare" if has_critical else ""
+    return f"Points: mean{n}{whiskers}{threads}{shaded}"
+
+
+def _describe(
+    regions: Sequence[str], series: Sequence[Series], columns: Sequence[int], unit: str, note: str
+) -> str:
+    if not columns:
+        return "No region has a value."
+    left_out = [f"{k + 1} {regions[k]}" for k in range(len(regions)) if k not in columns]
+    missing = f" Empty regions left out: {', '.join(left_out)}." if left_out else ""
+    what = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
+    where = f"{len(columns)} region{'' if len(columns) == 1 else 's'}"
+    return f"Mean surprisal in {unit} of {what} in {where}. {note}.{missing}"

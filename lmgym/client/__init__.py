@@ -1,0 +1,42 @@
+"""A small client of the REST API: standard library only, no Django.
+
+    from lmgym.client import Client
+
+    gym = Client("https://gym.example.org", token="lmg_…")
+    run = gym.wait(gym.start_run("agreement_orc", "demo-gpt2").id)
+    for prediction in run.predictions:
+        print(prediction.formula, prediction.rate)
+
+`python -m lmgym.client --help` is the same for the command line. See docs/api.md.
+"""
+
+from .client import Client
+from .transport import ApiError, NotReached
+from .values import (
+    AgentCase,
+    AgentRun,
+    Game,
+    Model,
+    Prediction,
+    Run,
+    ScoredSentence,
+    ScoredToken,
+    Submission,
+    Suite,
+)
+
+__all__ = [
+    "AgentCase",
+    "AgentRun",
+    "ApiError",
+    "Client",
+    "Game",
+    "Model",
+    "NotReached",
+    "Prediction",
+    "Run",
+    "ScoredSentence",
+    "ScoredToken",
+    "Submission",
+    "Suite",
+]

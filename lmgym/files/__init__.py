@@ -1,0 +1,1 @@
+"""Readers of untrusted files under limits of bytes, time and memory."""

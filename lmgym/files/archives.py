@@ -1,0 +1,83 @@
+"""Zip archives of people one does not know: entries are counted before they are listed, and unpacked block by block up
+to a limit, whatever their headers say. Nothing is unpacked to a disk. Pure."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lmgym.files.bounded import BLOCK, Refused
+
+ENTRY = b"PK\x01\x02"
+"""Begins every entry of an archive's list of contents."""
+MAGIC = b"PK\x03\x04"
+LINK = 0o120000
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """`entries` of the list of contents; `file_bytes` of one file and `bytes` of all that are read, unpacked."""
+
+    entries: int
+    file_bytes: int
+    bytes: int
+
+
+class Archive:
+    """A zip archive in memory. Everything here raises Refused."""
+
+    def __init__(self, data: bytes, limits: ArchiveLimits) -> None:
+        self._limits = limits
+        self._left = limits.bytes
+        if data.count(ENTRY) > limits.entries:  # before zipfile makes an object of each
+            raise Refused(f"the archive has more than {limits.entries:,} entries", "Split it.")
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+            raise Refused("this is no zip archive", "Pack it again.") from None
+
+    def files(self) -> Iterator[zipfile.ZipInfo]:
+        """Entries that are files of people: no folders, and none of what macOS adds."""
+        for info in self._zip.infolist():
+            if not info.is_dir() and "__MACOSX" not in info.filename:
+                yield info
+
+    def read(self, info: zipfile.ZipInfo) -> bytes:
+        """The bytes of one file."""
+        return b"".join(self._blocks(info))
+
+    def measure(self, tags: int) -> None:
+        """Unpack everything and keep nothing: raises Refused before another program unpacks and parses it, also where
+        the parts have more than `tags` of XML: the smallest element has 4 bytes and costs a parser a hundred."""
+        for info in self._zip.infolist():
+            for block in self._blocks(info):
+                tags -= block.count(b"<")
+                if tags < 0:
+                    raise Refused("the archive holds too many XML tags", "Split it.")
+
+    def _blocks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        name = repr(info.filename[:100])
+        if info.flag_bits & 1:
+            raise Refused(f"{name} is encrypted", "Pack it without a password.")
+        if (info.external_attr >> 16) & 0o170000 == LINK:
+            raise Refused(f"{name} is a link", "Pack the file itself.")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Refused(f"{name} is packed in a way that is not read here", "Pack it as an ordinary zip.")
+        size = 0
+        try:
+            with self._zip.open(info) as file:
+                while block := file.read(BLOCK):
+                    size += len(block)
+                    self._left -= len(block)
+                    if size > self._limits.file_bytes:
+                        raise Refused(f"{name} has more than {self._limits.file_bytes:,} bytes", "Split it.")
+                    if self._left < 0:
+                        raise Refused(
+                            f"the archive holds more than {self._limits.bytes // 1_000_000} MB", "Split it."
+                        )
+                    yield block
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError):
+            raise Refused(f"{name} is damaged", "Pack it again.") from None

@@ -1,0 +1,136 @@
+"""Reading corpora line by line: plain text, or JSON lines with userId, timestamp, text and any other keys.
+
+The newline is the only thing that ends a line (U+2028 and a lone carriage return do not); carriage returns at the
+end of a line are dropped; a byte order mark stays and is part of the first line, as in the reference. Streams are
+never held whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmgym.lmchallenge.errors import CorpusError
+from lmgym.lmchallenge.gzip_reader import ZIP
+
+FORMATS = ("text", "json")
+MISSING = object()
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a corpus. `number` counts from 1; `row` is what the log copies: all keys but `text`; `returned`:
+    carriage returns stood before its end."""
+
+    number: int
+    text: str
+    row: dict[str, Any] = field(default_factory=dict)
+    returned: bool = False
+
+    @property
+    def user(self) -> Any:
+        """userId, None where there is none."""
+        return self.row.get("userId")
+
+    @property
+    def time(self) -> Any:
+        """timestamp; MISSING is equal to nothing, while null is equal to null."""
+        return self.row.get("timestamp", MISSING)
+
+
+def same_time(first: Line, second: Line) -> bool:
+    """Whether both lines belong to one batch: evaluated together, trained on afterwards."""
+    if first.time is MISSING or second.time is MISSING:
+        return False
+    return first.time is second.time or bool(first.time == second.time)
+
+
+def same_user(first: Line, second: Line) -> bool:
+    """Whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the reference."""
+    return first.user is second.user or bool(first.user == second.user)
+
+
+def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus") -> Iterator[Line]:
+    """The lines in order. Raises CorpusError at the first line that cannot be read, naming it."""
+    if form not in FORMATS:
+        raise CorpusError(f"There is no corpus format {form!r}.", f"Choose one of {', '.join(FORMATS)}.")
+    for number, raw in enumerate(stream, 1):
+        yield read_line(raw, number, form, source)
+
+
+def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") -> Line:
+    """One line. Raises CorpusError."""
+    where = f"{source}, line {number}"
+    whole = _decode(raw, where)
+    text = whole.rstrip("\r\n")
+    returned = "\r" in whole[len(text) :]
+    if form == "text":
+        return Line(number, text, returned=returned)
+    return Line(number, *_json_line(text, where), returned)
+
+
+def _decode(raw: bytes, where: str) -> str:
+    if raw.startswith(ZIP):
+        raise CorpusError(
+            f"{where}: this is a zip archive.", "Unpack it and give the text inside, packed with gzip or not."
+        )
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"{where}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8.",
+            "Save the file as UTF-8.",
+        ) from None
+
+
+def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """The text, and everything else."""
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        hint = 'Each line must be an object such as {"userId": "a", "timestamp": 1, "text": "Hello"}.'
+        if text.startswith("\ufeff"):
+            hint = "The file begins with a byte order mark: save it without one."
+        elif not text.strip():
+            hint = 'An empty line is not allowed here; an empty text is {"text": ""}.'
+        raise CorpusError(f"{where}: this is not JSON ({error}).", hint) from None
+    except RecursionError:
+        raise CorpusError(f"{where}: the JSON is nested too deeply.") from None
+    if not isinstance(row, dict):
+        raise CorpusError(f"{where}: this is {_kind(row)}, not an object.", 'Write {"text": "…"}.')
+    if "text" not in row:
+        raise CorpusError(
+            f'{where}: there is no key "text".',
+            f"The keys are {', '.join(map(repr, list(row)[:8])) or 'none'}.",
+        )
+    words = row.pop("text")
+    if not isinstance(words, str):
+        raise CorpusError(f'{where}: "text" is {_kind(words)}, not a string.')
+    return words, row
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def sniff(head: bytes) -> str:
+    """ "json" if the first line is an object with a key `text`, else "text"."""
+    first = head.split(b"\n", 1)[0]
+    try:
+        row = json.loads(first.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return "text"
+    return "json" if isinstance(row, dict) and "text" in row else "text"
+
+
+def vocabulary(stream: Iterable[bytes], source: str = "the vocabulary") -> list[str]:
+    """One word a line, in order, each once; only the line's end is stripped. A lone carriage return ends a line here,
+    unlike in a corpus (so does the reference read it)."""
+    words: dict[str, None] = {}
+    for number, raw in enumerate(stream, 1):
+        text = _decode(raw, f"{source}, line {number}").rstrip("\r\n")
+        words.update(dict.fromkeys(text.split("\r")))
+    return list(words)

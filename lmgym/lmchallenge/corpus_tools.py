@@ -1,0 +1,294 @@
+"""Tools for corpora: warnings, plain text to JSON lines and back, sorting, vocabularies, a look at the tokens. Streams
+in, lines out. No warning is an error, but each tells what changes what a game does or shows.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lmgym.lmchallenge import corpus
+from lmgym.lmchallenge.corpus import MISSING, Line, same_time, same_user
+from lmgym.lmchallenge.errors import CorpusError
+from lmgym.lmchallenge.tokens import keeper, tokens
+
+RESERVED = ("trainingChars", "wordPredictions", "textCompletions", "inputCorrections")
+KNOWN = ("userId", "timestamp")
+
+MESSAGES = {
+    "crlf": "Lines end in carriage return and newline. Both end the line: carriage returns at its end are not part of "
+    "the text.",
+    "bom": "The file begins with a byte order mark. It stays and is part of the first line's context.",
+    "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a space instead.",
+    "return": "A carriage return inside a line. It does not end the line; a model process is sent a space instead.",
+    "newline": "A newline inside the text. It would end the command, so a model process is sent a space instead.",
+    "separator": "A line or paragraph separator (U+2028, U+2029, U+0085, form feed). It does not end the line.",
+    "surrogate": "Half a surrogate pair, which is no character. A model process is sent U+FFFD instead.",
+    "control": "A control character. It belongs to no token, but is part of contexts.",
+    "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token and so split words.",
+    "json-as-text": "This looks like a JSON line, but the corpus is read as plain text.",
+    "user-key": 'Games of LM Challenge 5 go by the key "user", those of LM Challenge 4 by "userId": for them a line '
+    "without it is anonymous.",
+    "user-kind": "userId is a list or an object. It is compared as it stands.",
+    "returning-user": "A user comes back after another one. With training, everything learnt is cleared in between.",
+    "time-order": "The timestamp is earlier than the one before. Lines are played in the order of the file.",
+    "time-kind": "The timestamp is not a number.",
+    "null-time": "Several lines with the timestamp null are one batch; lines without a timestamp are not.",
+    "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
+    "trainingChars counts the batch's last line once per line.",
+    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, also without targets.",
+    "reserved-key": "A key of the log. The game's result replaces it, or it is taken for the game's.",
+    "empty": "An empty text. It is played (and learnt), and gives no tokens.",
+}
+MAX_FINDINGS = 200
+"""Kinds that are told apart; keys beyond them are counted together."""
+_SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
+
+
+@dataclass
+class Finding:
+    """One kind of oddity: where it is first, and how often. `detail` names keys or values."""
+
+    code: str
+    line: int
+    count: int = 1
+    detail: str = ""
+
+    @property
+    def message(self) -> str:
+        """In words."""
+        return MESSAGES[self.code] + (f" ({self.detail})" if self.detail else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"code": self.code, "line": self.line, "count": self.count, "message": self.message}
+
+
+class Watch:
+    """Looks at lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
+
+    Remembers every user once; otherwise its memory does not grow with the corpus.
+    """
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+        self.lines = self.characters = 0
+        self._found: dict[tuple[str, str], Finding] = {}
+        self._users: set[str] = set()
+        self._counted: set[str] = set()
+        self._before: Line | None = None
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """What was found."""
+        return list(self._found.values())
+
+    @property
+    def users(self) -> int:
+        """Different users, by userId or, where that is missing, by the user of version 5; lines without either count as
+        one user."""
+        return len(self._counted)
+
+    def through(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The lines, looked at."""
+        for line in lines:
+            self.see(line)
+            yield line
+
+    def see(self, line: Line) -> None:
+        """Look at the next line."""
+        self.lines += 1
+        self.characters += len(line.text)
+        self._counted.add(json.dumps(user_of(line), sort_keys=True))
+        self._text(line)
+        if self.form == "json":
+            self._row(line)
+        self._order(line)
+        self._before = line
+
+    def _add(self, line: Line, code: str, detail: str = "") -> None:
+        detail = detail[:100]
+        if len(self._found) >= MAX_FINDINGS and (code, detail) not in self._found:
+            detail = "others" if detail else ""
+        known = self._found.get((code, detail))
+        if known:
+            known.count += 1
+        else:
+            self._found[code, detail] = Finding(code, line.number, detail=detail)
+
+    def _text(self, line: Line) -> None:
+        text = line.text
+        if not text:
+            self._add(line, "empty")
+        if line.returned:
+            self._add(line, "crlf")
+        if line.number == 1 and text.startswith("\ufeff"):
+            self._add(line, "bom")
+        for char, code in (("\t", "tab"), ("\r", "return"), ("\n", "newline")):
+            if char in text:
+                self._add(line, code)
+        if not text.isascii() or not text.isprintable():
+            for code, holds in _CHARACTERS:
+                if any(map(holds, text)):
+                    self._add(line, code)
+        if self.form == "text" and text.startswith("{") and text.endswith("}") and '"text"' in text:
+            self._add(line, "json-as-text")
+
+    def _row(self, line: Line) -> None:
+        for key in line.row:
+            if key in RESERVED:
+                self._add(line, "reserved-key", key)
+            elif key == "user":
+                self._add(line, "user-key")
+            elif key not in KNOWN:
+                self._add(line, "extra-key", key)
+        if isinstance(line.user, list | dict):
+            self._add(line, "user-kind")
+        if line.time is not MISSING and line.time is not None and not _number(line.time):
+            self._add(line, "time-kind")
+
+    def _order(self, line: Line) -> None:
+        before, user = self._before, json.dumps(line.user, sort_keys=True)
+        if before is None or not same_user(before, line):
+            if user in self._users:
+                self._add(line, "returning-user")
+            self._users.add(user)
+            return
+        if same_time(before, line):
+            self._add(line, "null-time" if line.time is None else "batch")
+        elif _number(before.time) and _number(line.time) and line.time < before.time:
+            self._add(line, "time-order")
+
+
+def user_of(line: Line) -> Any:
+    """Whose line it is, in the keys of either version."""
+    return line.row.get("userId", line.row.get("user"))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_CHARACTERS: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("separator", _SEPARATORS.__contains__),
+    ("surrogate", lambda char: "\ud800" <= char <= "\udfff"),
+    (
+        "marks",
+        lambda char: char > "\u02ff" and unicodedata.category(char) in ("Mn", "Mc") and char != "\ufe0f",
+    ),
+    (
+        "control",
+        lambda char: (
+            (char < " " or "\x7f" <= char <= "\x9f") and char not in "\t\r\n" and char not in _SEPARATORS
+        ),
+    ),
+)
+
+
+def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool = False) -> Iterator[str]:
+    """JSON lines. With `user`, lines without a userId get this one; with `timestamps`, lines without one get their
+    number, so that each is learnt before the next is played."""
+    for line in lines:
+        row = dict(line.row)
+        if user is not None:
+            row.setdefault("userId", user)
+        if timestamps:
+            row.setdefault("timestamp", line.number)
+        yield json.dumps({**row, "text": line.text}, ensure_ascii=False) + "\n"
+
+
+def to_text(lines: Iterable[Line]) -> Iterator[str]:
+    """Plain text: users, timestamps and other keys are lost. A newline inside a text, which would make two lines
+    of one, a carriage return at its end, which would be taken for that of the line, and half a surrogate pair, which
+    no file can hold, are refused: raises CorpusError."""
+    for line in lines:
+        if "\n" in line.text:
+            raise CorpusError(
+                f"Line {line.number}: there is a newline in the text.",
+                "Plain text cannot hold it: replace it first.",
+            )
+        if line.text.endswith("\r"):
+            raise CorpusError(
+                f"Line {line.number}: the text ends in a carriage return.",
+                "Plain text cannot hold it there: replace it first.",
+            )
+        if any("\ud800" <= char <= "\udfff" for char in line.text):
+            raise CorpusError(f"Line {line.number}: half a surrogate pair is no text.", "Replace it first.")
+        yield line.text + "\n"
+
+
+def in_order(stream: Iterable[bytes], source: str = "the corpus") -> Iterator[bytes]:
+    """JSON lines grouped by userId (users in the order in which they first appear) and within a user by timestamp;
+    lines without a timestamp, or with null, come first; equals keep their order. The lines themselves stay as they
+    are, byte for byte. Holds keys in memory and texts on disk. Raises CorpusError, also where timestamps cannot be
+    compared."""
+    users: dict[str, int] = {}
+    keys: list[tuple[int, int, float, int, int]] = []
+    with tempfile.TemporaryFile() as copy:
+        for number, raw in enumerate(stream, 1):
+            line = corpus.read_line(raw, number, "json", source)
+            user = users.setdefault(json.dumps(line.user, sort_keys=True), len(users))
+            time: Any = None if line.time is corpus.MISSING else line.time
+            if time is not None and (isinstance(time, bool) or not isinstance(time, int | float)):
+                raise CorpusError(f"{source}, line {number}: the timestamp {time!r} is no number.")
+            keys.append((user, int(time is not None), time or 0, number, copy.tell()))
+            copy.write(raw.rstrip(b"\r\n") + b"\n")
+        keys.sort(key=lambda key: key[:4])
+        for *_, place in keys:
+            copy.seek(place)
+            yield copy.readline()
+
+
+def vocabulary(
+    lines: Iterable[Line], *, keep: str = "all", least: int = 1, most: int | None = None
+) -> Iterator[tuple[str, int]]:
+    """(word, count) of all tokens that pass the filter and were seen at least `least` times, most frequent first,
+    then in order of appearance."""
+    keeps = keeper(keep)
+    counts = Counter(token for line in lines for _, token in tokens(line.text) if keeps(token))
+    for word, count in counts.most_common(most):
+        if count >= least:
+            yield word, count
+
+
+def preview(
+    lines: Iterable[Line], form: str, most: int = 20, characters: int | None = None
+) -> dict[str, Any]:
+    """The first `most` lines with their tokens as [start, end], and what is odd about the whole corpus: {"lines",
+    "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp", "tokens"}]}.
+    `characters`: of a shown line, only tokens within so many are listed."""
+    watch = Watch(form)
+    shown: list[dict[str, Any]] = []
+    count = 0
+    for line in watch.through(lines):
+        if len(shown) >= most:
+            count += sum(1 for _ in tokens(line.text))
+        else:
+            found: list[list[int]] = []
+            for start, token in tokens(line.text):
+                count += 1
+                if characters is None or start + len(token) <= characters:
+                    found.append([start, start + len(token)])
+            time = None if line.time is corpus.MISSING else line.time
+            shown.append(
+                {
+                    "number": line.number,
+                    "text": line.text,
+                    "user": user_of(line),
+                    "timestamp": time,
+                    "tokens": found,
+                }
+            )
+    return {
+        "lines": watch.lines,
+        "characters": watch.characters,
+        "tokens": count,
+        "users": watch.users,
+        "warnings": [warning.as_dict() for warning in watch.warnings],
+        "shown": shown,
+    }

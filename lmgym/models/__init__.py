@@ -1,0 +1,1 @@
+"""Language models: backends that load them, the engine that computes surprisals."""

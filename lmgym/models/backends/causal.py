@@ -1,0 +1,430 @@
+"""Causal transformers models with safetensors weights and fast tokenizers.
+
+torch and transformers are imported inside functions, so that the web process can import this module. Code
+that comes with a model is never run, and nothing but safetensors is read (see `files.check_folder`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lmgym.models.backends import start_tokens
+from lmgym.models.backends.base import BackendError, ModelFacts, no_such_token
+from lmgym.models.backends.loading import (
+    EVERY_GPU,
+    Folder,
+    choose_device,
+    device_name,
+    find,
+    read_model,
+    read_settings,
+    read_tokenizer,
+    readable_length,
+    unreadable,
+    versions,
+)
+from lmgym.models.backends.tuning import (
+    PACKING,
+    Blanks,
+    compare_half_causal,
+    prepare,
+    prepare_bfloat16,
+    special_ids,
+    spellings,
+)
+from lmgym.models.backends.unchanged import Seen
+from lmgym.models.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
+
+if TYPE_CHECKING:
+    import torch
+
+    from lmgym.models.engine.execute import Computed
+    from lmgym.models.engine.model_runner import ModelRunner
+
+_LEFT_TO_RIGHT = (
+    "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
+)
+
+
+class _Encoded(NamedTuple):
+    """One text as the model reads it, start and end tokens included."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special: list[bool]
+
+
+class CausalBackend:
+    """A loaded model with its tokenizer. Threads that score at once wait for each other."""
+
+    def __init__(
+        self,
+        runner: ModelRunner,
+        tokenizer: Any,
+        *,
+        facts: ModelFacts,
+        start_is_given: bool = False,
+        seen: Seen | None = None,
+    ) -> None:
+        """`start_is_given`: facts.bos was chosen, by somebody or by a check."""
+        from lmgym.models.engine.memory import default_budget
+
+        self.facts = facts
+        self._start_is_given = start_is_given
+        self.seen = seen
+        self._one_at_a_time = threading.Lock()
+        self._runner = runner
+        self._tokenizer = tokenizer
+        self._budget = default_budget(runner.device, runner.vocabulary)
+        self._spelling: list[str | None] = spellings(tokenizer, runner.vocabulary)
+        self._blanks: Blanks | None = None
+
+    @property
+    def start_id(self) -> int | None:
+        """Id of the model's own start token; None = it has none."""
+        return None if self.facts.bos is None else self._id_of(self.facts.bos)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return special_ids(self._tokenizer)
+
+    def _id_of(self, token: str) -> int:
+        found = self._tokenizer.backend_tokenizer.token_to_id(token)
+        if found is None:
+            raise no_such_token(token)
+        return int(found)
+
+    def choose_start_token(self) -> dict[str, Any]:
+        """Try all candidates on plain sentences, and take the one that is found as the model's own start token, unless
+        the configuration names one. What was found, as `start_tokens.measured` says it."""
+        with self._one_at_a_time:
+            found = [
+                one
+                for one in start_tokens.candidates(self._tokenizer)
+                if one.token is None or self._id_of(one.token) < self._runner.vocabulary
+            ]
+            record = start_tokens.measured(self._tokenizer, found, self._bits_from, self._runner.vocabulary)
+            if not self._start_is_given:
+                self.facts = replace(self.facts, bos=record["token"])
+        return record
+
+    def _bits_from(self, rows: list[list[int]], places: list[int]) -> list[list[float] | None]:
+        from lmgym.models.engine.execute import compute
+
+        limit = self.facts.context_length or math.inf
+        short = [at for at, ids in enumerate(rows) if len(ids) <= limit]
+        values = compute(
+            self._runner,
+            [rows[at] for at in short],
+            budget=self._budget,
+            needed=[[place >= places[at] for place in range(len(rows[at]))] for at in short],
+        )
+        found: list[list[float] | None] = [None] * len(rows)
+        for at, one in zip(short, values, strict=True):
+            found[at] = None if isinstance(one, ScoringFailure) else one.bits[places[at] :].tolist()
+        return found
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """Token surprisals in bits, one result per text in order; what texts share is computed once.
+
+        With `needed`, tokens outside the character ranges of their text are not computed. A text over the
+        context length, with characters that are no text, or with a value that is not finite gives a
+        ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
+        have, and BackendUnavailable when the files of the model changed meanwhile.
+        """
+        with self._one_at_a_time:
+            results = self._score(texts, policy, needed)
+        if self.seen is not None:
+            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+        return results
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[ModelRunner, Any]]:
+        """The model and its tokenizer, while other threads wait."""
+        with self._one_at_a_time:
+            yield self._runner, self._tokenizer
+
+    def _score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None,
+    ) -> list[TokenScores | ScoringFailure]:
+        from lmgym.models.engine.execute import compute
+
+        if policy.bos == "always" and self.facts.bos is None:
+            raise BackendError(
+                "The policy asks for a start token, and this model has none.",
+                'Use the start policy "auto" or "never".',
+            )
+        if policy.whitespace == "trailing" and self._blanks is None:
+            self._blanks = Blanks.of(self._tokenizer, self._spelling, self._runner.device)
+        start = self.facts.start_token(policy)
+        start_id = None if start is None else self._id_of(start)
+        unique = unique_texts(texts)
+        spans = _merged(unique, needed)
+        encoded = self._encode(unique.values, policy, start_id)
+        ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
+        wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
+        values = compute(
+            self._runner,
+            [item.ids for _, item in ready],
+            budget=self._budget,
+            needed=wanted,
+            rows=None if policy.whitespace == "none" else _boundary_rows(ready, wanted),
+            sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
+        )
+        results: list[TokenScores | ScoringFailure] = [
+            item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
+        ]
+        for number, (at, item) in enumerate(ready):
+            flags = None if wanted is None else wanted[number]
+            results[at] = self._result(item, values[number], flags, policy)
+        return [results[at] for at in unique.places]
+
+    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
+        """The continuation up to the end of a line, token by token the likeliest one, of at most `max_tokens` tokens
+        and about `seconds` seconds, without blanks around it; and how many tokens were read and written. Of a text that
+        is too long the beginning is dropped; at most half of the model's context is written."""
+        import torch
+
+        tokenizer, limit = self._tokenizer, self.facts.context_length
+        written: list[int] = []
+        with self._one_at_a_time, torch.inference_mode():
+            ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
+            if self.start_id is not None:
+                ids = [self.start_id, *ids]
+            if limit is not None:
+                max_tokens = min(max_tokens, limit // 2)
+                ids = ids[-(limit - max_tokens) :]
+            read, until = len(ids), time.monotonic() + seconds
+            while len(written) < max_tokens and time.monotonic() < until:
+                given = torch.tensor([ids], device=self._runner.device)
+                token = int(self._runner.model(input_ids=given).logits[0, -1].argmax())
+                if token == tokenizer.eos_token_id:
+                    break
+                ids.append(token)
+                written.append(token)
+                if "\n" in tokenizer.decode(written).lstrip():
+                    break
+        lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
+        return lines[0].strip(), read, len(written)
+
+    def _encode(
+        self, texts: Sequence[str], policy: ScoringPolicy, start: int | None
+    ) -> list[_Encoded | ScoringFailure]:
+        """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
+        doubled."""
+        usable = [text for text in texts if _is_unicode(text)]
+        rows = iter(self._tokenize(usable) if usable else ())
+        return [
+            self._frame(text, *next(rows), policy, start)
+            if _is_unicode(text)
+            else ScoringFailure("The text holds half a surrogate pair, which is no character.")
+            for text in texts
+        ]
+
+    def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Ids and character offsets per text, whatever padding or cutting the tokenizer's file asks for."""
+        batch = self._tokenizer(
+            texts,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            padding=False,
+            truncation=False,
+            verbose=False,
+        )
+        return list(zip(batch["input_ids"], batch["offset_mapping"], strict=True))
+
+    def _frame(
+        self,
+        text: str,
+        ids: list[int],
+        offsets: list[tuple[int, int]],
+        policy: ScoringPolicy,
+        start: int | None,
+    ) -> _Encoded | ScoringFailure:
+        """Add start and end tokens as the policy says, and refuse what the model cannot read."""
+        special = [False] * len(ids)
+        spans = list(offsets)
+        eos = self._tokenizer.eos_token_id
+        if start is not None:
+            ids, spans, special = [start, *ids], [(0, 0), *spans], [True, *special]
+        if policy.eos and eos is not None:
+            ids, spans, special = [*ids, eos], [*spans, (len(text), len(text))], [*special, True]
+        refused = unreadable(text, ids, self.facts.context_length, self._runner.vocabulary)
+        return refused or _Encoded(ids, spans, special)
+
+    def _result(
+        self,
+        item: _Encoded,
+        values: Computed | ScoringFailure,
+        wanted: Sequence[bool] | None,
+        policy: ScoringPolicy,
+    ) -> TokenScores | ScoringFailure:
+        """Put tokens and values together; the first token has nothing before it and so no value."""
+        if isinstance(values, ScoringFailure):
+            return values
+        bits: list[float | None] = values.bits.tolist()
+        if bits:
+            bits[0] = None
+        skipped: list[bool] = []
+        if wanted is not None:
+            skipped = [not flag and at > 0 for at, flag in enumerate(wanted)]
+            bits = [None if skip else value for value, skip in zip(bits, skipped, strict=True)]
+        tokens = [self._spelling[number] or "" for number in item.ids]
+        boundary = None
+        if policy.whitespace != "none" and self._blanks is not None:
+            boundary = self._blanks.column(values.mass, item.special)
+        skipped = skipped if any(skipped) else []
+        return TokenScores(tokens, item.ids, item.offsets, bits, item.special, skipped, boundary)
+
+
+def _merged(
+    unique: UniqueTexts, needed: Sequence[Sequence[tuple[int, int]]] | None
+) -> list[list[tuple[int, int]]] | None:
+    """What anybody needs of each distinct text."""
+    if needed is None:
+        return None
+    spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
+    for place, own in zip(unique.places, needed, strict=True):
+        spans[place].update(((int(start), int(end)), None) for start, end in own)
+    return [list(own) for own in spans]
+
+
+def _boundary_rows(
+    ready: Sequence[tuple[int, _Encoded]], wanted: Sequence[Sequence[bool]] | None
+) -> list[list[bool]]:
+    """The tokens after which the whitespace correction looks."""
+    if wanted is None:
+        return [[True] * len(item.ids) for _, item in ready]
+    return list(map(boundary_tokens, wanted))
+
+
+def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
+    """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
+    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too), "device"
+    (auto, cpu, cuda:0, cuda:all) and "bos_token" (the start token; "" = none; without it the declared one). Raises
+    BackendError."""
+    return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
+
+
+def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
+    """Load a checked folder."""
+    import torch
+
+    folder = found.path
+    device = choose_device(config.get("device", "auto"))
+    wanted = config.get("dtype", "float32")
+    half = wanted == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
+    name = wanted if device.type == "cuda" or half else "float32"
+    stored = getattr(torch, "float32" if half else name)
+    spread = config.get("device") == EVERY_GPU
+    notes = (
+        []
+        if name == wanted
+        else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
+    )
+    settings = _read_settings(folder)
+    tokenizer = read_tokenizer(folder, notes)
+    model = read_model(folder, settings, stored, device, spread=spread)
+    parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
+    runner, seen, said = _tuned(
+        model,
+        device,
+        name,
+        reload=lambda: read_model(folder, settings, stored, device, spread=spread),
+        packing=PACKING[config.get("kernels")],
+    )
+    facts = ModelFacts(
+        parameters=parameters,
+        vocabulary_size=len(tokenizer),
+        tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
+        context_length=readable_length(settings, runner.model),
+        bos=config.get("bos_token", tokenizer.bos_token) or None,
+        declared_bos=tokenizer.bos_token,
+        eos=tokenizer.eos_token,
+        dtype=name,
+        device=device_name(device, runner.model),
+        revision=found.revision,
+        # The dtype changes numbers, so it is part of the name under which scores may be kept.
+        fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
+        versions=versions(),
+        architecture=architecture,
+        notes=(*notes, *said, *runner.notes),
+        error_bits=error_bound(name, half=seen, ways=runner.gap),
+        kernels="packed" if runner.packed else "stock",
+    )
+    backend = CausalBackend(
+        runner, tokenizer, facts=facts, seen=found.seen, start_is_given="bos_token" in config
+    )
+    if backend.start_id is not None and backend.start_id >= runner.vocabulary:
+        raise no_such_token(str(facts.bos))
+    return backend
+
+
+def _tuned(
+    model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
+) -> tuple[ModelRunner, float, list[str]]:
+    """A runner, how far a half type is off on probe tokens in bits (0.0 = no half type, or not known), and notes on
+    that."""
+    import torch
+
+    if name not in HALF_TYPES:
+        return prepare(model, device, reload=reload, packing=packing), 0.0, []
+    if device.type == "cpu":
+        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
+        return *prepare_bfloat16(model, device), []
+    seen, said = compare_half_causal(model, device)
+    return prepare(model, device, reload=reload, packing=packing), seen, [said]
+
+
+def _read_settings(folder: Path) -> Any:
+    """The model's configuration, if it is that of a causal language model."""
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+    settings, stated = read_settings(folder, _LEFT_TO_RIGHT)
+    if getattr(settings, "is_encoder_decoder", False):
+        raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
+    known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
+    # Encoders such as BERT have a causal class too; it reads both ways unless the configuration says decoder.
+    both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
+    if not known or both_ways or not _says_causal(settings):
+        raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
+    return settings
+
+
+def _says_causal(settings: Any) -> bool:
+    """Whether `architectures` names a causal class, a bare body (its missing head is found later), or
+    nothing."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    stated = settings.architectures or ()
+    causal = set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
+    return not stated or any(name in causal or name.endswith("Model") for name in stated)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

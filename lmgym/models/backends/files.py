@@ -1,0 +1,311 @@
+"""Model files on disk: where they may lie, and what they may hold. No torch.
+
+A model folder is untrusted input. Weights come from safetensors only, and no file may bring or name code. Names and
+shapes of tensors are read off the headers and compared with the configuration before anything is built: that takes
+milliseconds, and building a model by a configuration that does not belong to the weights may take hours and all memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmgym.models.backends.base import BackendError, FilesMissing
+
+KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
+"""The files of a model that are fetched, loaded and hashed."""
+FETCHED = (*KEPT, "chat_template.jinja")
+"""What is fetched of a model. Its chat template changes no score; the check looks at which tokens open its turns."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
+_MAX_JSON = 2_000_000
+_CHOSEN_CODE = {
+    "attn_implementation": ("attention", (None, "eager", "sdpa")),
+    "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
+}
+"""Endings of keys that choose code, which may be a repository of the hub; and what is part of torch. transformers keeps
+them under names that end in `_internal`; before 5.3 it took those from a configuration as well (CVE-2026-4372)."""
+_CODE = (
+    "use_kernels",
+    "kernel_config",
+    "kernel_mapping",
+    "custom_pipelines",
+    "custom_generate",
+    "trust_remote_code",  # before 5.5 LightGlue's was believed (CVE-2026-5241)
+    "transformers_weights",
+    "configuration_files",
+    "fast_tokenizer_files",
+)
+"""Keys that name or allow code, or name other files to be read than those that are checked here."""
+_CONVERT = (
+    "On a machine where you trust the files, load the model and write it again with "
+    "`model.save_pretrained(folder, safe_serialization=True)`, then use that folder."
+)
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+MAX_HEADER = 50_000_000
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+SIDES = {
+    "vocabulary": ("vocab_size",),
+    "hidden layer": ("hidden_size", "n_embd", "d_model"),
+}
+_TEXT_PARTS = ("text_config", "llm_config", "language_config")
+HINT = "Use the config.json that was saved with these weights."
+MAX_LOOPED_LAYERS = 256
+"""Some models run their layers several times and count each time (HRM). To find out whether a configuration of more
+layers than are stored is one of those, the model is built without memory, which takes 40 ms a layer."""
+
+
+def inside(model_dir: Path, name: str) -> Path:
+    """The file or folder `name` below `model_dir`, fully resolved.
+
+    Raises BackendError for absolute names, `..`, hidden or odd names and links that lead out, FilesMissing where
+    nothing of that name is.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
+        raise BackendError(
+            f"{name!r} is not a name inside the model directory.",
+            "Use a relative name of letters, digits, '_', '-' and '.', with '/' between folders.",
+        )
+    root = Path(model_dir).resolve()
+    found = (root / name).resolve()
+    if not found.is_relative_to(root) or found == root:
+        raise BackendError(
+            f"{name!r} leads out of the model directory.", "Copy the model into it; links may not leave."
+        )
+    if not found.exists():
+        raise FilesMissing(
+            f"There is no {name!r} in the model directory.", "Check the name, or copy the model there."
+        )
+    return found
+
+
+def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
+    """Refuse a folder that could run code, reads outside `root` or lacks what scoring needs; returns its
+    config.json.
+
+    Nothing is unpickled, imported or executed. `root` None skips the check of links (the Hub cache is made of
+    links). Raises BackendError.
+    """
+    if not folder.is_dir():
+        require_no_gguf(folder.name)
+        raise BackendError(
+            "A model is a folder, and this is a file.", "Name the folder with config.json in it."
+        )
+    if root is not None:
+        base = Path(root).resolve()
+        for entry in folder.iterdir():
+            if not entry.resolve().is_relative_to(base):
+                raise BackendError(
+                    f"{entry.name!r} is a link out of the model directory.", "Copy the file itself."
+                )
+    if (folder / "adapter_config.json").exists():
+        raise BackendError(
+            "This is an adapter, not a model.", "Merge it into its base model and save the result."
+        )
+    if not (folder / "config.json").is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
+    config = _read_json(folder / "config.json")
+    _refuse_code(config, "config.json")
+    for name in ("tokenizer_config.json", "generation_config.json"):
+        if (folder / name).exists():
+            _refuse_code(_read_json(folder / name), name)
+    _compare(config, _read_shapes(_weights(folder)))
+    return config
+
+
+def require_no_gguf(*names: str) -> None:
+    """Of a model that lacks what is loaded here: raise BackendError where it is one of llama.cpp's files."""
+    for name in names:
+        if name.endswith(".gguf"):
+            raise BackendError(
+                f"The weights exist only as GGUF ({name}), which this site cannot load.",
+                "Use the safetensors weights it was converted from, or serve it with llama.cpp and register the "
+                "completion server.",
+            )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A JSON object of bounded size."""
+    if not path.is_file():
+        raise BackendError(f"The model has no {path.name}.", "A transformers model folder is expected.")
+    if path.stat().st_size > _MAX_JSON:
+        raise BackendError(
+            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "That is no ordinary configuration."
+        )
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"{path.name} is not valid JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise BackendError(f"{path.name} does not hold a JSON object.")
+    return data
+
+
+def _entries(data: Any) -> Iterator[tuple[str, Any]]:
+    """Every key with its value, at any depth."""
+    stack = [data]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, dict):
+            yield from here.items()
+            stack.extend(here.values())
+        elif isinstance(here, list):
+            stack.extend(here)
+
+
+def _refuse_code(data: dict[str, Any], name: str) -> None:
+    """Keys through which a configuration brings or fetches code, or points at other files."""
+    for key, value in _entries(data):
+        if key == "auto_map" and value:
+            raise BackendError(
+                f"{name} asks to run code that comes with the model (auto_map).",
+                "Code from models is never run here. Use a model whose architecture is part of transformers.",
+            )
+        for ending, (what, plain) in _CHOSEN_CODE.items():
+            if key.removesuffix("_internal").endswith(ending) and value not in plain:
+                raise BackendError(
+                    f"{name} names its own {what} code ({value!r}).", f"Remove {key!r} from {name}."
+                )
+        if key in _CODE and value:
+            raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
+        if key in ("quantization_config", "compression_config") and value:
+            raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
+
+
+def _weights(folder: Path) -> list[Path]:
+    """Safetensors, single or with an index whose shards lie beside it."""
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").is_file():
+        return [folder / "model.safetensors"]
+    if not index.is_file():
+        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
+        pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
+        if pickles:
+            raise BackendError(
+                f"The weights are only there as {pickles[0]}, a format that can run code when it is read.",
+                _CONVERT,
+            )
+        raise BackendError("The model has no model.safetensors.", _CONVERT)
+    if index.stat().st_size > 50_000_000:
+        raise BackendError(f"{index.name} is too large to be an index.")
+    try:
+        shards = set(json.loads(index.read_bytes())["weight_map"].values())
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise BackendError(f"{index.name} is not a valid index of weights.") from error
+    for shard in sorted(map(str, shards)):
+        if not _NAME.fullmatch(shard) or "/" in shard or not shard.endswith(".safetensors"):
+            raise BackendError(f"{index.name} names {shard!r}, which is not a safetensors file beside it.")
+        if not (folder / shard).is_file():
+            raise BackendError(
+                f"The weights are not complete: {shard} is missing.", "Copy all parts of the model."
+            )
+    return [folder / shard for shard in sorted(map(str, shards))]
+
+
+def count_numbers(folder: Path) -> int:
+    """How many numbers the weights of a checked folder hold, by the headers of its files."""
+    return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
+
+
+# ---- the headers of the weights ----
+
+
+def _read_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of every tensor in these safetensors files. Raises BackendError."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in paths:
+        for name, entry in _header(path).items():
+            if name != "__metadata__":
+                found[name] = _shape(path, name, entry)
+    return found
+
+
+def _header(path: Path) -> dict[str, Any]:
+    with path.open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        if size > min(MAX_HEADER, path.stat().st_size - 8):
+            raise BackendError(
+                f"The weights could not be loaded: the header of {path.name} is cut short or too long."
+            )
+        try:
+            header = json.loads(stream.read(size))
+        except (ValueError, RecursionError):
+            header = None
+    if not isinstance(header, dict):
+        raise BackendError(
+            f"The weights could not be loaded: the header of {path.name} is not a JSON object."
+        )
+    return header
+
+
+def _shape(path: Path, name: str, entry: Any) -> tuple[int, ...]:
+    shape = entry.get("shape") if isinstance(entry, dict) else None
+    if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
+        raise BackendError(
+            f"The weights could not be loaded: {path.name} does not say which shape {name[:100]!r} has."
+        )
+    return tuple(shape)
+
+
+def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
+    """Refuse a configuration that asks for many more layers than the weights hold, or for a vocabulary or a hidden
+    layer of a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises
+    BackendError."""
+    text = _text_part(config)
+    if missing := _missing_layers(text, shapes, more_than=MAX_LOOPED_LAYERS):
+        raise BackendError(missing, HINT)
+    sides = {side for shape in shapes.values() for side in shape}
+    for what, keys in SIDES.items():
+        for key in keys:
+            asked = text.get(key)
+            if type(asked) is int and asked not in sides:
+                raise BackendError(
+                    f"config.json says that the {what} has {asked:,} entries ({key}), and no tensor of the weights has "
+                    "a side of that length.",
+                    HINT,
+                )
+
+
+def missing_layers(folder: Path) -> str:
+    """How many layers the configuration of a checked folder asks for that the weights do not hold, in words; "" where
+    they hold them all. Of a model that runs its layers several times none may be missing all the same."""
+    return _missing_layers(
+        _text_part(_read_json(folder / "config.json")), _read_shapes(_weights(folder)), more_than=0
+    )
+
+
+def _missing_layers(text: Mapping[str, Any], shapes: Shapes, *, more_than: int) -> str:
+    stored = layers_stored(shapes)
+    for key in _layer_keys(text):
+        asked = text.get(key)
+        if type(asked) is int and asked > max(stored, more_than):
+            return f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}."
+    return ""
+
+
+def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((config[name] for name in _TEXT_PARTS if isinstance(config.get(name), dict)), config)
+
+
+def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the number of layers stands. ALBERT applies one layer many times; decoders that were cut out of an
+    encoder-decoder count their own."""
+    if "num_hidden_groups" in text:
+        return ("num_hidden_groups",)
+    return ("decoder_layers",) if "decoder_layers" in text else LAYERS
+
+
+def layers_stored(shapes: Shapes) -> int:
+    """The highest number in a tensor's name, and one: layers are numbered from 0. Parts of a layer may be numbered as
+    well, so this is never too low."""
+    numbers = (
+        int(part) for name in shapes for part in name.split(".") if part.isdecimal() and len(part) < 10
+    )
+    return max(numbers, default=-1) + 1

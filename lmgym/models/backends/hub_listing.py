@@ -1,0 +1,151 @@
+"""What a hub says about a repository: its commit, its licence, its files.
+
+Asked for by pages, too, and of mirrors that nobody vouches for: so the answer has a most of bytes and one deadline from
+looking up the name to the last byte, only the fields that are needed are kept of it, and each name and size is checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from lmgym.models.backends.base import BackendError, FilesMissing
+from lmgym.net import Answer, NetError, NetPolicy, TimedOut, TooLarge, request
+
+MAX_BYTES = 5_000_000
+"""The listing of a repository with 20,000 files."""
+BY_HAND = "Fetch it yourself and put the folder into the model directory."
+_MAX_FILE_BYTES = 10**15
+_MAX_NAME = 250
+_LATER = "Try again later."
+
+
+class _File(msgspec.Struct):
+    rfilename: str
+    size: Annotated[int, msgspec.Meta(ge=0, le=_MAX_FILE_BYTES)] | None = None
+
+
+class _Card(msgspec.Struct):
+    license: Any = None
+
+
+class _Answer(msgspec.Struct):
+    sha: str | None = None
+    siblings: list[_File] | None = None
+    cardData: _Card | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """`sizes`: bytes by name of every file, 0 where the hub does not tell."""
+
+    commit: str
+    licence: str
+    sizes: dict[str, int]
+
+
+def ask(repo: str, revision: str, *, seconds: float) -> Listing:
+    """Raises BackendError, in words that tell what to do; FilesMissing where the hub may not be asked."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        raise not_here(repo, revision)
+    url = f"{constants.ENDPOINT}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
+    try:
+        answer = request("GET", url, policy=_policy(constants.ENDPOINT, seconds))
+    except TimedOut as error:
+        raise BackendError(f"The Hub took longer than {seconds:g} seconds for {repo}.", _LATER) from error
+    except TooLarge as error:
+        most = f"{MAX_BYTES / 1e6:g} MB"
+        raise BackendError(f"The Hub's listing of {repo} is larger than {most}.", BY_HAND) from error
+    except (NetError, ValueError) as error:
+        raise unreachable(repo, error) from error
+    _require_success(answer, repo, revision)
+    try:
+        found = msgspec.json.decode(answer.body, type=_Answer)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        said = str(error)[:200]
+        raise BackendError(f"The Hub's listing of {repo} cannot be used: {said}.", _LATER) from error
+    sizes = {entry.rfilename: entry.size or 0 for entry in found.siblings or ()}
+    return Listing(found.sha or "", _licence(found.cardData), sizes)
+
+
+def require_file_names(repo: str, names: list[str]) -> None:
+    """Raise BackendError for a name that is more than that of a file in the top folder."""
+    for name in names:
+        if name.startswith(".") or not name.isprintable() or set(name) & set("/\\") or len(name) > _MAX_NAME:
+            raise BackendError(
+                f"The Hub's listing of {repo} has a file {name[:_MAX_NAME]!r}, which is not a usable file name.",
+                BY_HAND,
+            )
+
+
+def not_here(repo: str, revision: str) -> FilesMissing:
+    return FilesMissing(
+        f"{repo} at {revision} is not in the local cache and the Hub cannot be asked.",
+        "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
+    )
+
+
+def no_model(repo: str) -> BackendError:
+    return BackendError(
+        f"The Hub has no public model {repo}.", "Check the spelling; private models: " + BY_HAND
+    )
+
+
+def gated(repo: str) -> BackendError:
+    return BackendError(f"{repo} is gated: its owners ask for an agreement first.", BY_HAND)
+
+
+def no_revision(repo: str, revision: str) -> BackendError:
+    return BackendError(f"{repo} has no revision {revision!r}.", "Give a branch, a tag or a full commit.")
+
+
+def disabled(repo: str) -> BackendError:
+    return BackendError(f"The Hub has disabled {repo}.")
+
+
+def bad_status(repo: str, status: object) -> BackendError:
+    return BackendError(f"The Hub answered {status} when asked for {repo}.", _LATER)
+
+
+def unreachable(repo: str, error: Exception) -> BackendError:
+    return BackendError(
+        f"The Hub could not be reached for {repo} ({type(error).__name__}).",
+        "Check the network and try again.",
+    )
+
+
+def _policy(endpoint: str, seconds: float) -> NetPolicy:
+    """Only this hub, which the operator chose, and renamed repositories of it. Raises ValueError."""
+    parts = urlsplit(endpoint)
+    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return NetPolicy.allowing(
+        f"{parts.scheme}://{host}:{port}", seconds=seconds, max_bytes=MAX_BYTES, redirects=3, proxies=True
+    )
+
+
+def _require_success(answer: Answer, repo: str, revision: str) -> None:
+    """The hub says by headers what is missing."""
+    if answer.ok:
+        return
+    code = answer.headers.get("x-error-code")
+    if code == "GatedRepo":
+        raise gated(repo)
+    if code == "RevisionNotFound":
+        raise no_revision(repo, revision)
+    if code == "RepoNotFound" or answer.status == 401:
+        raise no_model(repo)
+    if answer.headers.get("x-error-message") == "Access to this resource is disabled.":
+        raise disabled(repo)
+    raise bad_status(repo, answer.status)
+
+
+def _licence(card: _Card | None) -> str:
+    """The licence that the model card states, or nothing."""
+    stated = card.license if card is not None else None
+    return ", ".join(map(str, stated)) if isinstance(stated, list) else str(stated or "")

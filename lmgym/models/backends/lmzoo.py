@@ -1,0 +1,350 @@
+"""Models in LM Zoo containers: `spec`, `get_surprisals`, `tokenize` and `unkify`, run by name, without a shell, bounded
+in time and in output.
+
+The argument lists come from the site's settings, never from a form. Tokens are mapped to the text by
+`engine.token_alignment`, with the rules of the container's own spec.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from lmgym.models.backends.base import BackendError, ExternalAccess, ModelFacts, require_possible
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import ScoringFailure, TokenScores
+from lmgym.models.engine.token_alignment import TokenAlignmentError, align_tokens
+from lmgym.models.engine.token_rules import TokenRules, read_spec
+from lmgym.text.problems import FormatError
+
+UNSUPPORTED = 99
+"""Exit status of a container that lacks a command."""
+
+MOST_OUTPUT = 64_000_000
+_MOST_ERRORS = 2_000
+_PASSED_ON = ("PATH", "HOME", "LANG", "DOCKER_HOST", "XDG_RUNTIME_DIR")
+_HEADER = ["sentence_id", "token_id", "token", "surprisal"]
+_PROBE = "The keys are on the table ."
+Row = tuple[str, float]
+
+
+class Unsupported(Exception):
+    """The container does not have this command."""
+
+
+class CommandFailed(BackendError):
+    """A command of the container did not do its work; the message ends with what it said on stderr."""
+
+
+def run_command(
+    argv: Sequence[str], command: str, text: str | None, seconds: float, most_output: int = MOST_OUTPUT
+) -> str:
+    """What `argv… command [/dev/stdin]` writes for these lines. Raises CommandFailed, Unsupported."""
+    full = [*argv, command, *(["/dev/stdin"] if text is not None else [])]
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory(prefix="lmzoo-") as folder:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - an argument list of the administrator, no shell
+                full,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CommandFailed(f"{command}: {argv[0]} cannot be started: {error.strerror}.") from error
+        watched = _Watched(process, seconds, most_output)
+        output = watched.run((text or "").encode("utf-8", "surrogatepass"))
+        said = _tail(errors)
+    if watched.why:
+        raise CommandFailed(f"{command} {watched.why}{said}")
+    if process.returncode == UNSUPPORTED:
+        raise Unsupported(command)
+    if process.returncode:
+        raise CommandFailed(f"{command} ended with exit status {process.returncode}{said}")
+    try:
+        return output.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandFailed(
+            f"{command} wrote something that is not UTF-8 (byte {error.start}){said}"
+        ) from error
+
+
+class _Watched:
+    """A process that is fed, read up to a limit, and killed with all it started when time or room is up."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float, most_output: int) -> None:
+        self._process = process
+        self._seconds = seconds
+        self._most = most_output
+        self.why = ""
+
+    def run(self, given: bytes) -> bytes:
+        timer = threading.Timer(self._seconds, self._kill, [f"took longer than {self._seconds:g} s"])
+        feeder = threading.Thread(target=self._feed, args=(given,), daemon=True)
+        timer.start()
+        feeder.start()
+        try:
+            assert self._process.stdout is not None
+            output = self._process.stdout.read(self._most + 1)
+            if len(output) > self._most:
+                self._kill(f"wrote more than {self._most:,} bytes")
+            self._process.wait()
+        finally:
+            timer.cancel()
+            self._kill("")  # whatever it left running
+            feeder.join(5)
+            self._process.stdout and self._process.stdout.close()
+        return output
+
+    def _feed(self, given: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it may end without reading everything
+            self._process.stdin.write(given)
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+    def _kill(self, why: str) -> None:
+        self.why = self.why or why
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _tail(errors: IO[bytes]) -> str:
+    """The end of stderr as a sentence's end."""
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - _MOST_ERRORS))
+    text = errors.read(_MOST_ERRORS).decode("utf-8", "replace")
+    text = "".join(character for character in text if character.isprintable() or character == "\n").strip()
+    return f". It said: {text}" if text else ", and said nothing."
+
+
+class LMZooBackend:
+    """Scores by `get_surprisals`. Where the start and the end of a sentence are scored is the container's business."""
+
+    def __init__(
+        self, name: str, argv: Sequence[str], seconds: float, spec: dict[str, Any], rules: TokenRules
+    ) -> None:
+        self._argv = tuple(argv)
+        self._seconds = seconds
+        self._rules = rules
+        vocabulary = spec["vocabulary"].get("items")
+        self.starts = self.ends = False
+        digest = hashlib.sha256(
+            json.dumps(["lmzoo 1", self._argv, spec], sort_keys=True).encode()
+        ).hexdigest()
+        image = spec.get("image") if isinstance(spec.get("image"), dict) else {}
+        self.facts = ModelFacts(
+            parameters=None,
+            vocabulary_size=len(vocabulary) if isinstance(vocabulary, list) else None,
+            tokenizer=f"{spec['tokenizer'].get('type', 'unknown')}, {'cased' if rules.cased else 'uncased'}",
+            context_length=None,
+            bos=None,
+            eos=None,
+            dtype="as in the container",
+            device="container",
+            revision=str(image.get("version", ""))[:64] if image else "",
+            fingerprint=digest,
+            architecture=f"LM Zoo: {rules.name or name}",
+            notes=("Whether a start token stands first is decided inside the container.",),
+        )
+
+    def try_out(self) -> None:
+        """Compare what `tokenize` and `get_surprisals` say about one sentence. Raises BackendError."""
+        [rows] = self._surprisals([_PROBE])
+        tokens = [token for token, _ in rows]
+        try:
+            told = self._run("tokenize", [_PROBE]).split("\n")[0].split()
+        except Unsupported:
+            told = tokens
+        if told != tokens:
+            raise BackendError(
+                f"tokenize says {' '.join(told)[:200]!r} and get_surprisals {' '.join(tokens)[:200]!r} about one "
+                "sentence.",
+                "A container has to cut sentences alike in all its commands.",
+            )
+        found = self._scores(_PROBE, rows)
+        if isinstance(found, ScoringFailure):
+            raise BackendError(f"The tokens of a probe sentence cannot be mapped: {found.reason}")
+        special = found.special
+        self.starts, self.ends = bool(special) and special[0], len(special) > 1 and special[-1]
+        self.facts = replace(
+            self.facts,
+            bos=found.tokens[0] if self.starts else None,
+            eos=found.tokens[-1] if self.ends else None,
+        )
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One result per text, everything scored. Raises BackendError when the policy asks for something else than
+        what the container does, or when a command fails."""
+        self._require_possible(policy)
+        known: dict[str, TokenScores | ScoringFailure] = {}
+        asked = []
+        for text in dict.fromkeys(texts):
+            if not text.strip():
+                known[text] = TokenScores([], [], [], [], [])
+            elif len(text.splitlines()) > 1:
+                known[text] = ScoringFailure(
+                    "it holds the end of a line, and LM Zoo takes one sentence per line"
+                )
+            else:
+                asked.append(text)
+        if asked:
+            found = self._surprisals(asked)
+            known |= {text: self._scores(text, rows) for text, rows in zip(asked, found, strict=True)}
+            self._again_with_unknown_words(known)
+        return [self._without_end(known[text], policy) for text in texts]
+
+    def _require_possible(self, policy: ScoringPolicy) -> None:
+        require_possible("lmzoo", policy)
+        if policy.bos == "always" and not self.starts:
+            raise BackendError("This container puts no start token before a sentence.")
+        if policy.named_bos and policy.named_bos != self.facts.bos:
+            raise BackendError(
+                f"What stands before a sentence is decided inside the container: {policy.named_bos!r} cannot be put "
+                "first."
+            )
+        if policy.bos == "never" and self.starts:
+            raise BackendError("This container always puts a start token before a sentence.")
+        if policy.eos and not self.ends:
+            raise BackendError("This container does not score the end of a sentence.")
+
+    def _run(self, command: str, texts: Sequence[str]) -> str:
+        return run_command(self._argv, command, "".join(f"{text}\n" for text in texts), self._seconds)
+
+    def _surprisals(self, texts: Sequence[str]) -> list[list[Row]]:
+        try:
+            return read_surprisals(self._run("get_surprisals", texts), len(texts))
+        except Unsupported:
+            raise BackendError("This container has no get_surprisals, so it cannot be used here.") from None
+
+    def _scores(
+        self, text: str, rows: Sequence[Row], rules: TokenRules | None = None
+    ) -> TokenScores | ScoringFailure:
+        if not rows:
+            return ScoringFailure("the container gave no tokens for it")
+        try:
+            spans = align_tokens(text, [token for token, _ in rows], rules or self._rules)
+        except TokenAlignmentError as error:
+            return ScoringFailure(str(error))
+        bits: list[float | None] = []
+        for place, (token, value) in enumerate(rows):
+            if place == 0 and (value == 0 or math.isnan(value)):
+                bits.append(None)  # a first token that nothing was known about is not scored
+            elif not (math.isfinite(value) and value >= 0):
+                return ScoringFailure(f"the surprisal of token {place + 1}, {token!r}, is {value}")
+            else:
+                bits.append(value)
+        size, last = len(text), len(rows) - 1
+        offsets = [
+            (size, size) if span.special and place == last and place else (span.start, span.end)
+            for place, span in enumerate(spans)
+        ]
+        tokens = [token for token, _ in rows]
+        ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
+        return TokenScores(tokens, ids, offsets, bits, [span.special for span in spans])
+
+    def _again_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
+        """Sentences that could not be mapped once more, with what `unkify` says about their unknown words."""
+        failed = [
+            text
+            for text, found in known.items()
+            if isinstance(found, ScoringFailure) and len(text.splitlines()) == 1
+        ]
+        if not failed:
+            return
+        try:
+            flags = [line.split() for line in self._run("unkify", failed).splitlines()]
+        except (Unsupported, CommandFailed):
+            return  # the first reason stays
+        for text, rows, marks in zip(failed, self._surprisals(failed), flags, strict=False):
+            unknown = {token for (token, _), mark in zip(rows, marks, strict=False) if mark == "1"}
+            if unknown:
+                rules = replace(self._rules, unknown=self._rules.unknown | unknown)
+                known[text] = self._scores(text, rows, rules)
+
+    def _without_end(
+        self, found: TokenScores | ScoringFailure, policy: ScoringPolicy
+    ) -> TokenScores | ScoringFailure:
+        if isinstance(found, ScoringFailure) or policy.eos or not (len(found) > 1 and found.special[-1]):
+            return found
+        return TokenScores(
+            found.tokens[:-1], found.ids[:-1], found.offsets[:-1], found.bits[:-1], found.special[:-1]
+        )
+
+
+def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
+    """Tokens and bits of each sentence from the table `sentence_id token_id token surprisal`; BackendError names the
+    line that is wrong. Sentences and tokens count from 1."""
+    lines = text.split("\n")
+    if lines[0].rstrip("\r").split("\t") != _HEADER:
+        raise BackendError(
+            f"get_surprisals: line 1 should be {' '.join(_HEADER)}, separated by tabs; it is {lines[0][:80]!r}."
+        )
+    sentences: list[list[Row]] = [[] for _ in range(n_sentences)]
+    for number, line in enumerate(lines[1:], start=2):
+        line = line.rstrip("\r")
+        if not line:
+            continue
+        cells = line.split("\t")
+        try:
+            sentence, token_id, token, value = int(cells[0]), int(cells[1]), cells[2], float(cells[3])
+        except (ValueError, IndexError):
+            raise BackendError(
+                f"get_surprisals: line {number} has no ids, token and bits: {line[:80]!r}."
+            ) from None
+        if not 1 <= sentence <= n_sentences:
+            raise BackendError(
+                f"get_surprisals: line {number} is about sentence {sentence} of {n_sentences}."
+            )
+        if token_id != len(sentences[sentence - 1]) + 1:
+            raise BackendError(
+                f"get_surprisals: line {number}: token {token_id} of sentence {sentence} is out of order."
+            )
+        sentences[sentence - 1].append((token, value))
+    return sentences
+
+
+def load(
+    config: dict[str, Any], *, model_dir: Path, hub_allowed: bool, external_access: ExternalAccess
+) -> LMZooBackend:
+    """Ask the container for its spec and try one sentence. Raises BackendError."""
+    name = config["command"]
+    argv = external_access.commands.get(name)
+    if not argv:
+        known = ", ".join(sorted(external_access.commands)) or "it lists none"
+        raise BackendError(
+            f"This site has no LM Zoo command {name!r}.",
+            f"Its administrator lists them in GYM_LMZOO_COMMANDS ({known}).",
+        )
+    seconds = float(config.get("seconds", 300))
+    try:
+        text = run_command(argv, "spec", None, seconds, 20_000_000)
+        rules = read_spec(text.encode())
+        spec = json.loads(text)
+    except Unsupported:
+        raise BackendError("This container has no spec, so its tokens cannot be read.") from None
+    except FormatError as error:
+        raise BackendError(f"The spec of this container cannot be used: {error}") from error
+    backend = LMZooBackend(name, argv, seconds, spec, rules)
+    backend.try_out()
+    return backend

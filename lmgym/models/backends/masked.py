@@ -1,0 +1,256 @@
+"""Masked language models (BERT, RoBERTa and the like), scored by pseudo-log-likelihood.
+
+torch and transformers are imported inside functions. Loading follows the rules of `causal`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lmgym.models.backends.base import BackendError, ModelFacts, require_possible
+from lmgym.models.backends.loading import (
+    EVERY_GPU,
+    Folder,
+    choose_device,
+    device_name,
+    find,
+    read_model,
+    read_settings,
+    read_tokenizer,
+    readable_length,
+    unreadable,
+    versions,
+)
+from lmgym.models.backends.tuning import PACKING, compare_half_masked, prepare_masked, special_ids, spellings
+from lmgym.models.backends.unchanged import Seen
+from lmgym.models.engine.plan import needed_tokens, unique_texts
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
+
+if TYPE_CHECKING:
+    from lmgym.models.engine.execute import Floats
+    from lmgym.models.engine.masked import Rows
+    from lmgym.models.engine.model_runner import ModelRunner
+
+_GAPS = (
+    "Pseudo-log-likelihood needs a masked language model (BERT, RoBERTa, DistilBERT, ELECTRA and the like)."
+)
+_LABELS = {
+    "original": "each token given all others",
+    "within_word_l2r": "each token given all others except the later tokens of its own word "
+    "(Kauf & Ivanova 2023)",
+}
+
+
+class _Encoded(NamedTuple):
+    """One text as the model reads it. words[i] numbers the word of token i; -1 = special."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special: list[bool]
+    words: list[int]
+
+
+class MaskedBackend:
+    """A loaded model with its tokenizer. Threads that score at once wait for each other.
+
+    The frame that the tokenizer puts around a text ([CLS] and [SEP]) is always there; its tokens are given,
+    never scored. Policies that ask for something else are refused, and so is the whitespace correction: it is
+    about left-to-right prediction.
+    """
+
+    def __init__(
+        self,
+        runner: ModelRunner,
+        tokenizer: Any,
+        *,
+        facts: ModelFacts,
+        method: str,
+        rows: Rows | None = None,
+        seen: Seen | None = None,
+    ) -> None:
+        from lmgym.models.engine.memory import default_budget
+
+        self.seen = seen
+        self._one_at_a_time = threading.Lock()
+        self.facts = facts
+        self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
+        self._budget = default_budget(runner.device, 1)
+        self._spelling = spellings(tokenizer, runner.vocabulary)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return special_ids(self._tokenizer)
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One result per text in order; repeated texts are computed once. Bits are -log2 p(token | the other
+        tokens), by the backend's method. With `needed`, other tokens are not computed. Raises BackendError when
+        the policy cannot be followed."""
+        require_possible("masked", policy)
+        with self._one_at_a_time:
+            results = self._score(texts, policy, needed)
+        if self.seen is not None:
+            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+        return results
+
+    def _score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None,
+    ) -> list[TokenScores | ScoringFailure]:
+        from lmgym.models.engine.masked import compute_masked
+
+        unique = unique_texts(texts)
+        encoded = [self._encode(text) for text in unique.values]
+        spans: list[list[tuple[int, int]]] = [[] for _ in encoded]
+        for place, own in zip(unique.places, needed or (), strict=needed is not None):
+            spans[place].extend(own)
+        ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
+        items = [item for item in encoded if isinstance(item, _Encoded)]
+        wanted = [
+            [True] * len(item.ids) if needed is None else needed_tokens(item.offsets, spans[at])
+            for at, item in zip(ready, items, strict=True)
+        ]
+        values = compute_masked(
+            self._runner,
+            [item.ids for item in items],
+            [item.words for item in items],
+            wanted,
+            method=self._method,
+            mask_id=self._tokenizer.mask_token_id,
+            budget=self._budget,
+            rows=self._rows,
+        )
+        results: list[TokenScores | ScoringFailure] = [
+            item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
+        ]
+        for at, item, flags, one in zip(ready, items, wanted, values, strict=True):
+            results[at] = self._result(item, flags, one)
+        return [results[at] for at in unique.places]
+
+    def _encode(self, text: str) -> _Encoded | ScoringFailure:
+        """Tokenize a whole text with the tokenizer's own frame."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return ScoringFailure("The text holds half a surrogate pair, which is no character.")
+        batch = self._tokenizer(
+            text,
+            add_special_tokens=True,
+            return_offsets_mapping=True,
+            return_special_tokens_mask=True,
+            padding=False,
+            truncation=False,
+            verbose=False,
+        )
+        ids = list(batch["input_ids"])
+        if refused := unreadable(text, ids, self.facts.context_length, self._runner.vocabulary):
+            return refused
+        words = [-1 if word is None else word for word in batch.word_ids()]
+        special = [word < 0 for word in words]
+        first = special.index(False) if False in special else len(special)
+        end = (len(text), len(text))
+        offsets = [
+            (end if at > first else (0, 0)) if odd else span
+            for at, (odd, span) in enumerate(zip(special, batch["offset_mapping"], strict=True))
+        ]
+        return _Encoded(ids, offsets, special, words)
+
+    def _result(
+        self, item: _Encoded, wanted: Sequence[bool], values: Floats | ScoringFailure
+    ) -> TokenScores | ScoringFailure:
+        if isinstance(values, ScoringFailure):
+            return values
+        scored = [flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
+        bits = [value if flag else None for value, flag in zip(values.tolist(), scored, strict=True)]
+        skipped = [not flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
+        tokens = [self._spelling[number] or "" for number in item.ids]
+        return TokenScores(
+            tokens, item.ids, item.offsets, bits, item.special, skipped if any(skipped) else []
+        )
+
+
+def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> MaskedBackend:
+    """Build from the configuration of a causal model plus "method" (original or within_word_l2r). Raises
+    BackendError."""
+    found = find(config, model_dir=model_dir, hub_allowed=hub_allowed)
+    return _build(found, config)
+
+
+def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
+    """Load a checked folder."""
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    device = choose_device(config.get("device", "auto"))
+    name = config.get("dtype", "float32") if device.type == "cuda" else "float32"
+    method = config.get("method", "within_word_l2r")
+    settings = _read_settings(found.path)
+    said = list[str]()
+    tokenizer = read_tokenizer(found.path, said, framed=True)
+    if tokenizer.mask_token_id is None:
+        raise BackendError("The tokenizer has no mask token.", _GAPS)
+    dtype = getattr(torch, name)
+
+    def read() -> Any:
+        spread = config.get("device") == EVERY_GPU
+        return read_model(found.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
+
+    model = read()
+    parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
+    seen = 0.0
+    if name in HALF_TYPES:
+        seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
+        said.append(words)
+    runner, rows = prepare_masked(
+        model,
+        device,
+        reload=read,
+        mask_id=tokenizer.mask_token_id,
+        packing=PACKING[config.get("kernels")],
+    )
+    facts = ModelFacts(
+        parameters=parameters,
+        vocabulary_size=len(tokenizer),
+        tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
+        context_length=readable_length(settings, runner.model),
+        bos=tokenizer.cls_token or tokenizer.bos_token,
+        eos=tokenizer.sep_token or tokenizer.eos_token,
+        dtype=name,
+        device=device_name(device, runner.model),
+        revision=found.revision,
+        fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
+        versions=versions(),
+        kernels="packed" if runner.packed else "stock",
+        architecture=architecture,
+        notes=(
+            f"Pseudo-log-likelihood {method}: {_LABELS[method]}. Words on both sides are seen, so these bits "
+            "are not comparable with the surprisals of left-to-right models.",
+            *said,
+            *runner.notes,
+        ),
+        score_kind=f"pseudo-log-likelihood {method}",
+        error_bits=error_bound(name, half=seen, ways=runner.gap),
+    )
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=found.seen)
+
+
+def _read_settings(folder: Path) -> Any:
+    """The model's configuration, if it is that of a masked language model."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    settings, stated = read_settings(folder, _GAPS)
+    both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
+    if not both_ways or getattr(settings, "is_encoder_decoder", False):
+        raise BackendError(f"{stated} is not a masked language model.", _GAPS)
+    return settings

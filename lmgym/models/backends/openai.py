@@ -1,0 +1,298 @@
+"""Models behind an OpenAI-compatible completion server (vLLM, llama.cpp) that tells how likely a prompt is.
+
+Nothing is scored before `completions_proof` has shown that the server's values belong to the tokens they stand at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmgym import net
+from lmgym.models.backends.base import BackendError, ExternalAccess, ModelFacts, require_possible
+from lmgym.models.backends.completions import (
+    METHODS,
+    REFUSED,
+    RETRIED,
+    Dialect,
+    NotEchoed,
+    Prompt,
+    Server,
+    Unreadable,
+    explained,
+    read_choice,
+)
+from lmgym.models.backends.completions_proof import Proof, Unproven, prove
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import ScoringFailure, TokenScores
+
+_PROBE = "The keys are on the table."
+_MOST_BYTES = 100_000_000
+_NO_CHANCE = -9000.0
+"""vLLM writes -9999 where a logarithm is minus infinity."""
+_NOISE = 1e-3
+"""Natural logarithms a little above 0 are rounding, not probabilities above 1."""
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How the server takes prompts.
+
+    tokens      of a probe sentence, as the server spells them
+    started     it puts a start token before each text by itself
+    hidden      that start token is not among the tokens
+    batch       prompts in one request
+    lists_fail  why prompts are asked one by one; empty: they are not
+    """
+
+    method: str
+    tokens: list[str]
+    started: bool
+    hidden: bool
+    batch: int
+    lists_fail: str
+
+    @property
+    def start_token(self) -> str | None:
+        return self.tokens[0] if self.started and not self.hidden else None
+
+
+def _find_manner(server: Server, method: str, batch: int) -> _Manner:
+    """Ask about one sentence, then about two. NetError, NotEchoed or Unreadable where the first fails."""
+    answer = server.ask([_PROBE], method)
+    found = read_choice(answer.choices[0], _PROBE, Dialect(method))
+    hidden = answer.prompt_tokens == len(found.tokens) + 1
+    lists_fail = ""
+    if batch > 1:
+        try:
+            server.ask([_PROBE, _PROBE], method)
+        except (NotEchoed, net.NetError) as error:
+            if not _may_be_the_list(error):
+                raise
+            reason = f"status {error.status}" if isinstance(error, net.HTTPStatus) else str(error)
+            batch, lists_fail = 1, f"Asked one by one: a list of prompts fails on the server ({reason})."
+    return _Manner(method, found.tokens, found.started or hidden, hidden, batch, lists_fail)
+
+
+def _start(manner: _Manner, bos: str) -> str:
+    if manner.hidden:
+        return "The server puts a start token before each text by itself and leaves it out of its answer."
+    if manner.started:
+        return "The server puts a start token before each text by itself."
+    return f"{bos} is put before each text." if bos else "There is no start token."
+
+
+class OpenAIBackend:
+    """Scores prompts by what the server says about them."""
+
+    def __init__(self, server: Server, config: dict[str, Any], manner: _Manner, proof: Proof) -> None:
+        self._server = server
+        self._manner = manner
+        self._proven = {proof.dialect.before: proof}
+        self._bos, self._eos = config.get("bos_token", ""), config.get("eos_token", "")
+        self.facts = ModelFacts(
+            parameters=None,
+            vocabulary_size=None,
+            tokenizer="the server's own",
+            context_length=None,
+            bos=manner.start_token if manner.started else self._bos or None,
+            eos=self._eos or None,
+            dtype="as served",
+            device="elsewhere",
+            revision="",
+            fingerprint=_fingerprint(config, manner, proof),
+            architecture=f"{config['model']} at {config['base_url']}",
+            notes=(
+                f"Asked by {manner.method}. {_start(manner, self._bos)}",
+                *([manner.lists_fail] if manner.lists_fail else []),
+                *proof.notes,
+                "The server may change what it serves without notice; the fingerprint covers address, name and how "
+                "a probe sentence is cut into tokens.",
+            ),
+        )
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One result per text, everything scored. A text whose answer cannot be mapped is a named failure.
+
+        Raises BackendError when the policy cannot be followed, BackendUnavailable when the server does not answer."""
+        before, after = self._around(policy)
+        dialect = self._proven_dialect(before)
+        results: list[TokenScores | ScoringFailure] = []
+        for start in range(0, len(texts), self._manner.batch):
+            results += self._score_batch(texts[start : start + self._manner.batch], dialect, after)
+        return results
+
+    def _proven_dialect(self, before: str) -> Dialect:
+        """How to ask with this start token. Texts without the start token that the check used are proven when the
+        first of them is scored: values may be right behind a start token only."""
+        if before not in self._proven:
+            try:
+                dialect = Dialect(self._manner.method, before)
+                self._proven[before] = prove(self._server, dialect, self._manner.batch)
+            except (NotEchoed, Unreadable) as error:
+                raise Unproven(f"The server's answers cannot be used: {error}.") from error
+        return self._proven[before].dialect
+
+    def _around(self, policy: ScoringPolicy) -> tuple[str, str]:
+        """What is put before and after each text."""
+        require_possible("openai", policy)
+        if policy.eos and not self._eos:
+            raise BackendError("The end token of this model is not known.", "Register it with an end token.")
+        if policy.bos == "never" and self._manner.started:
+            raise BackendError(
+                "The server puts a start token before every text, so bos=never cannot be followed."
+            )
+        if policy.bos == "always" and not (self._manner.started or self._bos):
+            raise BackendError(
+                "The start token of this model is not known.", "Register it with a start token."
+            )
+        named = policy.named_bos
+        if named and self._manner.started and named != self.facts.bos:
+            raise BackendError(
+                f"The server puts a start token before every text, so {named!r} cannot be put first."
+            )
+        before = "" if policy.bos == "never" or self._manner.started else named or self._bos
+        return before, self._eos if policy.eos else ""
+
+    def _score_batch(
+        self, texts: Sequence[str], dialect: Dialect, after: str
+    ) -> list[TokenScores | ScoringFailure]:
+        asked = [text for text in dict.fromkeys(texts) if dialect.before + text + after]
+        known: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
+        known |= dict(zip(asked, self._ask(asked, dialect, after), strict=True)) if asked else {}
+        return [known[text] for text in texts]
+
+    def _ask(self, texts: list[str], dialect: Dialect, after: str) -> list[TokenScores | ScoringFailure]:
+        prompts = [dialect.before + text + after for text in texts]
+        try:
+            choices = self._server.ask(prompts, self._manner.method).choices
+        except (NotEchoed, net.NetError) as error:
+            if len(texts) > 1 and _may_be_the_list(error):
+                return [result for text in texts for result in self._ask([text], dialect, after)]
+            if isinstance(error, net.HTTPStatus) and error.status in REFUSED:
+                return [ScoringFailure(f"the server refuses this sentence: {error}")]
+            if isinstance(error, NotEchoed | net.TooLarge):
+                return [ScoringFailure(str(error))]
+            raise explained(error, self._server) from error
+        return [
+            _scores(text, prompt, choice, dialect, after)
+            for text, prompt, choice in zip(texts, prompts, choices, strict=True)
+        ]
+
+
+def _may_be_the_list(error: NotEchoed | net.NetError) -> bool:
+    """Whether the same prompts may be answered one by one."""
+    if isinstance(error, net.HTTPStatus):
+        return error.status in REFUSED or (error.status >= 500 and error.status not in RETRIED)
+    return isinstance(error, NotEchoed | net.TooLarge)
+
+
+def _scores(
+    text: str, prompt: str, choice: Any, dialect: Dialect, after: str
+) -> TokenScores | ScoringFailure:
+    try:
+        return _to_bits(text, read_choice(choice, prompt, dialect), dialect.before, after)
+    except (NotEchoed, Unreadable) as error:
+        return ScoringFailure(str(error))
+
+
+def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
+    """Spans of the text instead of the prompt, bits instead of natural logarithms. Unreadable when that fails."""
+    shift, size = len(before), len(text)
+    offsets, special = [], []
+    last = len(prompt.tokens) - 1
+    for number, (start, end) in enumerate(prompt.spans):
+        is_start = number == 0 and (prompt.started or start < shift)
+        is_end = number == last and bool(after)
+        if (is_start and end > shift) or (is_end and start < shift + size):
+            raise Unreadable(
+                "the start or end token is not a token of its own; is it spelled as the model does?"
+            )
+        special.append(is_start or is_end)
+        offsets.append((0, 0) if is_start else (size, size) if is_end else (start - shift, end - shift))
+        if not special[-1] and not 0 <= start - shift <= end - shift <= size:
+            raise Unreadable(
+                "a token reaches beyond the sentence; is the start token spelled as the model does?"
+            )
+    return TokenScores(prompt.tokens, prompt.ids, offsets, _bits(prompt), special)
+
+
+def _bits(prompt: Prompt) -> list[float | None]:
+    bits: list[float | None] = []
+    for place, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
+        if log is None or place == 0:  # some servers write 0 for a first token they did not score
+            if place:
+                raise Unreadable(f"the token {token!r} has no value")
+            bits.append(None)
+        elif log <= _NO_CHANCE or not math.isfinite(log):
+            raise Unreadable(f"the token {token!r} has the probability 0")
+        elif log > _NOISE:
+            raise Unreadable(f"the token {token!r} has a logarithm of {log}, a probability above 1")
+        else:
+            bits.append(max(0.0, -log) / math.log(2))
+    return bits
+
+
+def _fingerprint(config: dict[str, Any], manner: _Manner, proof: Proof) -> str:
+    names = ("base_url", "model", "bos_token", "eos_token")
+    moved = ["values one place early"] if proof.dialect.early else []
+    parts = [
+        "openai 1",
+        *(config.get(name, "") for name in names),
+        manner.method,
+        manner.started,
+        manner.tokens,
+    ]
+    return hashlib.sha256(json.dumps(parts + moved).encode()).hexdigest()
+
+
+def load(
+    config: dict[str, Any],
+    *,
+    model_dir: Path,
+    hub_allowed: bool,
+    external_access: ExternalAccess,
+    sleep: Callable[[float], None] = time.sleep,
+) -> OpenAIBackend:
+    """Ask the server in each way until one works, and prove it. Raises BackendError."""
+    if external_access.net is None:
+        raise BackendError("This site lends no way out to this model.")
+    policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
+    server = Server(
+        config["base_url"], config["model"], external_access.secrets.get("api_key", ""), policy, sleep
+    )
+    wanted = config.get("method", "auto")
+    refusals: list[str] = []
+    unproven: list[Unproven] = []
+    for method in [name for name in METHODS if wanted in ("auto", name)]:
+        try:
+            manner = _find_manner(server, method, int(config.get("batch", 16)))
+            before = "" if manner.started else config.get("bos_token", "")
+            return OpenAIBackend(server, config, manner, prove(server, Dialect(method, before), manner.batch))
+        except Unproven as error:
+            unproven.append(error)
+        except (NotEchoed, Unreadable) as error:
+            refusals.append(f"{method}: {error}")
+        except net.HTTPStatus as error:
+            if error.status not in REFUSED:
+                raise explained(error, server) from error
+            refusals.append(f"{method}: {error}")
+        except net.NetError as error:
+            raise explained(error, server) from error
+    if unproven:
+        raise unproven[0]
+    raise BackendError(
+        f"The server does not tell how likely a prompt is ({'; '.join(refusals)}).",
+        "Surprisals need a server that echoes log-probabilities, as vLLM and llama-cpp-python do.",
+    )

@@ -1,0 +1,239 @@
+"""What may be configured of each kind of model, as JSON schemas. Forms, API and the check are made from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lmgym.models.engine.policy import MAX_BOS
+
+_DEVICE = {
+    "title": "Device",
+    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
+    "type": "string",
+    "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$",
+    "default": "auto",
+}
+_DTYPE = {
+    "title": "Number format",
+    "description": "What the weights are computed in.",
+    "enum": ["float32", "bfloat16", "float16"],
+    "default": "float32",
+}
+_CPU_BFLOAT16 = {
+    "title": "bfloat16 on a CPU",
+    "type": "boolean",
+    "default": False,
+    "description": "Really compute in bfloat16 on a CPU: faster on some, and off by up to bits per token.",
+}
+_KERNELS = {
+    "title": "Linear kernels",
+    "enum": ["stock", "packed"],
+    "description": "Linear kernels on a CPU; without it the faster ones are found by timing.",
+}
+_BOS_TOKEN = {
+    "title": "Start token",
+    "description": "Put before every sentence, as the vocabulary spells it, e.g. <|endoftext|>. Without it the check "
+    "takes the declared one, unless that opens a chat turn or plain sentences take over 2% fewer bits after another.",
+    "type": "string",
+    "maxLength": MAX_BOS,
+}
+_PATH = {
+    "title": "Folder or file",
+    "description": "Its name below the model directory of this site.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
+}
+_REPO = {
+    "title": "Hub id",
+    "description": "organisation/name, e.g. openai-community/gpt2",
+    "type": "string",
+    "maxLength": 200,
+    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+}
+_REVISION = {
+    "title": "Hub revision",
+    "description": "Branch, tag or commit. The check pins it to a commit.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
+    "x-main": True,
+}
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _closed(required: list[str], title: str = "", **properties: Any) -> dict[str, Any]:
+    """An object schema that refuses unknown keys."""
+    named = {"title": title} if title else {}
+    closed = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return named | closed
+
+
+CAUSAL_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    "type": "object",
+    "required": ["source"],
+    "oneOf": [
+        _closed(
+            ["source", "repo"],
+            "Causal language model from the Hugging Face hub",
+            source={"const": "hub"},
+            repo=_REPO,
+            revision={**_REVISION, "default": "main"},
+            dtype=_DTYPE,
+            device=_DEVICE,
+            cpu_bfloat16=_CPU_BFLOAT16,
+            kernels=_KERNELS,
+            bos_token=_BOS_TOKEN,
+        ),
+        _closed(
+            ["source", "path"],
+            "Causal language model from a folder in the model directory",
+            source={"const": "directory"},
+            path=_PATH,
+            dtype=_DTYPE,
+            device=_DEVICE,
+            cpu_bfloat16=_CPU_BFLOAT16,
+            kernels=_KERNELS,
+            bos_token=_BOS_TOKEN,
+        ),
+    ],
+}
+
+_METHOD = {
+    "x-main": True,
+    "title": "Pseudo-log-likelihood",
+    "description": "Each token is masked and read off, given the words on both sides. within_word_l2r masks the later "
+    "tokens of its own word too (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
+    "not comparable with the surprisals of left-to-right models; runs and exports say so.",
+    "enum": ["within_word_l2r", "original"],
+    "default": "within_word_l2r",
+}
+
+MASKED_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    "type": "object",
+    "required": ["source"],
+    "oneOf": [
+        _closed(
+            branch["required"],
+            branch["title"].replace("Causal", "Masked"),
+            **{
+                name: kind
+                for name, kind in branch["properties"].items()
+                if name not in ("cpu_bfloat16", "bos_token")
+            },
+            method=_METHOD,
+        )
+        for branch in CAUSAL_SCHEMA["oneOf"]
+    ],
+}
+
+UNIFORM_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    **_closed(
+        ["vocabulary_size"],
+        vocabulary_size={"title": "Vocabulary size", "type": "integer", "minimum": 2, "maximum": 10**12},
+        unit={"title": "What is one token", "enum": ["word", "character"], "default": "word", "x-main": True},
+    ),
+}
+
+NGRAM_SCHEMA: dict[str, Any] = {"$schema": _DRAFT, **_closed(["path"], path=_PATH)}
+
+OPENAI_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    "type": "object",
+    "required": ["base_url", "model"],
+    "additionalProperties": False,
+    "properties": {
+        "base_url": {
+            "title": "Address of the API",
+            "description": "Up to and with /v1, e.g. https://lab.example.org/v1. Where this site may send requests is "
+            "decided by its administrator.",
+            "type": "string",
+            "maxLength": 500,
+            "pattern": r"^https?://[^\s?#@]+$",
+        },
+        "model": {
+            "title": "Name of the model there",
+            "description": "As the server lists it under /models.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "pattern": r"^\S+$",
+        },
+        "api_key": {
+            "title": "API key",
+            "description": "Stored encrypted, sent to that server only, never shown again. Whoever may run the model "
+            "uses it.",
+            "type": "string",
+            "maxLength": 2000,
+            "writeOnly": True,
+        },
+        "method": {
+            "title": "How scores are asked for",
+            "description": "auto tries echo=true first (llama.cpp, vLLM), then prompt_logprobs (vLLM).",
+            "enum": ["auto", "echo", "prompt_logprobs"],
+            "default": "auto",
+        },
+        "bos_token": {
+            "x-main": True,
+            "title": "Start token",
+            "description": "Put before every sentence unless the server does it by itself, e.g. <|endoftext|>. Without "
+            "one the first token has no value.",
+            "type": "string",
+            "maxLength": 60,
+            "pattern": r"^\S*$",
+            "default": "",
+        },
+        "eos_token": {
+            "title": "End token",
+            "description": "Needed only for runs that score the end of the sentence.",
+            "type": "string",
+            "maxLength": 60,
+            "pattern": r"^\S*$",
+            "default": "",
+        },
+        "batch": {
+            "title": "Sentences per request",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 256,
+            "default": 16,
+        },
+        "seconds": {
+            "title": "Time limit of one request",
+            "description": "In seconds, for everything from the look-up of the name to the last byte.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 600,
+            "default": 60,
+        },
+    },
+}
+
+LMZOO_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    "type": "object",
+    "required": ["command"],
+    "additionalProperties": False,
+    "properties": {
+        "command": {
+            "title": "Command",
+            "description": "One of those that the administrator of this site lists in GYM_LMZOO_COMMANDS.",
+            "type": "string",
+            "maxLength": 80,
+            "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+        },
+        "seconds": {
+            "title": "Time limit of one call",
+            "description": "In seconds. A call scores up to a chunk of sentences.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 3600,
+            "default": 300,
+        },
+    },
+}

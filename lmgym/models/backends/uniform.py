@@ -1,0 +1,77 @@
+"""The model that knows nothing: every token costs log2(vocabulary size) bits, whatever stands before it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lmgym.models.backends.base import ModelFacts, require_possible
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import ScoringFailure, TokenScores
+from lmgym.text import SIGNS
+
+_UNITS = {
+    # Words may hold apostrophes and hyphens between their letters.
+    "word": re.compile(rf"[^\s{SIGNS}]+(?:['’\-][^\s{SIGNS}]+)*|[{SIGNS}]"),
+    "character": re.compile(r"\S"),
+}
+
+
+class UniformBackend:
+    """Scores words or non-blank characters. It looks at no context, so start and end policies change nothing:
+    the first token has a value under each of them, and there is no end token to score."""
+
+    def __init__(self, vocabulary_size: int, unit: str = "word") -> None:
+        self._bits = math.log2(vocabulary_size)
+        self._pattern = _UNITS[unit]
+        self.facts = ModelFacts(
+            parameters=0,
+            vocabulary_size=vocabulary_size,
+            tokenizer=f"{unit} by regular expression",
+            context_length=None,
+            bos=None,
+            eos=None,
+            dtype="float64",
+            device="cpu",
+            revision="",
+            fingerprint=hashlib.sha256(f"uniform 1 {vocabulary_size} {unit}".encode()).hexdigest(),
+            versions={"python": platform.python_version()},
+            architecture="uniform",
+            open_vocabulary=True,
+            notes=(f"Every {unit} costs log2({vocabulary_size}) = {self._bits:.4f} bits.",),
+        )
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One TokenScores per text, with every token scored, needed or not; never fails.
+        Ids are checksums of the spelling: equal words, equal
+        ids. Raises BackendError for a start token that is given by name."""
+        require_possible("uniform", policy)
+        return [self._score(text) for text in texts]
+
+    def _score(self, text: str) -> TokenScores:
+        found = list(self._pattern.finditer(text))
+        tokens = [match.group() for match in found]
+        return TokenScores(
+            tokens=tokens,
+            ids=[zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens],
+            offsets=[match.span() for match in found],
+            bits=[self._bits] * len(found),
+            special=[False] * len(found),
+        )
+
+
+def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> UniformBackend:
+    """Build from {"vocabulary_size": int >= 2, "unit": "word" | "character"}; needs no files and no
+    network."""
+    return UniformBackend(int(config["vocabulary_size"]), config.get("unit", "word"))

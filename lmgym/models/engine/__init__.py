@@ -1,0 +1,30 @@
+"""The surprisal engine: policies, planning, execution. Importing this package imports neither torch nor
+Django.
+
+`execute` needs torch and is therefore imported by the backends that use it, never from here.
+"""
+
+from lmgym.models.engine.plan import chunks, unique_texts
+from lmgym.models.engine.policy import ScoringPolicy
+from lmgym.models.engine.scores import (
+    ERROR_BITS,
+    ScoringFailure,
+    TokenScores,
+    margin_bound,
+    share_prefix_scores,
+)
+
+ENGINE_VERSION = "4"
+"""Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
+
+__all__ = [
+    "ENGINE_VERSION",
+    "ERROR_BITS",
+    "ScoringFailure",
+    "ScoringPolicy",
+    "TokenScores",
+    "chunks",
+    "margin_bound",
+    "share_prefix_scores",
+    "unique_texts",
+]

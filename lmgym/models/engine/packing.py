@@ -1,0 +1,166 @@
+"""Linear layers over weights packed once for oneDNN's kernels. Needs torch; CPU only.
+
+On some CPUs the stock fp32 product reaches half of what oneDNN reaches on prepacked weights, on others it is
+as fast. So both are timed on the model's own shapes, and the faster one is used. The arithmetic is the
+same fp32 either way; values differ within fp32 noise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from lmgym.models.engine.vocabulary import WORDS, PartedHead
+
+POSITIONS = 512
+"""Rows per product for which weights are packed and timed: those of a whole chunk. Stock products gain more from many
+rows than packed ones."""
+GAIN = 1.1
+"""Packing must be this much faster, because it gives up weights shared between processes by mmap."""
+_REPEATS = 4
+_TRIM_EVERY = 8
+
+
+class PackedLinear(nn.Module):
+    """Stands in for nn.Linear and GPT-2's Conv1D: x [..., in] -> [..., out], weight [out, in] packed once.
+
+    With dtype bfloat16 the product is taken in bfloat16 and handed back in fp32.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.dtype = dtype
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(
+            weight.detach().contiguous().to(dtype), POSITIONS
+        )
+        self.bias = None if bias is None else nn.Parameter(bias.detach().to(dtype), requires_grad=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x @ weight.T + bias."""
+        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+            x.to(self.dtype), self.packed, self.bias, "none", [], ""
+        )
+        return product.float()
+
+
+class Measured(NamedTuple):
+    """Seconds for one pass through the model's linear layers, both ways."""
+
+    stock: float
+    packed: float
+
+    @property
+    def gain(self) -> float:
+        return self.stock / max(self.packed, 1e-12)
+
+
+def available() -> bool:
+    """Whether this build of torch can pack."""
+    mkldnn: Any = torch.backends.mkldnn
+    return bool(mkldnn.is_available()) and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tensor]]:
+    """(parent, name, layer, weight as [out, in]) of every plain linear layer. Holds no layer but the one it
+    has just handed out, so that replaced ones can go."""
+    from transformers.pytorch_utils import Conv1D
+
+    plain = (nn.Linear, Conv1D)
+    places = [
+        (parent, name)
+        for parent in model.modules()
+        if type(parent) not in plain
+        for name, child in parent.named_children()
+        if type(child) in plain
+    ]
+    for parent, name in places:
+        layer: Any = getattr(parent, name)
+        yield parent, name, layer, layer.weight if type(layer) is nn.Linear else layer.weight.t()
+
+
+@torch.inference_mode()
+def measure(model: nn.Module) -> Measured:
+    """Time each distinct shape of linear layer, stock and packed in turn, and add up over all layers. The head is
+    timed by parts of the vocabulary, as it is run."""
+    shapes: dict[tuple[str, tuple[int, ...]], tuple[float, Any, torch.Tensor]] = {}
+    head = _head(model)
+    for _, _, layer, weight in _linears(model):
+        parts, run = 1.0, layer
+        if layer is head:
+            parts, weight = len(weight) / WORDS, weight[:WORDS]
+            run = partial(nn.functional.linear, weight=weight)
+        key = (type(layer).__name__, tuple(weight.shape))
+        shapes[key] = (shapes.get(key, (0.0,))[0] + parts, run, weight)
+    stock = packed = 0.0
+    for (_, shape), (count, run, weight) in shapes.items():
+        x = torch.zeros(1, POSITIONS, shape[1], dtype=torch.float32)
+        x.normal_(generator=torch.Generator().manual_seed(0))
+        rival = PackedLinear(weight, getattr(run, "bias", None), torch.float32)
+        times = [(_seconds(run, x), _seconds(rival, x)) for _ in range(_REPEATS)][1:]
+        stock += count * min(a for a, _ in times)
+        packed += count * min(b for _, b in times)
+    return Measured(stock, packed)
+
+
+def _seconds(layer: Any, x: torch.Tensor) -> float:
+    start = time.perf_counter()
+    layer(x)
+    return time.perf_counter() - start
+
+
+@torch.inference_mode()
+def pack(model: nn.Module, dtype: torch.dtype = torch.float32) -> int:
+    """Replace the model's linear layers in place; returns how many. Each original weight is let go as soon as
+    its copy is there; a weight tied to the embedding stays for the embedding. The head stays fp32."""
+    head = _head(model)
+    count = 0
+    for parent, name, layer, weight in _linears(model):
+        if layer is head:
+            setattr(
+                parent,
+                name,
+                PartedHead(layer, lambda weight, bias: PackedLinear(weight, bias, torch.float32)),
+            )
+        else:
+            setattr(parent, name, PackedLinear(weight, layer.bias, dtype))
+        count += 1
+        del layer, weight
+        if count % _TRIM_EVERY == 0:
+            trim()
+    trim()
+    return count
+
+
+def _head(model: Any) -> Any:
+    """The model's output projection, if it says which."""
+    return model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
+
+
+def trim() -> None:
+    """Hand memory that is free but held back to the system (glibc): replaced weights leave holes between those
+    that stay."""
+    try:
+        give_back = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library
+        return
+    give_back(0)
+
+
+def fuse_gelu(model: nn.Module) -> int:
+    """Replace GELUs written out in Python (tanh form) by the fused kernel; returns how many."""
+    from transformers.activations import FastGELUActivation, NewGELUActivation
+
+    count = 0
+    for parent in list(model.modules()):
+        for name, layer in list(parent.named_children()):
+            if type(layer) in (FastGELUActivation, NewGELUActivation):
+                setattr(parent, name, nn.GELU(approximate="tanh"))
+                count += 1
+    return count

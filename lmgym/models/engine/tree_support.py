@@ -1,0 +1,235 @@
+"""Test which faster ways of running give a loaded model's own values: `make_runner`. Needs torch.
+
+The model's name decides nothing. Trees are used only for a model that attends through `block_attention` alone, and that
+gives, on branching probe sequences, the bits it gives one sequence at a time. The first condition holds for rows of any
+length: a window, a causal buffer or ALiBi that a model applies itself goes by places in the row, and cannot be laid
+over blocks of gathered keys. The second shows whatever else mixes positions (state-space layers, convolutions,
+positions counted along the row). All other models run in padded batches, and the reason is kept for the model's page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from lmgym.models.engine import block_attention, lengths
+from lmgym.models.engine.execute import Computed, Floats, compute
+from lmgym.models.engine.model_runner import ModelRunner
+from lmgym.models.engine.vocabulary import parts_of
+
+TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
+HALF_TOLERANCE_BITS = 0.25
+_FLOOR_BITS = 3e-5
+_LEAK_SHARE = 0.1
+_BUDGET = 64
+_WIDE = 1024
+_PROBE_BLOCK = 16
+"""Queries per block while testing: so few that every probe crosses a border."""
+
+
+def make_runner(
+    model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
+) -> ModelRunner:
+    """A runner with everything on that passes its test, and notes on what does not. `plain` are the model's
+    `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
+    runner = ModelRunner.whole(model, device)
+    probes = _probes(runner)
+    if plain is None:
+        plain = _bits(runner, probes, alone=True)
+    allowed = tolerance(model) if allowed is None else allowed
+    _split(runner, probes, plain, allowed)
+    _try_trees(runner, probes, plain, allowed)
+    return runner
+
+
+def plain_bits(model: Any, device: torch.device) -> Floats:
+    """Bits of the probe sequences, one at a time, by the whole model."""
+    runner = ModelRunner.whole(model, device)
+    return _bits(runner, _probes(runner), alone=True)
+
+
+def batch_bits(model: Any, device: torch.device) -> Floats:
+    """The same in one padded batch."""
+    runner = ModelRunner.whole(model, device)
+    return _bits(runner, _probes(runner), budget=_WIDE)
+
+
+def _probes(runner: ModelRunner) -> list[list[int]]:
+    return probe_sequences(runner.vocabulary, context_limit(runner.model.config))
+
+
+def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
+    """Sequences that branch early, late, and not at all; one is another's beginning. Same size, same
+    probes."""
+    draw = np.random.default_rng(20_260_101)
+    trunk = draw.integers(0, vocabulary, 28).tolist()
+    probes = [trunk]
+    for at in (1, 2, 5, 9, 9, 14, 20, 27):
+        probes.append(trunk[:at] + draw.integers(0, vocabulary, int(draw.integers(2, 12))).tolist())
+    probes.append(trunk[:12])
+    probes.append(draw.integers(0, vocabulary, 17).tolist())
+    most = min(limit or 40, 40)
+    return [ids[:most] for ids in probes]
+
+
+def context_limit(config: Any) -> int | None:
+    """Most positions that the configuration allows."""
+    value = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return value if isinstance(value, int) and value > 1 else None
+
+
+def _bits(
+    runner: ModelRunner,
+    sequences: Sequence[Sequence[int]],
+    *,
+    alone: bool = False,
+    budget: int = _BUDGET,
+) -> Floats:
+    """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
+    if alone:
+        found = [one for ids in sequences for one in compute(runner, [ids], budget=budget)]
+    else:
+        found = compute(runner, sequences, budget=budget)
+    return np.concatenate(
+        [
+            one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
+            for one, ids in zip(found, sequences, strict=True)
+        ]
+    )
+
+
+def apart(a: Floats, b: Floats) -> float:
+    """Largest distance; infinite when it is not a number."""
+    gap = float(np.abs(a - b).max(initial=0.0))
+    return gap if np.isfinite(gap) else float("inf")
+
+
+def tolerance(model: Any) -> float:
+    """Bits by which two ways to the same value may differ in the model's dtype."""
+    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
+
+
+def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
+    """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
+    all that the model does after its body (scaling, soft caps)."""
+    model = runner.model
+    body, head = getattr(model, "base_model", None), model.get_output_embeddings()
+    if body is None or body is model or head is None:
+        runner.notes.append("Body and head could not be told apart; all logits are computed.")
+        return
+    inner = model.get_decoder() if hasattr(model, "get_decoder") else body
+    ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
+    for runner.body, runner.head in ways:
+        runner.parts = parts_of(runner.head, runner.device)
+        try:
+            gap = apart(_bits(runner, probes, budget=_WIDE), plain)
+        except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+            problem = f"{type(error).__name__}"
+        else:
+            if gap <= allowed:
+                runner.gap = max(runner.gap, gap)
+                return
+            problem = f"a difference of {gap:.2g} bits"
+    runner.body = runner.head = None
+    runner.parts = []
+    runner.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
+
+
+class _Given(torch.nn.Module):
+    """Stands where the body was and hands out hidden rows that are already known."""
+
+    def __init__(self, states: torch.Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+    def forward(self, *_args: Any, **_named: Any) -> Any:
+        """The rows as a model output."""
+        return _Output((self.states,))
+
+
+class _Output(tuple[torch.Tensor, ...]):
+    """A model output with hidden rows and nothing else: other fields are None."""
+
+    @property
+    def last_hidden_state(self) -> torch.Tensor:
+        return self[0]
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """All that the model does after its body, as a function of hidden rows [rows, features]."""
+    name = model.base_model_prefix
+
+    def head(states: torch.Tensor) -> torch.Tensor:
+        body = model._modules[name]
+        model._modules[name] = _Given(states[None])
+        try:
+            ids = torch.zeros((1, states.shape[0]), dtype=torch.long, device=states.device)
+            logits: torch.Tensor = model(input_ids=ids).logits
+            return logits[0]
+        finally:
+            model._modules[name] = body
+
+    return head
+
+
+def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
+    """Switch trees on if the model attends through `block_attention` and they give the plain values, much closer than
+    attention that leaks would."""
+    if lengths.counts_places(runner.model.config):
+        runner.notes.append("Scored in length-sorted batches: its attention is scaled by places in the row.")
+        return
+    if not block_attention.install(runner.model):
+        runner.notes.append(
+            "Scored in length-sorted batches: it has its own attention, which may depend on places in the row."
+        )
+        return
+    runner.blocks = _PROBE_BLOCK
+    gap, allowed, problem = _tree_gap(runner, probes, plain, most)
+    if gap > allowed:
+        block_attention.uninstall(runner.model)
+        runner.blocks = 0
+        runner.notes.append(
+            f"Scored in length-sorted batches: in prefix trees probe sentences {problem} ({allowed:.2g} allowed)."
+        )
+        return
+    runner.gap = max(runner.gap, gap)
+    runner.blocks = block_attention.WIDTH.get(runner.device.type, block_attention.WIDTH["cpu"])
+    runner.reach = lengths.reach(runner.model.config)
+    beyond = f" for texts of up to {runner.reach} tokens, all seen alike" if runner.reach else ""
+    runner.notes.append(
+        f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
+    )
+
+
+def _tree_gap(
+    runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
+) -> tuple[float, float, str]:
+    """How far trees are from the plain values in bits, how far they may be, and the difference in words."""
+    try:
+        gap = apart(_bits(runner, probes), plain)
+        leak = apart(_leaking(runner, probes, plain), plain)
+        problem = f"differ by {gap:.2g} bits from one sentence at a time"
+    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
+    return gap, min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak)), problem
+
+
+def _leaking(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
+    """The bits that come out when all probes stand in one row and see each other (plain ones where the row is
+    longer than the model reads)."""
+    row = [token for ids in probes for token in ids]
+    kept = row[: context_limit(runner.model.config)]
+    firsts = np.cumsum([0, *map(len, probes)])[:-1]
+    (whole,) = compute(ModelRunner(runner.model, runner.device), [kept], budget=len(kept))
+    bits = np.full(len(row), np.nan)
+    if isinstance(whole, Computed):
+        bits[: len(kept)] = whole.bits
+    leaked: Floats = np.delete(bits, firsts)
+    return np.where(np.isnan(leaked), plain, leaked)

@@ -1,0 +1,211 @@
+"""Which addresses may be reached: rules of the site, and the kinds of addresses that are never public.
+
+One entry of the list is `public`, a host name (`lab.example.org`, `*.example.org`), an address or a network
+(`10.1.0.0/16`, `[::1]`), each perhaps with a scheme before it and a port behind it (`http://[::1]:8000`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lmgym.net.errors import NotAdmitted, Unreachable
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_NEVER_PUBLIC: tuple[Network, ...] = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",
+        "169.254.0.0/16",  # link-local, and where clouds keep their metadata
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",  # relays of 6to4
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",
+        "2001::/23",  # Teredo, ORCHID and other assignments of the IETF
+        "2001:db8::/32",
+        "2002::/16",  # 6to4: carries an IPv4 address
+        "2620:4f:8000::/48",
+        "3fff::/20",
+    )
+)
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # outside: mapped, NAT64, local, multicast ...
+_PRIVATE = tuple(
+    ipaddress.ip_network(text)
+    for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+)
+_LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
+_METADATA = (ipaddress.ip_network("fd00:ec2::/32"), ipaddress.ip_network("100.100.100.200/32"))
+_PUBLIC_PORTS = (80, 443)
+_LABEL = r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
+_NAME = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
+_ENTRY = re.compile(
+    r"(?:(?P<scheme>https?)://)?"
+    r"(?:\[(?P<bracketed>[0-9a-f:./]+)\]|(?P<host>[^\[\]:]+))(?::(?P<port>[0-9]{1,5}))?"
+)
+PUBLIC = "public"
+
+
+def canonical(address: Address) -> Address:
+    """An IPv4 address in the clothes of IPv6 is the IPv4 address."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def is_public(address: Address) -> bool:
+    """Is this one host of the internet at large? Transition forms (6to4, NAT64, Teredo) are not."""
+    address = canonical(address)
+    if isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST:
+        return False
+    return address.is_global and not _within(address, _NEVER_PUBLIC)
+
+
+def _within(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One entry of the list. `name` or `network` is set, or neither: every public address."""
+
+    scheme: str = ""
+    name: str = ""
+    network: Network | None = None
+    port: int | None = None
+
+    def admits(self, scheme: str, host: str, address: Address, port: int) -> bool:
+        if self.scheme not in ("", scheme) or self.port not in (None, port):
+            return False
+        address = canonical(address)
+        if self.network is not None:
+            return address.version == self.network.version and address in self.network
+        if self.name:
+            return self.lists(host) and self._fits_a_name(address)
+        public_port = self.port is not None or port in _PUBLIC_PORTS or port >= 1024
+        return public_port and is_public(address)
+
+    def lists(self, host: str) -> bool:
+        """Is this host named, whatever the scheme and port?"""
+        if not self.name:
+            return False
+        if self.name.startswith("*."):
+            return host.endswith(self.name[1:])
+        return host == self.name
+
+    def _fits_a_name(self, address: Address) -> bool:
+        """A listed name may lead into the lab's network, but not to this machine or to a cloud's metadata."""
+        if _within(address, _METADATA):
+            return False
+        if self.name == "localhost":
+            return _within(address, _LOOPBACK)
+        return is_public(address) or _within(address, _PRIVATE)
+
+    @property
+    def is_named(self) -> bool:
+        return bool(self.name) or self.network is not None
+
+
+def parse_rule(entry: str) -> Rule:
+    """Rule of one entry; ValueError says what is wrong with it."""
+    text = entry.strip().lower()
+    found = _ENTRY.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            f"{entry!r} is not an address to allow; write public, host, host:port, 10.1.0.0/16 or [::1]:8000"
+        )
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and not 0 < port < 65536:
+        raise ValueError(f"{entry!r}: {port} is not a port")
+    scheme, host = found["scheme"] or "", found["bracketed"] or found["host"].rstrip(".")
+    if host == PUBLIC:
+        return Rule(scheme=scheme, port=port)
+    try:
+        return Rule(scheme=scheme, network=ipaddress.ip_network(host), port=port)
+    except ValueError as error:
+        if found["bracketed"] or re.fullmatch(r"[0-9./]+", host):
+            raise ValueError(f"{entry!r} is not an address to allow: {error}") from None
+    if not _NAME.fullmatch(host):
+        raise ValueError(f"{entry!r} is not a host name to allow")
+    return Rule(scheme=scheme, name=host, port=port)
+
+
+def require_admitted(
+    rules: Sequence[Rule], scheme: str, host: str, addresses: Sequence[Address], port: int
+) -> None:
+    """NotAdmitted unless every address of `host` is admitted by some rule. Of a name that no rule lists nobody learns
+    whether it exists: that would tell the names of the network at home."""
+    refused = [a for a in addresses if not any(rule.admits(scheme, host, a, port) for rule in rules)]
+    if addresses and not refused:
+        return
+    if _is_name(host) and not any(rule.lists(host) for rule in rules):
+        raise _not_admitted_name(scheme, host, port)
+    if not addresses:
+        raise Unreachable(f"No address is known for {host}.")
+    raise _not_admitted(scheme, host, canonical(refused[0]), port)
+
+
+def _is_name(host: str) -> bool:
+    """Not localhost, and not an address, however it is spelled (0x7f.1, 2130706433)."""
+    if host == "localhost" or ":" in host:
+        return False
+    try:
+        socket.inet_aton(host)
+    except OSError:
+        return True
+    return False
+
+
+def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
+    said = "does not exist, or leads to an address or port that this site may not connect to"
+    could = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
+    return NotAdmitted(
+        f"Not contacted: {host} {said} ({scheme}://{host}:{port}). {could}{host}:{port}",
+        f"Not contacted: the name of the server {said}. {could}agents.example.org",
+    )
+
+
+def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
+    """With a value that would admit the server, but for addresses that nobody should list."""
+    if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
+        where, example = "private addresses or its own machine", "10.1.2.3:8080"
+    elif is_public(address):
+        where, example = "addresses that GYM_NET_ALLOW does not list", "agents.example.org"
+    else:
+        where, example = "link-local and reserved addresses", ""
+    said = f"Not contacted: this site may not connect to {where}"
+    server = f"{scheme}://{_bracketed(host)}:{port}"
+    if not example:
+        return NotAdmitted(f"{said} ({server}).", f"{said}.")
+    could = "An administrator can allow the server's address, for example by GYM_NET_ALLOW=public,"
+    entry = _entry_for(scheme, host, address, port)
+    return NotAdmitted(f"{said} ({server}). {could}{entry}", f"{said}. {could}{example}")
+
+
+def _entry_for(scheme: str, host: str, address: Address, port: int) -> str:
+    """The name of the server where a rule by name admits it, else its address."""
+    entry = f"{_bracketed(host)}:{port}"
+    try:
+        admits = parse_rule(entry).admits(scheme, host, address, port)
+    except ValueError:  # a number in another spelling, such as 0x7f.1
+        admits = False
+    return entry if admits else f"{_bracketed(str(address))}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

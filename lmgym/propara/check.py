@@ -1,0 +1,221 @@
+"""All problems of a submission at once, each with line, column and a hint. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from lmgym.propara.errors import Problem
+from lmgym.propara.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
+from lmgym.text import quoted
+from lmgym.text.near_names import nearest_name
+
+MAX_PROBLEMS = 1_000
+VERBATIM = "Names must be those of the answers, verbatim."
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A row that has six columns and whole numbers."""
+
+    line: int
+    process_id: int
+    step: int
+    participant: str
+    action: str
+    before: str
+    after: str
+
+
+def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
+    """Every row that can be read; problems of the other rows, and of actions and locations."""
+    rows: list[FileRow] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        row, found = _row(line.strip("\n\r"), number, file)
+        problems += found
+        if row:
+            rows.append(row)
+            problems += _action_problems(row, file)
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
+            break
+    if not rows and not problems:
+        problems.append(
+            Problem(file, 0, 0, "empty", "The file is empty.", "It needs one row per step and participant.")
+        )
+    return rows, problems
+
+
+def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Problem]]:
+    if not line.strip():
+        return None, [Problem(file, number, 0, "blank-line", "The line is blank.", "Delete it.")]
+    if number == 1 and line.startswith("\ufeff"):
+        return None, [
+            Problem(file, 1, 1, "bom", "The file begins with a byte order mark.", "Save as UTF-8 without it.")
+        ]
+    fields = line.split("\t")
+    if len(fields) < 6:
+        hint = (
+            "Separate columns with tabs."
+            if len(fields) == 1
+            else "Six: process, sentence, participant, action, before, after."
+        )
+        message = f"The line has {len(fields)} of 6 columns."
+        return None, [Problem(file, number, len(fields), "columns", message, hint)]
+    problems = [
+        Problem(
+            file,
+            number,
+            column,
+            "integer",
+            f"{quoted(value[:40])} is not a whole number.",
+            _integer_hint(value, number),
+        )
+        for column, value in enumerate(fields[:2], 1)
+        if not is_integer(value)
+    ]
+    if problems:
+        return None, problems
+    row = FileRow(number, int(fields[0]), int(fields[1]), *fields[2:6])
+    if not 1 <= row.step <= MAX_STEP:
+        message = f"There is no sentence {row.step}."
+        return row, [
+            Problem(file, number, 2, "step", message, f"Sentences count from 1 to at most {MAX_STEP:,}.")
+        ]
+    return row, []
+
+
+def _integer_hint(value: str, line: int) -> str:
+    if re.fullmatch(r"\s*\d+\.0*\s*", value):
+        return f"Write {value.strip().split('.')[0]}."
+    return "Is this a header? Delete it." if line == 1 else ""
+
+
+def _action_problems(row: FileRow, file: str) -> list[Problem]:
+    def problem(column: int, message: str, hint: str) -> Problem:
+        return Problem(file, row.line, column, "action" if column == 4 else "location", message, hint)
+
+    action, before, after = row.action, row.before, row.after
+    if action not in ACTIONS:
+        near = nearest_name(action.strip().upper(), ACTIONS, alike=0.5)
+        hint = f"Did you mean {near}?" if near else f"One of {', '.join(ACTIONS)}."
+        return [problem(4, f"{quoted(action[:40])} is not an action.", hint)]
+    if action == "NONE":
+        if before == after:
+            return []
+        hint = "Nothing happens, so both locations must be the same; or is it a MOVE, CREATE or DESTROY?"
+        return [problem(6, f"NONE with two locations, {quoted(before)} and {quoted(after)}.", hint)]
+    found: list[Problem] = []
+    if action == "CREATE":
+        if before != "-":
+            found.append(
+                problem(5, f"CREATE from {quoted(before)}.", "What is created was nowhere before: write -.")
+            )
+    elif before in ("", "-"):
+        found.append(
+            problem(
+                5, f"{action} from {quoted(before)}.", "Name the place it was at, or ? where it is unknown."
+            )
+        )
+    if action == "DESTROY":
+        if after != "-":
+            found.append(
+                problem(
+                    6, f"DESTROY with {quoted(after)} after.", "What is destroyed is nowhere after: write -."
+                )
+            )
+    elif after in ("", "-"):
+        found.append(
+            problem(6, f"{action} to {quoted(after)}.", "Name the place it is at, or ? where it is unknown.")
+        )
+    return found
+
+
+def too_many(file: str) -> Problem:
+    return Problem(file, 0, 0, "too-many", f"Only the first {MAX_PROBLEMS:,} problems are listed.")
+
+
+def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
+    """Processes and participants that are missing or unexpected; the nearest name is the hint. A missing participant
+    that is a hint is not said again."""
+    seen: dict[int, dict[str, int]] = {}
+    for row in rows:
+        seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
+    for pid, grid in sorted(answers.items()):
+        if pid not in seen:
+            yield Problem(file, 0, 0, "process-missing", f"Process {pid} is missing.")
+            continue
+        missing = [name for name in grid.participants if name not in seen[pid]]
+        meant: set[str] = set()
+        for name, line in seen[pid].items():
+            if name not in grid.locations:
+                near = _nearest(name, missing)
+                meant.add(near)
+                hint = f"Did you mean {quoted(near)}?" if near else VERBATIM
+                message = f"Process {pid} has no participant {quoted(name)}."
+                yield Problem(file, line, 3, "participant-unexpected", message, hint)
+        for name in missing:
+            if name not in meant:
+                message = f"Process {pid}: participant {quoted(name)} is missing."
+                yield Problem(file, 0, 0, "participant-missing", message)
+
+
+def _nearest(name: str, others: list[str]) -> str:
+    """A name that shares an alternative (`rays` for `light; rays`), or one that is spelt almost the same or has an
+    alternative that is; or nothing."""
+    mine = _alternatives(name)
+    if shared := next((other for other in others if mine & _alternatives(other)), ""):
+        return shared
+    spelt = {form: other for other in reversed(others) for form in _forms(other)}
+    found = (nearest_name(form, spelt) for form in _forms(name))
+    return next((spelt[near] for near in found if near), "")
+
+
+def _forms(name: str) -> list[str]:
+    """The whole name, then its alternatives."""
+    return list(dict.fromkeys([" ".join(name.split()).casefold(), *sorted(_alternatives(name))]))
+
+
+def _alternatives(name: str) -> set[str]:
+    return {" ".join(part.split()).casefold() for part in name.split(";")} - {""}
+
+
+def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
+    """Everything that is wrong with a prediction file, in the order of its lines."""
+    rows, problems = read_rows(predictions, file)
+    if answers is not None:
+        found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
+        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], too_many(file)]
+    return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))
+
+
+def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
+    """All malformed rows, not only the first as `read_sentences` has it. `lenient`: only what the reference refuses. It
+    ignores what follows the third column, and takes the later of two rows with one number."""
+    found: list[Problem] = []
+    seen: set[tuple[int, ...]] = set()
+    for number, line in enumerate(lines_of(text), 1):
+        if len(found) >= MAX_PROBLEMS:
+            found.append(too_many(file))
+            break
+        fields = line.strip().split("\t")
+        if len(fields) < 3 or (len(fields) > 3 and not lenient):
+            hint = "Three: process, number, sentence; separated by tabs."
+            message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
+            found.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
+            continue
+        wrong = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]
+        for column in wrong:
+            message = f"{quoted(fields[column - 1][:40])} is not a whole number."
+            found.append(Problem(file, number, column, "integer", message))
+        key = () if wrong else (int(fields[0]), int(fields[1]))
+        if key and key in seen and not lenient:
+            message = f"Process {key[0]} has sentence {key[1]} already."
+            found.append(
+                Problem(file, number, 2, "sentence-again", message, "Give each sentence its own number.")
+            )
+        seen.add(key)
+    return found

@@ -1,0 +1,144 @@
+"""What a prediction got wrong, event by event: missed, made up, late, another action, another place. Pure.
+
+This explains; it does not score. Events are compared participant by participant: first those of the same step, then
+what is left over is paired with the nearest event of the same kind, and the rest is missed or spurious.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lmgym.propara.errors import ProcessFailure
+from lmgym.propara.grid import ABSENT, ACTIONS, UNKNOWN, Grid
+from lmgym.propara.terms import location_overlap
+
+CODES = {
+    "missed-create": "a creation is missed",
+    "missed-move": "a move is missed",
+    "missed-destroy": "a destruction is missed",
+    "spurious-create": "a creation that is not in the answers",
+    "spurious-move": "a move that is not in the answers",
+    "spurious-destroy": "a destruction that is not in the answers",
+    "wrong-step": "the right event in another step",
+    "wrong-action": "another event in the same step",
+    "wrong-location": "the right event at another place",
+}
+Confusion = dict[str, dict[str, int]]
+"""Steps by the answers' action, then by the predicted one."""
+
+
+class Mistake(NamedTuple):
+    """`offset`: how many steps too late (+) or too early (-), for wrong-step."""
+
+    code: str
+    participant: str
+    step: int
+    message: str
+    offset: int = 0
+
+    @property
+    def label(self) -> str:
+        return label(self.code)
+
+
+def label(code: str) -> str:
+    """A code as words."""
+    return code.replace("-", " ")
+
+
+def same_place(first: str, second: str) -> bool:
+    """Do two locations share a name after normalisation? A division by zero means that everything matches."""
+    if first == second:
+        return True
+    try:
+        return location_overlap(first, second) != 0
+    except ProcessFailure as failure:
+        return failure.code == "division-by-zero"
+
+
+def action_at(grid: Grid, participant: str, step: int) -> str:
+    """NONE beyond the end of a grid."""
+    actions = grid.actions.get(participant, [])
+    return actions[step - 1] if 1 <= step <= len(actions) else "NONE"
+
+
+def location_at(grid: Grid, participant: str, step: int) -> str:
+    """After a step, 0 being before the first; the last known one beyond the end."""
+    where = grid.locations.get(participant)
+    return where[min(step, len(where) - 1)] if where else UNKNOWN
+
+
+def mistakes(answer: Grid, prediction: Grid) -> list[Mistake]:
+    """In the order of the answers' participants, then of steps."""
+    found: list[Mistake] = []
+    for participant in answer.participants:
+        found += sorted(_of_participant(answer, prediction, participant), key=lambda one: one.step)
+    return found
+
+
+def _of_participant(answer: Grid, prediction: Grid, name: str) -> Iterable[Mistake]:
+    theirs, mine = _events(answer, name), _events(prediction, name)
+    for step in sorted(theirs.keys() & mine.keys()):
+        right, said = theirs.pop(step), mine.pop(step)
+        if right != said:
+            yield Mistake("wrong-action", name, step, f"{right} is predicted as {said}.")
+        elif message := _places_differ(answer, prediction, name, step, right):
+            yield Mistake("wrong-location", name, step, message)
+    for step, action in sorted(theirs.items()):
+        near = min((at for at in mine if mine[at] == action), key=lambda at: (abs(at - step), at), default=0)
+        if near:
+            del mine[near], theirs[step]
+            late = "late" if near > step else "early"
+            message = f"{action} is predicted in step {near}, {_steps(abs(near - step))} too {late}."
+            yield Mistake("wrong-step", name, step, message, near - step)
+    for step, action in theirs.items():
+        yield Mistake(f"missed-{action.lower()}", name, step, f"Missed {_event(answer, name, step, action)}.")
+    for step, action in mine.items():
+        message = f"The answers have no {_event(prediction, name, step, action)}."
+        yield Mistake(f"spurious-{action.lower()}", name, step, message)
+
+
+def _events(grid: Grid, name: str) -> dict[int, str]:
+    return {step: action for step, action in enumerate(grid.actions.get(name, ()), 1) if action != "NONE"}
+
+
+def _places_differ(answer: Grid, prediction: Grid, name: str, step: int, action: str) -> str:
+    wrong = []
+    for word, shift in _SIDES[action]:
+        right, said = location_at(answer, name, step + shift), location_at(prediction, name, step + shift)
+        if not same_place(right, said):
+            wrong.append(f"{word} {_in_words(said)} instead of {_in_words(right)}")
+    return f"{action} {' and '.join(wrong)}." if wrong else ""
+
+
+_SIDES = {"CREATE": (("at", 0),), "DESTROY": (("at", -1),), "MOVE": (("from", -1), ("to", 0))}
+"""The locations that an event is about: a preposition, and the step relative to the event's own."""
+_NOUNS = {"CREATE": "creation", "DESTROY": "destruction", "MOVE": "move"}
+
+
+def _event(grid: Grid, name: str, step: int, action: str) -> str:
+    """An event in words: move of water from kettle to cup."""
+    where = [f"{word} {_in_words(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
+    return f"{_NOUNS[action]} of {name} {' '.join(where)}"
+
+
+def _in_words(location: str) -> str:
+    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(location, location)
+
+
+def _steps(n: int) -> str:
+    return "one step" if n == 1 else f"{n} steps"
+
+
+def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
+    """Steps of participants in the answers, by their action and the predicted one."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for answer, prediction in pairs:
+        for name in answer.participants:
+            predicted = prediction.actions.get(name, [])
+            counts.update(zip(answer.actions[name], predicted, strict=False))
+            for action in answer.actions[name][len(predicted) :]:
+                counts[action, "NONE"] += 1
+    return {wanted: {given: counts[wanted, given] for given in ACTIONS} for wanted in ACTIONS}

@@ -1,0 +1,246 @@
+"""One process of answers and predictions: summaries, scores, corrected scores, pairs with their reasons. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from lmgym.propara.corrected import corrected_process
+from lmgym.propara.errors import ProcessFailure
+from lmgym.propara.grid import ABSENT, UNKNOWN, Grid
+from lmgym.propara.mistakes import mistakes
+from lmgym.propara.scoring import PAIR_SCORES, QUESTIONS, Scores, by_step, score, step_of
+from lmgym.propara.summary import Conversion, Move, Summary, summarise
+from lmgym.propara.terms import (
+    Terms,
+    location_overlap,
+    location_terms,
+    participant_overlap,
+    participant_terms,
+)
+
+# --- pairs of an answer and a prediction: the parts of the score, normalised locations, matching alternatives ---
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison within a pair; score is None where the reference divides by zero."""
+
+    name: str
+    answer: str
+    prediction: str
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    answer: Any
+    prediction: Any
+    score: float | None
+    parts: tuple[Part, ...]
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "answer": _plain(self.answer),
+            "prediction": _plain(self.prediction),
+            "score": self.score,
+            "reason": self.reason,
+            "parts": [vars(part) for part in self.parts],
+        }
+
+
+def _plain(item: Any) -> Any:
+    """Conversions and moves as dictionaries, names as they are."""
+    return item if isinstance(item, str) else item._asdict()
+
+
+MANY = 20_000
+"""From so many pairs on, those of different steps are left out: they score 0, and that is all there is to say."""
+LISTED = 2_000
+DETAILED_PAIRS = 1_000
+"""Pairs of a question in `ProcessReport.details`."""
+
+
+def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
+    """Prediction by prediction. Of very many pairs only the first LISTED that are in one step."""
+    mine, theirs = prediction.items(question), answer.items(question)
+    found = ((a, p) for p in mine for a in theirs)
+    if len(mine) * len(theirs) > MANY:
+        found = islice(_in_one_step(theirs, mine), LISTED)  # type: ignore[assignment]
+    return [_pair(question, a, p) for a, p in found]
+
+
+def _in_one_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    found = by_step(answers)
+    yield from ((a, p) for p in predictions for a in found.get(step_of(p), ()))
+
+
+@dataclass(frozen=True)
+class Match:
+    """The partner with which an item scores best; no partner and 0 where every pair scores 0."""
+
+    item: Any
+    partner: Any = None
+    score: float = 0.0
+
+
+def best_matches(question: str, answer: Summary, prediction: Summary) -> tuple[list[Match], list[Match]]:
+    """For each answer its best prediction, and for each prediction its best answer. Several may share a partner."""
+    theirs, mine = answer.items(question), prediction.items(question)
+    found, right = {item: Match(item) for item in theirs}, {item: Match(item) for item in mine}
+    for a, p in _in_one_step(theirs, mine):
+        score = pair_score(question, a, p)
+        if score > found[a].score:
+            found[a] = Match(a, p, score)
+        if score > right[p].score:
+            right[p] = Match(p, a, score)
+    return [found[item] for item in theirs], [right[item] for item in mine]
+
+
+def pair_score(question: str, answer: Any, prediction: Any) -> float:
+    """0 where the reference divides by zero."""
+    try:
+        return PAIR_SCORES[question](answer, prediction)
+    except ProcessFailure:
+        return 0.0
+
+
+def _pair(question: str, answer: Any, prediction: Any) -> Pair:
+    if step_of(answer) != step_of(prediction):
+        return Pair(answer, prediction, 0.0, (), f"the step differs: {answer.step} and {prediction.step}")
+    parts = _parts(answer, prediction)
+    try:
+        score: float | None = PAIR_SCORES[question](answer, prediction)
+    except ProcessFailure as error:
+        return Pair(answer, prediction, None, parts, error.message)
+    assert score is not None
+    reason = "all parts match" if all(part.score == 1 for part in parts) else ""
+    if score > 1:
+        reason = "above 1: several terms match the same term, and the reference counts each of them"
+    elif score < 0:
+        reason = "below 0 and taken as 0: more matches than terms"
+    return Pair(answer, prediction, score, parts, reason)
+
+
+def _parts(answer: Any, prediction: Any) -> tuple[Part, ...]:
+    if isinstance(answer, Conversion):
+        return (
+            _part("location", answer.location, prediction.location, location=True),
+            _part("destroyed", answer.destroyed, prediction.destroyed),
+            _part("created", answer.created, prediction.created),
+        )
+    if isinstance(answer, Move):
+        return (
+            _part("participant", answer.participants, prediction.participants),
+            _part("location before", answer.before, prediction.before, location=True),
+            _part("location after", answer.after, prediction.after, location=True),
+        )
+    return (_part("participant", answer, prediction),)
+
+
+def _part(name: str, answer: str, prediction: str, *, location: bool = False) -> Part:
+    overlap, terms = (
+        (location_overlap, location_terms) if location else (participant_overlap, participant_terms)
+    )
+    try:
+        score: float | None = overlap(answer, prediction)
+    except ProcessFailure as error:
+        return Part(name, answer, prediction, None, error.message)
+    if answer == prediction:
+        return Part(name, answer, prediction, score, "equal as written")
+    return Part(name, answer, prediction, score, _reason(terms(answer), terms(prediction), location))
+
+
+def _reason(answer: Terms, prediction: Terms, location: bool) -> str:
+    shared = sorted({item for mine in prediction for theirs in answer for item in mine & theirs})
+    if shared:
+        quoted = ", ".join(f"`{item}`" for item in shared)
+        return f"both normalise to {quoted}" if location else f"they share {quoted}"
+    if not location:
+        return "no name in common"
+    return f"normalised to {_in_words(answer)} and {_in_words(prediction)}"
+
+
+def _in_words(terms: Terms) -> str:
+    return " and ".join(" or ".join(_quoted(item) for item in sorted(term)) for term in terms)
+
+
+def _quoted(item: str) -> str:
+    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(item, f"`{item}`")
+
+
+# --- the process ---
+
+
+@dataclass(frozen=True)
+class ProcessReport:
+    answer_grid: Grid
+    prediction_grid: Grid
+    answer: Summary
+    prediction: Summary
+    scores: Scores | None
+    error: ProcessFailure | None
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def process_id(self) -> int:
+        return self.answer.process_id
+
+    @cached_property
+    def corrected(self) -> Scores:
+        return corrected_process(self.answer, self.prediction)
+
+    def matches(self, question: str) -> tuple[list[Match], list[Match]]:
+        """Each answer with its best prediction, each prediction with its best answer."""
+        return best_matches(question, self.answer, self.prediction)
+
+    def pairs(self, question: str) -> list[Pair]:
+        """Every prediction against every answer of a question, with the parts of the score and the reason."""
+        return pairs(question, self.answer, self.prediction)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "process_id": self.process_id,
+            "scores": {name: one._asdict() for name, one in self.scores.items()} if self.scores else None,
+            "error": {"code": self.error.code, "message": self.error.message} if self.error else None,
+            "corrected": {name: one._asdict() for name, one in self.corrected.items()},
+            "answer": self.answer.as_dict(),
+            "prediction": self.prediction.as_dict(),
+        }
+
+    def details(self) -> dict[str, Any]:
+        """All of it: with sentences, grids, mistakes, and what each question compared."""
+        return {
+            **self.as_dict(),
+            "sentences": list(self.sentences),
+            "answer_grid": self.answer_grid.as_dict(),
+            "prediction_grid": self.prediction_grid.as_dict(),
+            "mistakes": [one._asdict() for one in mistakes(self.answer_grid, self.prediction_grid)],
+            "questions": {name: self._question(name) for name in QUESTIONS},
+        }
+
+    def _question(self, name: str) -> dict[str, Any]:
+        answers, predictions = self.matches(name)
+        return {
+            "pairs": [pair.as_dict() for pair in self.pairs(name)[:DETAILED_PAIRS]],
+            "missed": [_plain(one.item) for one in answers if not one.score],
+            "spurious": [_plain(one.item) for one in predictions if not one.score],
+        }
+
+
+def evaluate_process(
+    answer_grid: Grid, prediction_grid: Grid, sentences: tuple[str, ...] = ()
+) -> ProcessReport:
+    answer, prediction = summarise(answer_grid), summarise(prediction_grid)
+    scores: Scores | None = None
+    failure: ProcessFailure | None = None
+    try:
+        scores = score(answer, prediction)
+    except ProcessFailure as error:
+        failure = error
+    return ProcessReport(answer_grid, prediction_grid, answer, prediction, scores, failure, sentences)

@@ -1,0 +1,263 @@
+"""The reference's evaluator and explainer: the same reports, files, messages and exit codes, in the same order. Pure.
+
+Where the reference ends with a traceback, this ends with one line on standard error and exit code 1.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from lmgym.propara.errors import Corrupted, Crash
+from lmgym.propara.grid import (
+    Grids,
+    Sentences,
+    differences_message,
+    participant_differences,
+    read_action_file,
+    read_grids,
+    read_sentences,
+    read_text,
+    sentences_missing,
+)
+from lmgym.propara.process_report import ProcessReport, evaluate_process
+from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of
+
+# --- what it prints and writes, byte for byte ---
+
+_DOUBLE, _SINGLE = "=" * 49, "-" * 49
+_BLANKS = " " * 26
+
+
+def report_text(averages: Averages, n_predictions: int, n_answers: int) -> str:
+    lines = [_DOUBLE, "Question     Avg. Precision  Avg. Recall  Avg. F1", _SINGLE]
+    for name in QUESTIONS:
+        one = averages.questions[name]
+        lines.append(f"{name.capitalize():<22}{one.precision:4.3f}        {one.recall:4.3f}    {one.f1:4.3f}")
+    lines += [
+        _SINGLE,
+        f"Overall Precision {averages.precision:4.3f}{_BLANKS}",
+        f"Overall Recall    {averages.recall:4.3f}{_BLANKS}",
+        f"Overall F1        {averages.f1:4.3f}{_BLANKS}",
+        _DOUBLE,
+        "",
+        f"Evaluated {n_predictions} predictions against {n_answers} answers.",
+        "",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def metrics_json(averages: Averages) -> str:
+    return json.dumps(averages.rounded())
+
+
+def diagnostics_header(predictions_file: str, answers_file: str) -> str:
+    return f"Diagnostics of evaluation of predictions in {predictions_file} against answers in {answers_file}\n\n"
+
+
+def process_diagnostics(process: ProcessReport) -> str:
+    """Of a process that has scores."""
+    assert process.scores is not None
+    data: dict[str, Any] = {
+        "prediction_summary": process.prediction.as_dict(),
+        "answer_summary": process.answer.as_dict(),
+        "score": {
+            "process_id": process.process_id,
+            **{name: one._asdict() for name, one in process.scores.items()},
+        },
+    }
+    if process.sentences:
+        data["sentences"] = [
+            {"step_number": number, "text": text} for number, text in enumerate(process.sentences, 1)
+        ]
+    return json.dumps(data, indent=4) + "\n"
+
+
+def overall_diagnostics(averages: Averages) -> str:
+    return json.dumps({"overall_scores": averages.rounded()}, indent=4) + "\n"
+
+
+# --- the evaluator ---
+
+
+@dataclass(frozen=True)
+class Paths:
+    predictions: str
+    answers: str
+    output: str | None = None
+    diagnostics: str | None = None
+    sentences: str | None = None
+
+
+class OutputFile:
+    """A file to write. Errors are raised as Crash."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115 (closed by close)
+        except OSError as error:
+            raise Crash(f"Cannot write {path}: {error.strerror}.") from error
+
+    def write(self, text: str) -> None:
+        try:
+            self._file.write(text)
+        except (OSError, UnicodeEncodeError) as error:
+            raise self._failed(error) from error
+
+    def close(self, *, late: bool = False) -> None:
+        """`late`: another error is being reported already."""
+        try:
+            self._file.close()
+        except OSError as error:
+            if not late:
+                raise self._failed(error) from error
+
+    def _failed(self, error: OSError | UnicodeEncodeError) -> Crash:
+        reason = error.strerror if isinstance(error, OSError) else "it would not be UTF-8"
+        return Crash(f"Cannot write {self._path}: {reason}.")
+
+
+class _Diagnostics(OutputFile):
+    """Writes in the same pieces as the reference. Where `-o` names the same file, what is left of both depends on when
+    buffers are full."""
+
+    def write(self, text: str) -> None:
+        super().write(text.removesuffix("\n"))
+        super().write("\n")
+
+
+def write_file(path: str, text: str) -> None:
+    file = OutputFile(path)
+    try:
+        file.write(text)
+    except Crash:
+        file.close(late=True)
+        raise
+    file.close()
+
+
+def run(paths: Paths, out: TextIO, err: TextIO, resamples: int = 0) -> int:
+    """Evaluate and print; the exit code. With `resamples`, intervals follow the report."""
+    try:
+        scores = _run(paths, out)
+        if resamples:
+            out.write(_intervals_text(scores, resamples))
+    except Corrupted as error:
+        return error.exit_code
+    except Crash as error:
+        print(f"Error: {error}", file=err)
+        return error.exit_code
+    except UnicodeEncodeError:
+        print("Error: The name of a file is not text that can be printed.", file=err)
+        return Crash.exit_code
+    return 0
+
+
+def _run(paths: Paths, out: TextIO) -> list[Scores]:
+    diagnostics: OutputFile | None = None
+    try:
+        if paths.diagnostics:
+            diagnostics = _Diagnostics(paths.diagnostics)
+            print(f"Writing diagnostics to file {paths.diagnostics}", file=out)
+            diagnostics.write(diagnostics_header(paths.predictions, paths.answers))
+        scores = _evaluate(paths, diagnostics, out)
+    except (Corrupted, Crash) as error:
+        if isinstance(error, Corrupted):
+            print(error, file=out)
+        if diagnostics:
+            out.flush()  # in this order the reference's buffers are emptied when it ends early
+            diagnostics.close(late=True)
+        raise
+    if diagnostics:
+        diagnostics.close()
+    return scores
+
+
+def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO) -> list[Scores]:
+    sentences: Sentences = {}
+    if diagnostics and paths.sentences:
+        sentences = read_sentences(read_text(paths.sentences), paths.sentences)
+    predictions = _grids(paths.predictions)
+    answers = _grids(paths.answers)
+    if lines := participant_differences(answers, predictions, paths.predictions):
+        raise Corrupted(differences_message(lines, paths.answers, paths.predictions))
+    scores: list[Scores] = []
+    for pid, grid in answers.items():
+        process = evaluate_process(grid, predictions[pid], sentences.get(pid, ()))
+        if process.scores is None:
+            failure = process.error
+            assert failure is not None
+            raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}") from failure
+        scores.append(process.scores)
+        if diagnostics:
+            if sentences and pid not in sentences:
+                raise sentences_missing(paths.sentences or "", pid)
+            diagnostics.write(process_diagnostics(process))
+    averages = averages_of(scores)
+    out.write(report_text(averages, len(predictions), len(answers)))
+    if paths.output:
+        print(f"Writing results to file: {paths.output}", file=out)
+        write_file(paths.output, metrics_json(averages))
+    if diagnostics:
+        diagnostics.write(overall_diagnostics(averages))
+    return scores
+
+
+def _grids(path: str) -> Grids:
+    return read_grids(read_action_file(path), path)
+
+
+def _intervals_text(scores: list[Scores], resamples: int) -> str:
+    from lmgym.propara.bootstrap import intervals, matrix_of
+
+    found = intervals(matrix_of(scores), resamples).as_dict()
+    lines = [f"95% intervals from {resamples} resamples of {len(scores)} processes:"]
+    for name in ("precision", "recall", "f1"):
+        low, high = found[name]
+        label = {"f1": "F1"}.get(name, name.capitalize())
+        lines.append(f"Overall {label:<9} {low:.3f} to {high:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+# --- the explainer ---
+
+
+def explain(text: str) -> list[str]:
+    """One sentence for each event, by process, sentence and text. No validation; other actions are passed over.
+
+    Only a line feed ends a line here, as on the reference's standard input; in files a lone CR does too.
+    """
+    found: list[tuple[int, int, str]] = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+        fields = line.strip().split("\t")
+        if len(fields) != 6:
+            raise Crash(
+                f"Line {number} has {len(fields)} columns, not 6 (blank cells at its end do not count)."
+            )
+        process, step, participant, action, before, after = fields
+        event = event_sentence(participant, action, before, after)
+        if event:
+            try:
+                order = (int(process), int(step))
+            except ValueError:
+                raise Crash(f"Line {number}: process and sentence must be whole numbers.") from None
+            found.append((*order, f"In paragraph {process}, sentence {step}, {event}"))
+    return [sentence for _, _, sentence in sorted(found)]
+
+
+def event_sentence(participant: str, action: str, before: str, after: str) -> str:
+    """What a row says, or nothing for NONE."""
+    before, after = (_place(location) for location in (before, after))
+    if action == "CREATE":
+        return f"the participant `{participant}` is created at `{after}`"
+    if action == "DESTROY":
+        return f"the participant `{participant}` is destroyed at `{before}`"
+    if action == "MOVE":
+        return f"the participant `{participant}` is moved from `{before}` to `{after}`"
+    return ""
+
+
+def _place(location: str) -> str:
+    return "an unknown location" if location == "?" else location

@@ -1,0 +1,190 @@
+"""The reference's scores, bit for bit: pairs of items, the four questions of a process, means over processes. Pure.
+
+Items of conversions and moves have a step, those of inputs and outputs are names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lmgym.propara.errors import ProcessFailure
+from lmgym.propara.summary import Conversion, Move, Summary
+from lmgym.propara.terms import location_overlap, participant_overlap
+
+QUESTIONS = ("inputs", "outputs", "conversions", "moves")
+PairScore = Callable[[Any, Any], float]
+
+
+def harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+class QuestionScore(NamedTuple):
+    precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        return harmonic(self.precision, self.recall)
+
+
+Scores = dict[str, QuestionScore]
+"""By question, in the order of QUESTIONS."""
+
+
+# --- pairs of items ---
+
+
+def conversion_score(answer: Conversion, prediction: Conversion) -> float:
+    if answer.step != prediction.step:
+        return 0.0
+    where = location_overlap(answer.location, prediction.location)
+    destroyed = participant_overlap(answer.destroyed, prediction.destroyed)
+    created = participant_overlap(answer.created, prediction.created)
+    return (where + destroyed + created) / 3
+
+
+def move_score(answer: Move, prediction: Move) -> float:
+    if answer.step != prediction.step:
+        return 0.0
+    who = participant_overlap(answer.participants, prediction.participants)
+    before = location_overlap(answer.before, prediction.before)
+    after = location_overlap(answer.after, prediction.after)
+    return (who + before + after) / 3
+
+
+PAIR_SCORES: dict[str, PairScore] = {
+    "inputs": participant_overlap,
+    "outputs": participant_overlap,
+    "conversions": conversion_score,
+    "moves": move_score,
+}
+
+
+def order_decides(answer: Conversion, prediction: Conversion) -> bool:
+    """Do two conversions name the same things in another order, and is that not simply a match?"""
+    for one, other, overlap in (
+        (answer.destroyed, prediction.destroyed, participant_overlap),
+        (answer.created, prediction.created, participant_overlap),
+        (answer.location, prediction.location, location_overlap),
+    ):
+        if one == other or len(one) != len(other) or " AND " not in one:
+            continue
+        if sorted(one.split(" AND ")) == sorted(other.split(" AND ")):
+            try:
+                if overlap(one, other) != 1.0:
+                    return True
+            except ProcessFailure:
+                return True
+    return False
+
+
+# --- one process ---
+
+
+def score(answer: Summary, prediction: Summary) -> Scores:
+    """Raises ProcessFailure where the reference crashes."""
+    return {
+        name: question_score(answer.items(name), prediction.items(name), PAIR_SCORES[name])
+        for name in QUESTIONS
+    }
+
+
+def question_score(
+    answers: Sequence[Any], predictions: Sequence[Any], pair_score: PairScore
+) -> QuestionScore:
+    """Several items may share their best partner. With equal counts the reference takes recall from precision."""
+    if not answers:
+        return QuestionScore(0.0, 1.0) if predictions else QuestionScore(1.0, 1.0)
+    if not predictions:
+        return QuestionScore(1.0, 0.0)
+    found = _sum_of_best(predictions, answers, lambda mine, theirs: pair_score(theirs, mine))
+    precision = found / len(predictions)
+    if len(answers) == len(predictions):
+        return QuestionScore(precision, precision)
+    return QuestionScore(precision, _sum_of_best(answers, predictions, pair_score) / len(answers))
+
+
+def by_step(items: Sequence[Any]) -> dict[int, list[Any]]:
+    """Only items of one step can score above 0. Names have no step and stand together."""
+    found: dict[int, list[Any]] = {}
+    for item in items:
+        found.setdefault(step_of(item), []).append(item)
+    return found
+
+
+def step_of(item: Any) -> int:
+    return getattr(item, "step", 0)
+
+
+def _sum_of_best(items: Sequence[Any], others: Sequence[Any], pair_score: PairScore) -> float:
+    """From left to right, as sums of floats depend on their order. An item without a partner adds 0."""
+    partners = by_step(others)
+    total = 0.0
+    for item in items:
+        total += max([0.0, *[pair_score(item, other) for other in partners.get(step_of(item), ())]])
+    return total
+
+
+class Overall(NamedTuple):
+    precision: float
+    recall: float
+    f1: float
+
+
+def overall(scores: Iterable[Sequence[float]]) -> Overall:
+    """Mean precision, mean recall and their F1, of one process over some questions."""
+    rows = list(scores)
+    precision = sum(row[0] for row in rows) / len(rows)
+    recall = sum(row[1] for row in rows) / len(rows)
+    return Overall(precision, recall, harmonic(precision, recall))
+
+
+# --- means over processes ---
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Of each question rounded to three decimals, as in the reference; overall the means of those, not rounded."""
+
+    questions: Scores
+
+    @property
+    def precision(self) -> float:
+        return _mean_of_four([one.precision for one in self.questions.values()])
+
+    @property
+    def recall(self) -> float:
+        return _mean_of_four([one.recall for one in self.questions.values()])
+
+    @property
+    def f1(self) -> float:
+        return harmonic(self.precision, self.recall)
+
+    def rounded(self) -> dict[str, float]:
+        return {
+            "precision": round(self.precision, 3),
+            "recall": round(self.recall, 3),
+            "f1": round(self.f1, 3),
+        }
+
+
+def _mean_of_four(values: Sequence[float]) -> float:
+    """Not `sum`, which compensates rounding errors from Python 3.12 on."""
+    inputs, outputs, conversions, moves = values
+    return (inputs + outputs + conversions + moves) / 4
+
+
+def averages_of(processes: Iterable[Scores]) -> Averages:
+    """Summed in the order of the answers file. There must be at least one process."""
+    rows = list(processes)
+    questions = {}
+    for name in QUESTIONS:
+        precision = recall = 0.0
+        for scores in rows:
+            precision += scores[name].precision
+            recall += scores[name].recall
+        questions[name] = QuestionScore(round(precision / len(rows), 3), round(recall / len(rows), 3))
+    return Averages(questions)

@@ -1,0 +1,324 @@
+"""From token surprisals to outcomes: the arithmetic of a run, shared by the worker and the command line.
+
+Pure: no Django, no torch. A document and one score per sentence go in; region bits, outcomes, margins and rates come
+out. Units are bits throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs.needed import needed_cells
+from lmgym.runs.outcomes import (
+    ASSUMED_ERROR_BITS,
+    Grid,
+    PredictionOutcome,
+    Reference,
+    evaluate_predictions,
+    listed,
+)
+from lmgym.runs.token_arrays import (
+    Aligned,
+    Bools,
+    Columns,
+    Floats,
+    Ints,
+    Scores,
+    Values,
+    align_all,
+    columns_of,
+    needed_alone,
+    share_prefixes,
+    values_of,
+    without_leading_blanks,
+)
+from lmgym.stats.intervals import mean_interval
+from lmgym.suites.formats import SentenceDoc, SuiteDocument
+from lmgym.suites.regions import JoinedSentence, join
+
+TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, straddles]
+
+
+@dataclass(frozen=True)
+class SentenceResult:
+    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value. `special_bits` are those outside
+    regions, `not_computed` the numbers of the tokens whose bits nobody asked for."""
+
+    position: int
+    item: int
+    condition: str
+    text: str
+    regions: list[float | None]
+    special_bits: float
+    total_bits: float | None
+    tokens: list[TokenRow]
+    failure: str = ""
+    not_computed: list[int] = field(default_factory=list)
+
+    def columns(self) -> dict[str, Any]:
+        """What its row stores."""
+        return {name: getattr(self, name) for name in STORED}
+
+
+STORED = ("text", "regions", "special_bits", "total_bits", "tokens", "failure", "not_computed")
+"""Attributes of a sentence's result that its row has under the same names."""
+
+
+class RegionBits(NamedTuple):
+    """A region of a sentence, as every output tells it; they are counted from 1."""
+
+    region_number: int
+    name: str
+    content: str
+    bits: float | None
+    not_computed: bool
+
+
+class TokenBits(NamedTuple):
+    """A token of a sentence; its `region_number` is None outside regions."""
+
+    token: str
+    id: int
+    start: int
+    end: int
+    bits: float | None
+    region_number: int | None
+    straddles: bool
+    not_computed: bool
+
+
+def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
+    """`result`: a SentenceResult or its row. A region with a token that nobody asked for was not computed."""
+    skipped = {result.tokens[number][5] for number in result.not_computed}
+    cells = zip(names, contents, result.regions, strict=True)
+    for place, (name, content, bits) in enumerate(cells):
+        yield RegionBits(place + 1, name, content, bits, place in skipped)
+
+
+def token_bits(result: Any) -> Iterator[TokenBits]:
+    """The same of its tokens."""
+    skipped = set(result.not_computed)
+    for place, (token, number, start, end, bits, region, straddles) in enumerate(result.tokens):
+        home = region + 1 if isinstance(region, int) and region >= 0 else None
+        yield TokenBits(token, number, start, end, bits, home, bool(straddles), place in skipped)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    items: list[int]
+    sentences: list[SentenceResult]
+    predictions: list[PredictionOutcome]
+    region_summary: list[dict[str, object]]
+
+    @property
+    def n_unscored(self) -> int:
+        return sum(bool(row.failure) for row in self.sentences)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every token was asked for."""
+        return not any(row.not_computed for row in self.sentences)
+
+
+def metric_of(document: SuiteDocument) -> str:
+    """The one metric a run computes by default: the document's, the first of a list, `sum` for "all"."""
+    return default_metric(document.metric)
+
+
+def default_metric(metric: str | Sequence[str]) -> str:
+    """The same of what `meta.metric` says."""
+    if isinstance(metric, str):
+        return "sum" if metric == "all" else metric
+    return str(metric[0]) if metric else "sum"
+
+
+def joined_sentences(document: SuiteDocument, policy: ScoringPolicy) -> list[JoinedSentence]:
+    """Every sentence as the model will read it, in document order."""
+    return [join(row.contents, policy.join) for row in document.sentences]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All sentences of a document with their values, as arrays: see `columns`."""
+
+    document: SuiteDocument
+    joined: Sequence[JoinedSentence]
+    scores: Sequence[Scores]
+    policy: ScoringPolicy
+    columns: Columns
+    aligned: Aligned
+    values: Values
+
+    def grid(self) -> Grid:
+        values = self.values
+        moved = (
+            2 if self.policy.whitespace == "trailing" else 0
+        )  # B before a region and after it are values, too
+        tokens, all_tokens = (n + moved * (n > 0) for n in (values.tokens, values.all_tokens))
+        return _grid(self.document, values.regions, values.total, tokens, all_tokens)
+
+    def summary(self) -> list[dict[str, object]]:
+        columns, skipped = self.columns, np.zeros(self.values.regions.shape, np.bool_)
+        tokens = np.flatnonzero(columns.not_computed & (self.aligned.region >= 0))
+        skipped[columns.sentence[tokens], self.aligned.region[tokens]] = True
+        return _summarise(self.document, self.values.regions, skipped)
+
+    def rows(self) -> list[SentenceResult]:
+        """One result per sentence: what is stored and exported."""
+        regions, total = listed(self.values.regions), listed(self.values.total)
+        bits, region = listed(self.columns.bits), self.aligned.region.tolist()
+        straddles, special = self.aligned.straddles.tolist(), self.values.special.tolist()
+        starts, rows = self.columns.starts.tolist(), []
+        skipped = self.columns.not_computed
+        for at, (sentence, joined, scores) in enumerate(
+            zip(self.document.sentences, self.joined, self.scores, strict=True)
+        ):
+            head = (at, sentence.item, sentence.condition, joined.text)
+            if isinstance(scores, ScoringFailure):
+                empty: list[float | None] = [None] * len(joined.spans)
+                rows.append(SentenceResult(*head, empty, 0.0, None, [], scores.reason))
+                continue
+            own = slice(starts[at], starts[at + 1])
+            tokens = zip(
+                scores.tokens, scores.ids, scores.offsets, bits[own], region[own], straddles[own], strict=True
+            )
+            rows.append(
+                SentenceResult(
+                    *head,
+                    regions[at],
+                    special[at],
+                    total[at],
+                    [[token, number, a, b, *rest] for token, number, (a, b), *rest in tokens],
+                    not_computed=np.flatnonzero(skipped[own]).tolist(),
+                )
+            )
+        return rows
+
+
+def measure(
+    document: SuiteDocument,
+    scores: Sequence[Scores],
+    policy: ScoringPolicy,
+    *,
+    left_to_right: bool,
+    joined: Sequence[JoinedSentence] | None = None,
+) -> Measured:
+    """Region bits of every sentence. In left-to-right models equal prefixes have equal bits, so that ties are ties.
+
+    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined[k].text`: as the policy joins it,
+    unless somebody else joined it otherwise."""
+    joined = joined_sentences(document, policy) if joined is None else joined
+    n_regions = len(document.region_names)
+    columns = columns_of(scores)
+    aligned = align_all(joined, columns, n_regions)
+    if policy.tokens == "needed":
+        columns = needed_alone(columns, aligned, needed_cells(document))
+    if left_to_right:
+        share_prefixes(columns)
+    if policy.whitespace == "trailing":
+        columns = without_leading_blanks(columns, joined)
+    values = values_of(columns, aligned, n_regions, policy.metric)
+    values.regions[[isinstance(row, ScoringFailure) for row in scores]] = math.nan
+    return Measured(document, joined, scores, policy, columns, aligned, values)
+
+
+def evaluate_document(
+    document: SuiteDocument,
+    scores: Sequence[Scores],
+    policy: ScoringPolicy,
+    error_bits: float = ASSUMED_ERROR_BITS,
+    *,
+    left_to_right: bool,
+) -> RunResult:
+    """Region bits, outcomes and rates of a document. `error_bits` bounds the numeric error of one token's value;
+    `left_to_right` as `ModelFacts` has it."""
+    measured = measure(document, scores, policy, left_to_right=left_to_right)
+    grid = measured.grid()
+    return RunResult(
+        grid.items, measured.rows(), evaluate_predictions(document, grid, error_bits), measured.summary()
+    )
+
+
+def result_of_rows(
+    document: SuiteDocument, rows: list[SentenceResult], error_bits: float = ASSUMED_ERROR_BITS
+) -> RunResult:
+    """Outcomes and rates from the bits of every sentence, wherever they come from. A region without known tokens counts
+    as one token."""
+    n, width = len(rows), len(document.region_names)
+    regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
+    total = np.array([row.total_bits for row in rows], dtype=np.float64)
+    homes = [[token[5] for token in row.tokens] for row in rows]
+    tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
+    tokens = tokens.reshape(n, width)
+    grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
+    summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
+    return RunResult(grid.items, rows, evaluate_predictions(document, grid, error_bits), summary)
+
+
+def _grid(
+    document: SuiteDocument,
+    regions: Floats,
+    total: Floats,
+    tokens: Ints,
+    all_tokens: Ints,
+    rows: Sequence[SentenceResult] | Sequence[SentenceDoc] | None = None,
+) -> Grid:
+    """Sentences (rows of the arrays) by condition and item."""
+    rows = document.sentences if rows is None else rows
+    items = list(dict.fromkeys(row.item for row in rows))
+    index = {item: place for place, item in enumerate(items)}
+    place = np.array([index[row.item] for row in rows], dtype=np.int64)
+    bits_of: dict[Reference, Floats] = {}
+    tokens_of: dict[Reference, Ints] = {}
+    of_condition = _by_condition(document, rows)
+    for condition in document.conditions:
+        chosen = of_condition[condition]
+        for region in (*range(1, len(document.region_names) + 1), "*"):
+            values, counts = (
+                (total, all_tokens)
+                if isinstance(region, str)
+                else (regions[:, region - 1], tokens[:, region - 1])
+            )
+            bits_of[condition, region] = np.full(len(items), math.nan)
+            bits_of[condition, region][place[chosen]] = values[chosen]
+            tokens_of[condition, region] = np.zeros(len(items), np.int64)
+            tokens_of[condition, region][place[chosen]] = counts[chosen]
+    return Grid(items, bits_of, tokens_of)
+
+
+def _by_condition(
+    document: SuiteDocument, rows: Sequence[SentenceResult] | Sequence[SentenceDoc]
+) -> Mapping[str, Ints]:
+    """Numbers of the rows of each condition, in order."""
+    numbers = {condition: number for number, condition in enumerate(document.conditions)}
+    code = np.array([numbers[row.condition] for row in rows], dtype=np.int64)
+    return {condition: np.flatnonzero(code == number) for condition, number in numbers.items()}
+
+
+def _summarise(
+    document: SuiteDocument,
+    regions: Floats,
+    skipped: Bools,
+    rows: Sequence[SentenceResult] | None = None,
+) -> list[dict[str, object]]:
+    """Mean bits by condition and region, over the sentences in which the region has text and a value. `skipped`: of
+    which regions some token was not computed."""
+    sentences = document.sentences if rows is None else [document.sentences[row.position] for row in rows]
+    filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
+    shown = np.where(filled.reshape(regions.shape), regions, math.nan)
+    summary: list[dict[str, object]] = []
+    for condition, chosen in _by_condition(document, sentences).items():
+        means = [mean_interval(column) for column in shown[chosen].T]
+        gone: list[bool] = np.any(skipped[chosen], axis=0).tolist()
+        cells = [
+            {"n": m.n, "mean": m.mean, "low": m.low, "high": m.high, "not_computed": skip}
+            for m, skip in zip(means, gone, strict=True)
+        ]
+        summary.append({"condition": condition, "regions": cells})
+    return summary

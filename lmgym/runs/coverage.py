@@ -1,0 +1,301 @@
+"""Words that a model does not know, read off the tokens of its sentences. Pure.
+
+A word is unknown when
+
+* one of its tokens is the tokenizer's unknown token ("<unk>", "[UNK]", a class such as "UNK-LC-s"): it is outside the
+  vocabulary, or, with n-gram models, was seen too rarely in training to be in it;
+* it has two tokens or more and every one of them covers a single byte: no merge of the tokenizer applied;
+* it has two tokens or more and the sentences as a whole are spelled in pieces (`Spelling`): to a small vocabulary
+  "horse" is h·or·se, so it says nothing about horses. A large one splits rare words, too, and knows them.
+
+A word is a run of letters, digits and marks with at least one letter; apostrophes inside belong to it, hyphens divide.
+An ideograph is a word of its own. Words are counted once per spelling, capitals told apart: the same words recur in all
+conditions of an item, and "the" on every line would hide that the nouns are unknown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lmgym.text import BLANKS, SIGNS, is_unspaced
+
+LOW_COVERAGE = 0.9
+"""Below this share of known words no result is called above chance. At 0.9 a sentence of seven words holds an unknown
+one about every second time (1 − 0.9⁷ = 0.52): from there on most comparisons are about words of which the model knows
+their spelling at best, so a rate above the chance level says nothing about the construction."""
+
+BYTE_VOCABULARY = 512
+"""A vocabulary up to this size is of bytes or characters (256 bytes and some special tokens; ByT5 has 384). To such a
+model no word is strange for being spelled."""
+
+MOST_PIECES = 1.8
+"""Mean number of pieces a word above which sentences are spelled in pieces. GPT-2 has 1.00 to 1.13 on the published and
+the demo suites; a vocabulary of 878 pieces has 3.2 to 3.6 on the published ones."""
+
+FEWEST_LETTERS = 3.25
+"""The pieces must have fewer letters than this in the mean, too: English words of 5.9 letters in 1.8 pieces do.
+Languages that build long words (Finnish, Turkish) are split into more pieces by every model, but into longer ones."""
+
+MOST_SHORT = 0.1
+"""Share of words of which every piece has one or two letters, above which sentences are spelled in pieces. GPT-2 has
+none on those suites, the small vocabulary 35% to 80%."""
+
+SHORT_LETTERS = 2
+
+FEWEST_WORDS = 10
+"""From fewer words nothing is concluded about the spelling."""
+
+MOST_KEPT = 200
+"""Unknown words that are stored with a run by name; their number is always whole."""
+
+COVERAGE = ("n_words", "n_unknown_words", "coverage")
+"""Attributes of a run and of a leaderboard's cell, and names in every output; empty where words were not counted."""
+
+_IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTERS = rf"[^\s{SIGNS}{_IDEOGRAPHS}]"
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|{_LETTERS}+(?:['’]{_LETTERS}+)*")
+_SPLIT_ANYWAY = re.compile(r"[\d'’]")
+_UNKNOWN = frozenset({"<unk>", "<UNK>", "[UNK]", "<unk/>"})
+_CLASS = re.compile(r"UNK(?:-[\w-]+)?")
+_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+_LEADING = ("Ġ", "▁", "##")
+
+Token = Sequence[Any]
+"""[spelling, id, start, end, …], as a run stores it."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Into how many pieces the tokenizer splits words: `n_words` different words in `n_pieces` tokens with `n_letters`,
+    `n_short` of the words in pieces of one or two letters only.
+
+    Words that every tokenizer splits are left out: with capitals (names, acronyms, first words of sentences), digits or
+    apostrophes, and in scripts without blanks, where a run of letters holds many words. All counts are 0 for a model of
+    characters, which spells every word.
+    """
+
+    n_words: int = 0
+    n_pieces: int = 0
+    n_letters: int = 0
+    n_short: int = 0
+
+    @classmethod
+    def from_json(cls, counts: Mapping[str, int] | None) -> Spelling:
+        """As `as_json` wrote it; all 0 where it was not counted."""
+        return cls(**counts) if counts else cls()
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+    @property
+    def pieces_per_word(self) -> float:
+        return self.n_pieces / self.n_words if self.n_words else 0.0
+
+    @property
+    def letters_per_piece(self) -> float:
+        return self.n_letters / self.n_pieces if self.n_pieces else 0.0
+
+    @property
+    def short_share(self) -> float:
+        return self.n_short / self.n_words if self.n_words else 0.0
+
+    @property
+    def is_in_pieces(self) -> bool:
+        """Words are spelled rather than known."""
+        if self.n_words < FEWEST_WORDS:
+            return False
+        has_many = self.pieces_per_word > MOST_PIECES and self.letters_per_piece < FEWEST_LETTERS
+        return has_many or self.short_share > MOST_SHORT
+
+    @property
+    def words(self) -> str:
+        """What was counted and where the thresholds are; empty where words are not spelled in pieces."""
+        if not self.is_in_pieces:
+            return ""
+        return (
+            f"Spelled in pieces: {self.pieces_per_word:.1f} pieces per word; {self.short_share:.0%} of the words "
+            f"only in pieces of one or two letters. Above {MOST_PIECES} pieces per word (of fewer than "
+            f"{FEWEST_LETTERS} letters each) or {MOST_SHORT:.0%} of such words, every word in two pieces or more "
+            "counts as unknown."
+        )
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """`n_words` different words, of which the model does not know `unknown`, in order of appearance."""
+
+    n_words: int
+    unknown: tuple[str, ...]
+    spelling: Spelling = Spelling()
+
+    @property
+    def n_unknown(self) -> int:
+        return len(self.unknown)
+
+    @property
+    def words(self) -> str:
+        return coverage_words(self.n_words, self.n_unknown)
+
+    def as_json(self) -> dict[str, Any]:
+        return coverage_json(self.n_words, self.n_unknown, self.unknown)
+
+
+def coverage_share(n_words: int | None, n_unknown: int | None) -> float | None:
+    """Known words among all, 0 to 1; None where they were not counted or there are none."""
+    return 1 - n_unknown / n_words if n_words and n_unknown is not None else None
+
+
+def is_low(share: float | None) -> bool:
+    """Too low for a claim about chance. What was not counted is not low."""
+    return share is not None and share < LOW_COVERAGE
+
+
+def coverage_words(n_words: int | None, n_unknown: int | None) -> str:
+    """ "coverage 62%: 9 words this model does not know"; empty where words were not counted or all are known."""
+    share = coverage_share(n_words, n_unknown)
+    if share is None or not n_unknown:
+        return ""
+    shown = min(99, round(100 * share))  # 100% with unknown words would contradict itself
+    return (
+        f"coverage {shown}%: {n_unknown:,} {'word' if n_unknown == 1 else 'words'} this model does not know"
+    )
+
+
+def coverage_json(n_words: int | None, n_unknown: int | None, unknown: Sequence[str]) -> dict[str, Any]:
+    return {
+        "n_words": n_words,
+        "n_unknown_words": n_unknown,
+        "coverage": coverage_share(n_words, n_unknown),
+        "unknown_words": list(unknown[:MOST_KEPT]),
+    }
+
+
+def coverage_of(
+    sentences: Iterable[tuple[str, Sequence[Token]]],
+    *,
+    vocabulary_size: int | None = None,
+    in_pieces: bool | None = None,
+) -> Coverage | None:
+    """Over (text, tokens) of each sentence; None where none has tokens. A word that is unknown at one place, as at the
+    beginning of a sentence, is unknown; its pieces are those of the place where it has the fewest.
+
+    vocabulary_size  None = the model does not tell: single bytes then count unless no token is longer than that
+    in_pieces        whether words that are split count as unknown; None = as the spelling of these sentences has it"""
+    rows = [(text, tokens) for text, tokens in sentences if tokens]
+    if not rows:
+        return None
+    is_of_characters = not any(len(_slice(text, token)) > 1 for text, tokens in rows for token in tokens)
+    has_bytes = is_of_characters if vocabulary_size is None else vocabulary_size <= BYTE_VOCABULARY
+    words: dict[str, _Word] = {}
+    for text, tokens in rows:
+        for word, own in _words(text, tokens):
+            found = words.setdefault(word, _Word())
+            found.is_known = found.is_known and not _is_unknown(text, own, by_bytes=not has_bytes)
+            if not found.tokens or len(own) < len(found.tokens):
+                found.text, found.tokens = text, own
+    spelling = Spelling() if is_of_characters else _spelling(words)
+    if in_pieces is None:
+        in_pieces = spelling.is_in_pieces
+    unknown = (
+        word
+        for word, found in words.items()
+        if not found.is_known or (in_pieces and len(found.tokens) > 1 and not any(map(is_unspaced, word)))
+    )
+    return Coverage(len(words), tuple(unknown), spelling)
+
+
+def words_of(
+    text: str, tokens: Sequence[Token], vocabulary_size: int | None, *, in_pieces: bool
+) -> tuple[list[str], list[str]] | None:
+    """Known and unknown words of one sentence, as `coverage_of` counts them."""
+    found = coverage_of([(text, tokens)], vocabulary_size=vocabulary_size, in_pieces=in_pieces)
+    if found is None:
+        return None
+    unknown = set(found.unknown)
+    words = dict.fromkeys(word for word, _ in _words(text, tokens))
+    return [word for word in words if word not in unknown], list(found.unknown)
+
+
+@dataclass(slots=True)
+class _Word:
+    """Whether a word is known by its tokens alone, and the fewest tokens that it has anywhere, with their sentence."""
+
+    is_known: bool = True
+    text: str = ""
+    tokens: Sequence[Token] = ()
+
+
+def _spelling(words: Mapping[str, _Word]) -> Spelling:
+    n_words = n_pieces = n_letters = n_short = 0
+    for word, found in words.items():
+        if _SPLIT_ANYWAY.search(word) or word != word.lower() or any(map(is_unspaced, word)):
+            continue
+        pieces = [_letters(found.text[token[2] : token[3]]) for token in found.tokens]
+        n_words += 1
+        n_pieces += len(pieces)
+        n_letters += _letters(word)
+        n_short += len(pieces) > 1 and max(pieces) <= SHORT_LETTERS
+    return Spelling(n_words, n_pieces, n_letters, n_short)
+
+
+def _letters(text: str) -> int:
+    """Letters without their marks; a Hangul syllable is two or three."""
+    return sum(map(str.isalpha, text if text.isascii() else unicodedata.normalize("NFD", text)))
+
+
+def _words(text: str, tokens: Sequence[Token]) -> Iterable[tuple[str, Sequence[Token]]]:
+    """Each word with its tokens; both words and tokens stand in the order of the text."""
+    first = 0
+    for match in _WORD.finditer(text):
+        begin, end = match.span()
+        if not any(map(str.isalpha, match.group())):
+            continue
+        while first < len(tokens) and tokens[first][3] <= begin:
+            first += 1
+        own = []
+        for token in tokens[first:]:
+            if token[2] >= end:
+                break
+            own.append(token)
+        if own:
+            yield match.group(), own
+
+
+def _is_unknown(text: str, tokens: Sequence[Token], *, by_bytes: bool) -> bool:
+    if any(_is_unknown_token(text, token) for token in tokens):
+        return True
+    if not by_bytes or len(tokens) < 2:
+        return False
+    places = [(token[2], token[3]) for token in tokens]
+    return all(
+        _is_byte(text, token, shared=places.count(place) > 1)
+        for token, place in zip(tokens, places, strict=True)
+    )
+
+
+def _is_unknown_token(text: str, token: Token) -> bool:
+    spelling = str(token[0])
+    return spelling in _UNKNOWN or (
+        _CLASS.fullmatch(spelling) is not None and _slice(text, token) != spelling
+    )
+
+
+def _is_byte(text: str, token: Token, *, shared: bool) -> bool:
+    """Whether the token covers one byte. `shared`: others have the same characters, so that it is a part of one."""
+    spelling = str(token[0])
+    if _BYTE.fullmatch(spelling):
+        return True
+    covered = _slice(text, token)
+    if shared and len(covered) == 1:
+        for mark in _LEADING:
+            spelling = spelling.removeprefix(mark)
+        return len(spelling) == 1
+    return len(covered.encode("utf-8", "surrogatepass")) == 1
+
+
+def _slice(text: str, token: Token) -> str:
+    return text[token[2] : token[3]].strip(BLANKS)

@@ -1,0 +1,292 @@
+"""Suites and results in the formats of other programs. Pure.
+
+Minimal pairs, for programs that compare two whole sentences: BLiMP's JSONL, and a task folder of
+lm-evaluation-harness. A prediction is a minimal pair when it says of the same region, or of the whole sentence, that
+one condition has fewer bits than another. Anything else (conjunctions, sums, differences, several conditions) has no
+counterpart and is refused with the reason.
+
+Evaluated suite JSON, as syntaxgym-core's `Suite.from_dict` reads it. Differences from our own suite JSON, all forced
+by that reader: predictions have round brackets, everywhere; a region has `metric_value: {metric: bits}` and `oovs`;
+contents are trimmed; `meta.metric` is the one name that was computed, and `meta.model` says whose values these are. A
+value that is missing is NaN, which Python's json reads and under which no comparison holds, as here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmgym.runs.compute import RunResult
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.formulas.nodes import Call, Comparison, Negative, Not, Reference, references, walk
+from lmgym.suites.regions import join
+
+
+class Refused(ValueError):
+    """Something has no counterpart in another program's format. `reasons`: what stands in the way, one sentence
+    each, and what to do instead."""
+
+    def __init__(self, what: str, reasons: Sequence[str]) -> None:
+        super().__init__(f"{what}: {' '.join(reasons)}")
+        self.what = what
+        self.reasons = list(reasons)
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """One prediction as good and bad condition; `whole`: it is about whole sentences, as the task will be."""
+
+    number: int
+    name: str
+    good: str
+    bad: str
+    whole: bool
+
+
+def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
+    """Every prediction of the suite as a pair of conditions. Raises Refused if one of them is none."""
+    reasons, pairs = [], []
+    for number, prediction in enumerate(document.predictions, start=1):
+        label = prediction.name or f"Prediction {number}"
+        pair = _pair(number, label, prediction.formula)
+        if isinstance(pair, str):
+            reasons.append(f"{label} ({prediction.formula.strip()}) {pair}.")
+        else:
+            pairs.append(pair)
+    if not document.predictions:
+        reasons.append("The suite makes no prediction.")
+    if reasons:
+        raise Refused(
+            "minimal pairs",
+            [
+                *reasons,
+                "Only predictions that one condition has fewer bits than another, in the same region or in the whole "
+                "sentence, are minimal pairs.",
+            ],
+        )
+    return pairs
+
+
+def _pair(number: int, label: str, text: str) -> MinimalPair | str:
+    try:
+        tree = parse(text).ast
+    except FormulaError as error:
+        return f"cannot be read: {error}"
+    if not isinstance(tree, Comparison):
+        return "joins several comparisons"
+    left, right = tree.left, tree.right
+    if not isinstance(left, Reference) or not isinstance(right, Reference):
+        return "computes with several regions or numbers"
+    if tree.operator not in {"<", ">"}:
+        return f"compares by {tree.operator}, not by < or >"
+    if left.region != right.region or left.condition == right.condition:
+        return "does not compare the same region of two conditions"
+    good, bad = (left, right) if tree.operator == "<" else (right, left)
+    return MinimalPair(number, label, good.condition, bad.condition, left.region == "*")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    item: int
+    good: str
+    bad: str
+
+
+def sentences_of(document: SuiteDocument, pair: MinimalPair, policy: str) -> list[Sentences]:
+    """Both sentences of every item that has them, joined by the policy ("space", "natural" or "none")."""
+    texts: dict[int, dict[str, str]] = {}
+    for row in document.sentences:
+        texts.setdefault(row.item, {})[row.condition] = join(row.contents, policy).text
+    return [
+        Sentences(item, by_condition[pair.good], by_condition[pair.bad])
+        for item, by_condition in texts.items()
+        if pair.good in by_condition and pair.bad in by_condition
+    ]
+
+
+def blimp_jsonl(document: SuiteDocument, slug: str, revision: int, policy: str) -> str:
+    """One line per item and prediction, with BLiMP's keys. Raises Refused."""
+    lines = []
+    for pair in minimal_pairs(document):
+        for row in sentences_of(document, pair, policy):
+            record = {
+                "sentence_good": row.good,
+                "sentence_bad": row.bad,
+                "UID": slug if len(document.predictions) == 1 else f"{slug}_{pair.number}",
+                "pairID": str(row.item),
+                "simple_LM_method": True,
+                "lexically_identical": False,
+                "revision": revision,
+                "prediction": pair.name,
+            }
+            lines.append(json.dumps(record, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def lm_eval_files(
+    document: SuiteDocument, slug: str, revision: int, policy: str, address: str
+) -> dict[str, str]:
+    """A task folder for lm-evaluation-harness: path -> text. One task per prediction, and a group over them.
+
+    The bad sentence is the first choice: lm-eval takes the first of equal ones, and a tie has to fail."""
+    pairs = minimal_pairs(document)
+    base = f"gym_{slug.replace('-', '_')}"
+    names = [base if len(pairs) == 1 else f"{base}_{pair.number}" for pair in pairs]
+    files = {}
+    for name, pair in zip(names, pairs, strict=True):
+        rows = sentences_of(document, pair, policy)
+        files[f"{base}/{name}.jsonl"] = "".join(
+            json.dumps({"item": r.item, "good": r.good, "bad": r.bad}, ensure_ascii=False) + "\n"
+            for r in rows
+        )
+        files[f"{base}/{name}.yaml"] = _task(base, name, revision)
+    if len(pairs) > 1:
+        files[f"{base}/{base}.yaml"] = _group(base, names, revision)
+    files[f"{base}/README.md"] = _readme(base, names, pairs, slug, revision, policy, address)
+    return files
+
+
+def _task(base: str, name: str, revision: int) -> str:
+    return f"""task: {name}
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    validation: {base}/{name}.jsonl
+output_type: multiple_choice
+validation_split: validation
+num_fewshot: 0
+doc_to_text: ""
+target_delimiter: ""
+doc_to_choice: "{{{{[bad, good]}}}}"
+doc_to_target: 1
+metric_list:
+  - metric: acc
+    aggregation: mean
+    higher_is_better: true
+metadata:
+  version: {revision}
+"""
+
+
+def _group(base: str, names: Sequence[str], revision: int) -> str:
+    tasks = "".join(f"  - {name}\n" for name in names)
+    return f"""group: {base}
+task:
+{tasks}aggregate_metric_list:
+  - metric: acc
+    aggregation: mean
+    weight_by_size: false
+metadata:
+  version: {revision}
+"""
+
+
+def _readme(
+    base: str,
+    names: Sequence[str],
+    pairs: Sequence[MinimalPair],
+    slug: str,
+    revision: int,
+    policy: str,
+    address: str,
+) -> str:
+    rows = "".join(
+        f"* `{name}`: {pair.name}: `(*;%{pair.good}%) < (*;%{pair.bad}%)`"
+        + (
+            ""
+            if pair.whole
+            else " (here the prediction compares one region; the task compares whole sentences)"
+        )
+        + "\n"
+        for name, pair in zip(names, pairs, strict=True)
+    )
+    return f"""# {slug} r{revision} for lm-evaluation-harness
+
+{address}
+
+{rows}
+Run it in the folder that holds `{base}/`:
+
+    lm_eval --model hf --model_args pretrained=MODEL --include_path {base} --tasks {base}
+
+`acc` is the share of items whose good sentence is more probable, which is the pass rate of the formula above under
+these conditions: start token first (lm-eval always puts one), no end token, regions joined by policy `{policy}`,
+metric `sum`. A tie fails in both.
+"""
+
+
+_WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+
+def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
+    """The formula in syntaxgym-core's language, fully bracketed. Raises Refused for what it has not.
+
+    `whole_is_sum`: the bits of every sentence are those of its regions, so that its `*` means the same as ours."""
+    try:
+        formula = parse(text)
+    except FormulaError as error:
+        raise Refused("formula", [f"{text} cannot be read: {error}."]) from error
+    reasons = []
+    for node, _ in walk(formula.ast):
+        if isinstance(node, Negative | Not | Call):
+            reasons.append(f"{text.strip()} uses an operator that syntaxgym-core does not know.")
+        elif isinstance(node, Comparison) and node.operator not in {"<", ">", "="}:
+            reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not know.")
+    operators = {piece.text.strip() for piece in formula.pieces({}) if piece.kind == "op"}
+    if operators & {"*", "/"}:
+        reasons.append(f"{text.strip()} multiplies or divides, which syntaxgym-core cannot.")
+    for reference in references(formula.ast):
+        if any(character not in _WORD for character in reference.condition):
+            reasons.append(f"Condition {reference.condition} is not spelled with A-Z a-z 0-9 _ - alone.")
+        if reference.region == "*" and not whole_is_sum:
+            reasons.append(
+                f"{text.strip()} refers to the whole sentence: syntaxgym-core adds up region values instead, which "
+                "gives another number here (tokens outside regions, or a metric other than sum)."
+            )
+    if reasons:
+        raise Refused("evaluated JSON for syntaxgym-core", list(dict.fromkeys(reasons)))
+    return formula.canonical()
+
+
+def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, model: str) -> str:
+    """The suite with this run's values. Raises Refused when a prediction has no counterpart, or there are no values."""
+    if not result.sentences:
+        raise Refused("evaluated JSON", ["This run has outcomes alone, no surprisals."])
+    items: dict[int, dict[str, Any]] = {}
+    for row in result.sentences:
+        contents = document.sentences[row.position].contents
+        regions = [
+            {
+                "region_number": number,
+                "content": content,
+                "metric_value": {metric: math.nan if bits is None else bits},
+                "oovs": [],
+            }
+            for number, (content, bits) in enumerate(zip(contents, row.regions, strict=True), start=1)
+        ]
+        item = items.setdefault(row.item, {"item_number": row.item, "conditions": []})
+        item["conditions"].append({"condition_name": row.condition, "regions": regions})
+    whole = all(_is_sum(row.total_bits, row.regions) for row in result.sentences)
+    kept = {key: value for key, value in document.meta.items() if key in {"author", "reference", "comment"}}
+    suite = {
+        "meta": {"name": document.name, "metric": metric, "model": model, **kept},
+        "region_meta": {str(number): name for number, name in enumerate(document.region_names, start=1)},
+        "predictions": [
+            {"type": "formula", "formula": core_formula(prediction.formula, whole_is_sum=whole)}
+            for prediction in document.predictions
+        ],
+        "items": list(items.values()),
+    }
+    return json.dumps(suite, ensure_ascii=False, indent=1) + "\n"
+
+
+def _is_sum(total: float | None, regions: Sequence[float | None]) -> bool:
+    """Whether a sentence's bits are those of its regions together; with one of them missing, it has to have none."""
+    known = [bits for bits in regions if bits is not None]
+    if total is None or len(known) < len(regions):
+        return total is None and len(known) < len(regions)
+    return math.isclose(total, math.fsum(known), abs_tol=1e-9)

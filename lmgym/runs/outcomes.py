@@ -1,0 +1,204 @@
+"""From region bits to outcomes: formulas over all items at once, and which of them are too close to call.
+
+Pure: no Django, no torch. Units are bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmgym.models.engine import ERROR_BITS
+from lmgym.runs.token_arrays import Floats, Ints
+from lmgym.stats import tail_above
+from lmgym.stats.intervals import wilson
+from lmgym.suites.formats import PredictionDoc, SuiteDocument
+from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slopes, parse
+
+ROUNDING_BITS = 1e-9
+"""Margins smaller than this are float64 rounding, not a difference."""
+
+ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
+"""Bound on one token's error where nobody says how the numbers were computed."""
+
+Reference = tuple[str, int | str]  # (condition, region number or "*")
+
+
+COUNTS = (
+    "n_items",
+    "n_passed",
+    "rate",
+    "ci_low",
+    "ci_high",
+    "chance",
+    "chance_standard_error",
+    "n_ties",
+    "n_too_close",
+    "n_not_evaluable",
+    "mean_margin",
+)
+"""What every output tells of a prediction over all items: attributes of `PredictionOutcome` and of its row, keys of the
+API and of JSON, columns of tables. `n_…` are numbers of items."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionOutcome:
+    """One formula over all items, in the order of `RunResult.items`. Ties and what is not evaluable do not pass. The
+    interval is 95%; `chance_standard_error` is 0 where the chance level is exact; margins are bits.
+
+    `close[k]` says that item k's outcome hangs on a margin inside the bound on the numeric error: too close to call. It
+    still counts, by its sign; `n_too_close` counts such items. `close` is empty where that is not known."""
+
+    position: int
+    name: str
+    formula: str
+    n_items: int
+    n_passed: int
+    n_ties: int
+    n_not_evaluable: int
+    n_too_close: int
+    ci_low: float | None
+    ci_high: float | None
+    chance: float | None
+    chance_standard_error: float
+    mean_margin: float | None
+    outcomes: Sequence[int]
+    margins: Sequence[float | None]
+    close: Sequence[bool]
+
+    @property
+    def n_judged(self) -> int:
+        return self.n_items
+
+    @property
+    def rate(self) -> float | None:
+        return self.n_passed / self.n_items if self.n_items else None
+
+    @property
+    def p_above_chance_uncorrected(self) -> float | None:
+        """One-sided, of the rate against the formula's chance level."""
+        if self.rate is None or self.chance is None:
+            return None
+        return tail_above(self.rate, self.n_items, self.chance)
+
+    def columns(self) -> dict[str, Any]:
+        """What its row stores."""
+        return {name: getattr(self, name) for name in STORED}
+
+
+STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in {"name", "formula"})
+"""Attributes of an outcome that its row has under the same names; name and formula are the prediction's."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """(condition, region number or "*") -> one value per item. `bits`: NaN = no value. `tokens`: how many token values
+    it is made of. "*" is the whole sentence."""
+
+    items: list[int]
+    bits: dict[Reference, Floats]
+    tokens: dict[Reference, Ints]
+
+
+def outcomes_alone(
+    position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
+) -> PredictionOutcome:
+    """A prediction of which nothing is known but for which items it held. `n_regions` of the suite: for chance."""
+    n = len(held)
+    outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
+    judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
+    return _counted(position, prediction, parse(prediction.formula), n_regions, *judged)
+
+
+def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
+    """Every prediction of the document over all items."""
+    n_regions = len(document.region_names)
+    return [
+        evaluate_prediction(number, one, n_regions, grid, error_bits)
+        for number, one in enumerate(document.predictions)
+    ]
+
+
+def evaluate_prediction(
+    position: int, prediction: PredictionDoc, n_regions: int, grid: Grid, error_bits: float
+) -> PredictionOutcome:
+    """Outcome of one formula for every item."""
+    formula = parse(prediction.formula)
+    return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error_bits))
+
+
+def _counted(
+    position: int,
+    prediction: PredictionDoc,
+    formula: Formula,
+    n_regions: int | None,
+    outcomes: NDArray[np.uint8],
+    margins: Floats,
+    close: NDArray[np.bool_],
+) -> PredictionOutcome:
+    n_items, n_passed = len(outcomes), int((outcomes == TRUE).sum())
+    interval = wilson(n_passed, n_items)
+    chance = formula.chance_level(n_regions=n_regions)
+    known = margins[np.isfinite(margins)]
+    return PredictionOutcome(
+        position=position,
+        name=prediction.name,
+        formula=prediction.formula,
+        n_items=n_items,
+        n_passed=n_passed,
+        n_ties=int((outcomes == TIE).sum()),
+        n_not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
+        n_too_close=int(close.sum()),
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        chance=chance.value,
+        chance_standard_error=chance.standard_error,
+        mean_margin=float(known.mean()) if known.size else None,
+        outcomes=outcomes.tolist(),
+        margins=listed(margins),
+        close=close.tolist(),
+    )
+
+
+def outcomes_of(
+    formula: Formula, grid: Grid, error_bits: float
+) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
+    """Outcome code, margin and "too close to call" per item: whether errors inside the bound could change the outcome.
+    Sides that differ by rounding alone, as sums of the same bits in another grouping do, are equal: a tie."""
+    n_items = len(grid.items)
+    if not formula.references:
+        held = TRUE if formula.evaluate({}) else FALSE
+        return np.full(n_items, held, dtype=np.uint8), np.full(n_items, math.nan), np.zeros(n_items, np.bool_)
+    bits = {reference: grid.bits[reference] for reference in formula.references}
+    judged = formula.evaluate_items(bits)
+    evaluable = judged.outcome != NOT_EVALUABLE
+    size = np.abs(judged.margin)
+    outcomes = np.where((size < ROUNDING_BITS) & evaluable, np.uint8(TIE), judged.outcome)
+    doubtful = formula.doubtful_items(bits, lambda slopes: margin_bounds(error_bits, grid.tokens, slopes))
+    return outcomes, judged.margin, doubtful & evaluable & (outcomes != TIE)
+
+
+def margin_bounds(error_bits: float, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
+    """`engine.margin_bound` for every item at once, in bits. A margin has `tokens[reference]` token values of each
+    reference, and each of them `slopes[reference]` times."""
+    weight, count = np.zeros(()), np.zeros(())
+    for reference, slope in slopes.items():
+        weight = weight + slope**2 * tokens[reference]
+        count = count + (slope != 0) * tokens[reference]
+        whole = slopes.get((reference[0], "*"))
+        if whole is not None and reference[1] != "*":  # the sentence has the region's tokens once more
+            weight = weight + np.maximum(2 * slope * whole, 0) * tokens[reference]
+    return error_bits * np.where(count > 1, 2, 1) * np.sqrt(weight)
+
+
+def listed(values: Floats) -> list[Any]:
+    """Plain lists with None for what is no number."""
+    plain = values.astype(object)
+    plain[~np.isfinite(values)] = None
+    found: list[Any] = plain.tolist()
+    return found

@@ -1,0 +1,134 @@
+"""Which predictions of two revisions are the same: those with the same formula. Pure.
+
+Formulas are compared in their canonical spelling, with the region numbers and condition names of the newer revision: a
+region that moved from 2 to 3 is the same region (as `lmgym.suites.diff` pairs them), and a region that took the number of
+another is not. Names of predictions pair nothing. `a < b` and `b > a` are two formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lmgym.runs.rules import FIRST, Rule
+from lmgym.suites.diff import condition_pairs, region_pairs
+from lmgym.suites.formulas import FormulaError, parse
+
+
+@dataclass(frozen=True)
+class RevisionPredictions:
+    """What pairing needs of a revision. `predictions`: (name, formula), by position."""
+
+    number: int
+    regions: Sequence[str]
+    conditions: Sequence[str]
+    predictions: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A prediction of revision `revision` that no difference between the two revisions counts; `number` from 1."""
+
+    revision: int
+    number: int
+    name: str
+    formula: str
+    why: str
+
+    @property
+    def label(self) -> str:
+        """“r1, prediction 2 “Name””."""
+        named = f" “{self.name}”" if self.name else ""
+        return f"r{self.revision}, prediction {self.number}{named}"
+
+
+@dataclass(frozen=True)
+class PairedPredictions:
+    """`positions`: (in the older, in the newer revision) of equal formulas, by position in the older. `judged`: those
+    of them that the scoring rule counts. `left_out`: what the rule counts in one revision and the other lacks."""
+
+    positions: tuple[tuple[int, int], ...]
+    judged: tuple[tuple[int, int], ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rule: Rule) -> PairedPredictions:
+    """Equal formulas of two revisions under a rule. Of several equal ones the first pairs with the first."""
+    regions = {a + 1: b + 1 for a, b in region_pairs(older.regions, newer.regions)}
+    conditions = {
+        older.conditions[a]: newer.conditions[b]
+        for a, b in condition_pairs(older.conditions, newer.conditions)
+    }
+    old = [_renamed(formula, regions, conditions) for _, formula in older.predictions]
+    new = [_spelled(formula) for _, formula in newer.predictions]
+    free = list(range(len(new)))
+    positions = []
+    for place, key in enumerate(old):
+        other = next((k for k in free if new[k] == key), None)
+        if other is not None:
+            free.remove(other)
+            positions.append((place, other))
+    if rule.key != FIRST.key:
+        left_out = [
+            *_unpaired(older, old, newer, new, {place for place, _ in positions}),
+            *_unpaired(newer, new, older, old, {place for _, place in positions}),
+        ]
+        return PairedPredictions(tuple(positions), tuple(positions), tuple(left_out))
+    if (0, 0) in positions:
+        return PairedPredictions(tuple(positions), ((0, 0),), ())
+    return PairedPredictions(tuple(positions), (), (*_first(older, newer), *_first(newer, older)))
+
+
+def left_out_in_words(paired: PairedPredictions) -> str:
+    """One sentence for notes of files and answers; empty where nothing is left out."""
+    if not paired.left_out:
+        return ""
+    rows = "; ".join(f"{one.label} ({one.why})" for one in paired.left_out)
+    return f"Predictions of two revisions are paired by formula; not compared: {rows}."
+
+
+def _spelled(formula: str) -> str:
+    try:
+        return parse(formula).canonical()
+    except FormulaError:
+        return formula
+
+
+def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, str]) -> str | None:
+    """In the newer revision's numbers and names; None where it lacks one of them."""
+    try:
+        renamed = parse(formula).renamed(regions, conditions)
+    except FormulaError:
+        return None
+    return None if renamed is None else renamed.canonical()
+
+
+def _first(one: RevisionPredictions, other: RevisionPredictions) -> list[LeftOut]:
+    if not one.predictions:
+        return []
+    why = f"the first prediction of r{other.number} has another formula"
+    return [LeftOut(one.number, 1, *one.predictions[0], why)]
+
+
+def _unpaired(
+    one: RevisionPredictions,
+    own: Sequence[str | None],
+    other: RevisionPredictions,
+    theirs: Sequence[str | None],
+    paired: set[int],
+) -> list[LeftOut]:
+    """`own`, `theirs`: the formulas as they were compared."""
+    found = []
+    for place, (name, formula) in enumerate(one.predictions):
+        if place in paired:
+            continue
+        if own[place] is not None and own[place] in theirs:
+            why = f"r{other.number} has this formula fewer times"
+        elif _spelled(formula) in {_spelled(text) for _, text in other.predictions}:
+            why = f"the same text in r{other.number} refers to other regions or conditions"
+        elif name and name in {text for text, _ in other.predictions}:
+            why = f"the prediction of this name in r{other.number} has another formula"
+        else:
+            why = f"no prediction of r{other.number} has this formula"
+        found.append(LeftOut(one.number, place + 1, name, formula, why))
+    return found

@@ -1,0 +1,93 @@
+"""Everything needed to have a run's numbers again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lmgym import __version__
+from lmgym.models.backends import Backend, ModelFacts
+from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy
+from lmgym.runs.compute import RunResult, SentenceResult, token_bits
+from lmgym.runs.coverage import Coverage, coverage_of
+from lmgym.runs.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
+from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+
+
+def error_bits_of(facts: ModelFacts) -> float:
+    """Bound on the numeric error of one token's value: the backend's own, else that of its number type."""
+    if facts.error_bits is not None:
+        return facts.error_bits
+    return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
+
+
+def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
+    """Words of the run's sentences that this model does not know; None where no word can be unknown."""
+    if facts.open_vocabulary:
+        return None
+    rows = ((row.text, row.tokens) for row in sentences)
+    return coverage_of(rows, vocabulary_size=facts.vocabulary_size)
+
+
+def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
+    """Special tokens that the model's tokenizer made of what a sentence spells: `tokens`, the number of `sentences`,
+    and the `items` they belong to. Empty where there are none, or where the backend does not tell."""
+    special: frozenset[int] = getattr(backend, "special_ids", frozenset())
+    found = [
+        (row.item, row.position, token.token)
+        for row in result.sentences
+        for token in token_bits(row)
+        if token.id in special and row.text[token.start : token.end].strip() == token.token
+    ]
+    if not found:
+        return {}
+    return {
+        "tokens": sorted({token for _, _, token in found}),
+        "sentences": len({position for _, position, _ in found}),
+        "items": sorted({item for item, _, _ in found}),
+    }
+
+
+def provenance(
+    suite_sha256: str,
+    kind: str,
+    backend: Backend,
+    result: RunResult,
+    policy: ScoringPolicy,
+    coverage: Coverage | None,
+) -> dict[str, Any]:
+    """Hashes, versions and what was in fact scored.
+
+    `bos`: the token that stood before every sentence, None = none; `declared_bos`: the tokenizer's own. `eos` is None
+    when the model has no such token. `special_in_text`: see `special_in_text`. `spelling`: into how many pieces words
+    were split, see `coverage.Spelling`; None where words were not counted.
+    """
+    facts = backend.facts
+    first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
+    return {
+        "suite_sha256": suite_sha256,
+        "model_fingerprint": facts.fingerprint,
+        "model_revision": facts.revision,
+        "backend": kind,
+        "dtype": facts.dtype,
+        "device": facts.device,
+        "bos": facts.start_token(policy),
+        "declared_bos": facts.declared_bos,
+        "eos": facts.eos,
+        "versions": facts.versions,
+        "engine": ENGINE_VERSION,
+        "gym": __version__,
+        "log_base": 2,
+        "first_token_scored": all(token[4] is not None for token in first if token is not None),
+        "end_token_scored": any(
+            token[5] == -1 and token[4] is not None for row in result.sentences for token in row.tokens
+        ),
+        "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
+        "formula_reading": "import",
+        "rounding_bits": ROUNDING_BITS,
+        "error_bits": error_bits_of(facts),
+        "score_kind": facts.score_kind,
+        "vocabulary_size": facts.vocabulary_size,
+        "special_in_text": special_in_text(backend, result),
+        "spelling": coverage.spelling.as_json() if coverage else None,
+    }

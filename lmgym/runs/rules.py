@@ -1,0 +1,186 @@
+"""The three scoring rules in use for test suites, applied to stored outcomes. Pure.
+
+| rule | who counts so | an item counts |
+|---|---|---|
+| `each` | SyntaxGym site and syntaxgym-core | with the share of its predictions that hold |
+| `all` | Hugging Face metric, Brain-Score | when all its predictions hold |
+| `first` | ACL 2020 paper, sg-eval | when its first prediction holds |
+
+They agree on suites with one prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.stats import MarginSummary, effective_n, margin_summary, score_interval, tail_above
+from lmgym.suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
+
+
+@dataclass(frozen=True)
+class Rule:
+    key: str
+    label: str
+    counts: str
+    used_by: str
+
+
+EACH = Rule("each", "each prediction", "the mean over predictions of their pass rates", "SyntaxGym")
+ALL = Rule(
+    "all", "all predictions", "items of which every prediction holds", "Hugging Face metric, Brain-Score"
+)
+FIRST = Rule("first", "first prediction", "items of which the first prediction holds", "ACL 2020 paper")
+RULES = {rule.key: rule for rule in (EACH, ALL, FIRST)}
+
+
+def rule_of(key: str) -> Rule:
+    """The rule of this name; `each` for any other word."""
+    return RULES.get(key, EACH)
+
+
+def rule_json(rule: Rule) -> dict[str, str]:
+    return {"key": rule.key, "label": rule.label, "counts": rule.counts}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """A run's counts and rate under a rule, under the names that every output has.
+
+    `n_items` items; `n_judged` items, or item-prediction pairs under `each`, of which `n_passed` held; the interval is
+    95%; p is one-sided. `n_ties`, `n_too_close`, `n_not_evaluable` are of those judged."""
+
+    n_items: int
+    n_passed: int
+    n_judged: int
+    rate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    chance: float | None
+    p_above_chance_uncorrected: float | None
+    n_ties: int
+    n_too_close: int
+    n_not_evaluable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Score(RuleCounts):
+    """A run under a rule. Rates are None when the run does not hold what the rule needs. Margins are bits."""
+
+    mean_margin: float | None
+    margin_ci_low: float | None
+    margin_ci_high: float | None
+    effect_size_g: float | None
+    rule: str
+
+
+RULE_COUNTS = tuple(one.name for one in fields(RuleCounts))
+MARGINS = tuple(one.name for one in fields(MarginSummary))
+
+
+def counted(
+    predictions: Sequence[PredictionOutcome], rule: Rule, expected: int
+) -> list[PredictionOutcome] | None:
+    """The predictions this rule looks at; None when the run lacks one of them. `expected`: how many the suite has."""
+    rows = sorted(predictions, key=lambda row: row.position)
+    if rule.key == FIRST.key:
+        rows = [row for row in rows if row.position == 0]
+        return rows or None
+    return rows if rows and len(rows) == expected else None
+
+
+def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.float64]:
+    """Per item what it counts, 0..1."""
+    return shares_of([row.outcomes for row in rows], rule)
+
+
+def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float64]:
+    """The same from outcome codes: a row for each prediction the rule looks at."""
+    held = np.array([[code == TRUE for code in row] for row in outcomes], dtype=np.float64)
+    if rule.key == ALL.key:
+        return np.asarray(held.min(axis=0), dtype=np.float64)
+    return np.asarray(held.mean(axis=0), dtype=np.float64)
+
+
+def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
+    """Per item its margin in bits: the mean over predictions, or the least one where all have to hold."""
+    margins: list[float | None] = []
+    for values in zip(*(row.margins for row in rows), strict=True):
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            margins.append(None)
+        elif rule.key == ALL.key:
+            margins.append(min(known))
+        else:
+            margins.append(sum(known) / len(known))
+    return margins
+
+
+def no_score(rule: Rule) -> Score:
+    """Of a run that lacks what the rule needs."""
+    return Score(0, 0, 0, None, None, None, None, None, 0, 0, 0, None, None, None, None, rule.key)
+
+
+def score(
+    predictions: Sequence[PredictionOutcome], rule: Rule, expected: int, n_regions: int | None = None
+) -> Score:
+    """The numbers of a run under a rule. `n_regions` of the suite: for the chance level of formulas with `*`."""
+    rows = counted(predictions, rule, expected)
+    if rows is None or not rows[0].outcomes:
+        return no_score(rule)
+    shares = item_shares(rows, rule)
+    rate, n = float(shares.mean()), effective_n(shares, len(rows) if rule.key == EACH.key else 1)
+    interval = score_interval(rate, n)
+    chance = chance_of(tuple(row.formula for row in rows), rule.key, n_regions)
+    codes = np.array([row.outcomes for row in rows])
+    if rule.key == ALL.key:  # an item is a tie when a tie is what keeps it from holding
+        missing = (codes == NOT_EVALUABLE).any(axis=0)
+        ties = (codes == TIE).any(axis=0) & ~missing
+        n_passed, n_judged = int(shares.sum()), int(shares.size)
+        n_too_close = _items_too_close(rows, missing)
+    else:
+        missing, ties = codes == NOT_EVALUABLE, codes == TIE
+        n_passed, n_judged = int((codes == TRUE).sum()), int(codes.size)
+        n_too_close = sum(row.n_too_close for row in rows)
+    return Score(
+        n_items=int(shares.size),
+        n_passed=n_passed,
+        n_judged=n_judged,
+        rate=rate,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        chance=chance,
+        p_above_chance_uncorrected=tail_above(rate, n, chance) if chance is not None else None,
+        n_ties=int(ties.sum()),
+        n_too_close=n_too_close,
+        n_not_evaluable=int(missing.sum()),
+        rule=rule.key,
+        **asdict(margin_summary(item_margins(rows, rule))),
+    )
+
+
+def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool_]) -> int:
+    """Items with an outcome that is too close to call, less those of which one is missing; where a run does not say
+    which outcomes they are, as many as there can be."""
+    if any(row.n_too_close and not row.close for row in rows):
+        return min(sum(row.n_too_close for row in rows), int(missing.size))
+    close = np.array([row.close or [False] * missing.size for row in rows], dtype=np.bool_)
+    return int((close.any(axis=0) & ~missing).sum())
+
+
+@lru_cache(maxsize=4096)
+def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
+    """Chance level under a rule: the mean over the formulas, or that of their conjunction."""
+    try:
+        if rule == ALL.key and len(formulas) > 1:
+            joint = parse("&".join(f"[{formula}]" for formula in formulas))
+            return joint.chance_level(n_regions=n_regions).value
+        levels = [parse(formula).chance_level(n_regions=n_regions).value for formula in formulas]
+    except FormulaError:
+        return None
+    return sum(levels) / len(levels)

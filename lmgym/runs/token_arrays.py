@@ -1,0 +1,293 @@
+"""Tokens of many sentences as flat arrays: shared prefixes, alignment and region values without a loop per sentence.
+
+Pure: numpy only. What is computed here for all sentences at once equals what `share_prefix_scores`,
+`lmgym.suites.regions.align` and `.region_values` give for one sentence; tests hold the two equal. Units are bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmgym.models.engine import ScoringFailure, TokenScores
+from lmgym.models.engine.whitespace import corrected, word_ends
+from lmgym.suites.regions import AlignmentError, JoinedSentence
+from lmgym.text import BLANKS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Scores = TokenScores | ScoringFailure
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Token k of sentence s is number `starts[s] + k` in every array; a failure has no tokens.
+
+    bits      NaN = no value
+    boundary  `TokenScores.boundary_bits`, NaN = no value
+    not_computed  the value is not there because nobody asked for it
+    """
+
+    starts: Ints
+    ids: Ints
+    begin: Ints
+    end: Ints
+    bits: Floats
+    boundary: Floats
+    special: Bools
+    not_computed: Bools
+
+    @property
+    def sentence(self) -> Ints:
+        """The sentence of every token."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """`region[t]`: 0-based region of token t, -1 = none. `swallowed[s, r]`: region r of sentence s has text but no
+    token of its own."""
+
+    region: Ints
+    straddles: Bools
+    swallowed: Bools
+
+
+@dataclass(frozen=True)
+class Values:
+    """One row per sentence. `regions[s, r]`, `total[s]`: bits, NaN = no value; `special[s]`: bits outside regions;
+    `tokens[s, r]`: how many tokens lie in the region; `all_tokens[s]`: how many have a value."""
+
+    regions: Floats
+    special: Floats
+    total: Floats
+    tokens: Ints
+    all_tokens: Ints
+
+
+def columns_of(scores: Sequence[Scores]) -> Columns:
+    """The flat arrays of these scores."""
+    rows = [None if isinstance(row, ScoringFailure) else row for row in scores]
+    known = [row for row in rows if row is not None]
+    starts = _starts(0 if row is None else len(row.ids) for row in rows)
+    n = int(starts[-1])
+    offsets = chain.from_iterable(chain.from_iterable(row.offsets for row in known))
+    places = np.fromiter(offsets, np.int64, 2 * n).reshape(n, 2)
+    skipped = chain.from_iterable(row.not_computed or [False] * len(row.ids) for row in known)
+    return Columns(
+        starts=starts,
+        ids=np.fromiter(chain.from_iterable(row.ids for row in known), np.int64, n),
+        begin=places[:, 0],
+        end=places[:, 1],
+        bits=_floats((row.bits for row in known), n),
+        boundary=_floats((row.boundary_bits or [None] * len(row.ids) for row in known), n),
+        special=np.fromiter(chain.from_iterable(row.special for row in known), np.bool_, n),
+        not_computed=np.fromiter(skipped, np.bool_, n),
+    )
+
+
+def _floats(rows: Iterable[Sequence[float | None]], n: int) -> Floats:
+    return np.array(list(chain.from_iterable(rows)), dtype=np.float64).reshape(n)
+
+
+def _starts(lengths: Iterable[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.fromiter(lengths, np.int64)))).astype(np.int64)
+
+
+def share_prefixes(columns: Columns) -> None:
+    """Give the same token after the same prefix the first values it has, in place; what has no value keeps none. For
+    left-to-right models: other values depend on what follows.
+
+    Prefixes get numbers depth by depth: a prefix is the number of its beginning and one more token."""
+    if not len(columns.ids):
+        return
+    starts = columns.starts[:-1]
+    lengths = np.diff(columns.starts)
+    kinds = np.unique(columns.ids, return_inverse=True)[1].reshape(-1)
+    width = int(kinds.max()) + 1
+    prefix = np.zeros(len(starts), np.int64)
+    for depth in range(int(lengths.max())):
+        sentences = np.flatnonzero(lengths > depth)
+        at = starts[sentences] + depth
+        numbers = np.unique(prefix[sentences] * width + kinds[at], return_inverse=True)[1].reshape(-1)
+        prefix[sentences] = numbers
+        for values in (columns.bits, columns.boundary):
+            _share(values, at, numbers)
+
+
+def _share(values: Floats, at: Ints, numbers: Ints) -> None:
+    """Tokens `at` of the same number get the first value among them."""
+    valued = np.flatnonzero(~np.isnan(values[at]))
+    if not len(valued):
+        return
+    groups, first = np.unique(numbers[valued], return_index=True)
+    source = np.zeros(int(numbers.max()) + 1, np.int64)
+    source[groups] = at[valued[first]]
+    values[at[valued]] = values[source[numbers[valued]]]
+
+
+def needed_alone(columns: Columns, aligned: Aligned, needed: Bools) -> Columns:
+    """Without the values of regions that nobody needs. `needed[s, r]`; the last column is for tokens of no region."""
+    left = needed[columns.sentence, aligned.region]
+    known = ~np.isnan(columns.bits)
+    return replace(
+        columns,
+        bits=np.where(left, columns.bits, np.nan),
+        not_computed=columns.not_computed | (known & ~left),
+    )
+
+
+def without_leading_blanks(columns: Columns, joined: Sequence[JoinedSentence]) -> Columns:
+    """With the bits of the whitespace correction, see `engine.whitespace`."""
+    bounds = columns.starts.tolist()
+    places = list(zip(columns.begin.tolist(), columns.end.tolist(), strict=True))
+    special = columns.special.tolist()
+    ends = chain.from_iterable(
+        word_ends(row.text, places[start:stop], special[start:stop])
+        for row, (start, stop) in zip(joined, pairwise(bounds), strict=True)
+    )
+    flags = np.fromiter(ends, np.bool_, len(places))
+    return replace(columns, bits=corrected(columns.bits, columns.boundary, flags, columns.starts[:-1]))
+
+
+def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int) -> Aligned:
+    """As `lmgym.suites.regions.align`, for all sentences. Raises AlignmentError for a range outside its text."""
+    n = len(joined)
+    lengths = np.fromiter((len(row.text) for row in joined), np.int64, n)
+    base = np.concatenate(([0], np.cumsum(lengths)))
+    begin, end, sentence = columns.begin, columns.end, columns.sentence
+    plain = ~columns.special
+    wrong = plain & ((begin < 0) | (begin > end) | (end > lengths[sentence]))
+    if wrong.any():
+        token = int(np.argmax(wrong))
+        raise AlignmentError(
+            f"a token has the offsets {begin[token]} to {end[token]}, "
+            f"but the text has {lengths[sentence[token]]} characters"
+        )
+    forward, backward = _visible("".join(row.text for row in joined))
+    spans = chain.from_iterable(chain.from_iterable(row.spans for row in joined))
+    borders = np.fromiter(spans, np.int64, 2 * n * n_regions).reshape(n, n_regions, 2) + base[:-1, None, None]
+    flat = borders.reshape(-1, 2)
+    holders = np.flatnonzero(flat[:, 1] > flat[:, 0])
+    region = np.full(len(begin), -1, np.int64)
+    straddles = np.zeros(len(begin), np.bool_)
+    tokens = np.flatnonzero(plain & (lengths[sentence] > 0))
+    covered = np.zeros(n * n_regions, np.bool_)
+    if len(tokens) and len(holders):
+        offset = base[sentence[tokens]]
+        first, last = _edges(
+            begin[tokens] + offset,
+            end[tokens] + offset,
+            offset,
+            base[sentence[tokens] + 1],
+            forward,
+            backward,
+        )
+        home = holders[np.searchsorted(flat[holders, 0], first, "right") - 1]
+        far = holders[np.searchsorted(flat[holders, 0], last, "right") - 1]
+        region[tokens] = home % n_regions
+        straddles[tokens] = far != home
+        covered[home] = True
+    swallowed = np.zeros(n * n_regions, np.bool_)
+    shows = forward[flat[holders, 0]] < flat[holders, 1]
+    swallowed[holders] = shows & ~covered[holders]
+    return Aligned(region, straddles, swallowed.reshape(n, n_regions))
+
+
+def _visible(text: str) -> tuple[Ints, Ints]:
+    """For each place: the next and the previous character that is no blank (len(text), -1 where there is none)."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    used = np.bincount(codes) > 0
+    for code in np.flatnonzero(used).tolist():
+        used[code] = chr(code) in BLANKS
+    blank = used[codes]
+    at = np.arange(len(codes) + 1)
+    forward = np.append(np.where(blank, len(codes), at[:-1]), len(codes))
+    backward = np.where(blank, -1, at[:-1])
+    return np.minimum.accumulate(forward[::-1])[::-1], np.maximum.accumulate(backward)
+
+
+def _edges(
+    begin: Ints, end: Ints, opens: Ints, closes: Ints, forward: Ints, backward: Ints
+) -> tuple[Ints, Ints]:
+    """First and last non-blank character of each token; for one of blanks, or without characters, the next non-blank
+    character, else its own place. `opens`, `closes`: where the token's sentence begins and ends."""
+    reached = np.maximum.accumulate(
+        end
+    )  # sentences follow each other, so nothing earlier reaches into this one
+    full = end > begin
+    shows = full & (forward[begin] < end)
+    behind = np.where(full, end, reached)
+    after = forward[behind]
+    there = np.where(full, begin, np.maximum(np.minimum(behind, closes - 1), opens))
+    other = np.where(after < closes, after, there)
+    last = backward[np.maximum(end - 1, 0)]
+    return np.where(shows, forward[begin], other), np.where(shows, last, other)
+
+
+def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = "sum") -> Values:
+    """As `lmgym.suites.regions.region_values`; `total` is the sum over all tokens with a value, NaN where none has one
+    or one was not computed."""
+    n = len(columns.starts) - 1
+    sentence, bits = columns.sentence, columns.bits
+    inside = np.flatnonzero(aligned.region >= 0)
+    keys = sentence[inside] * n_regions + aligned.region[inside]
+    tokens = np.bincount(keys, minlength=n * n_regions)
+    values = _aggregate(bits[inside], keys, tokens, metric).reshape(n, n_regions)
+    values[aligned.swallowed] = np.nan
+    valued = ~np.isnan(bits)
+    outside = np.flatnonzero((aligned.region < 0) & valued)
+    scored = np.flatnonzero(valued)
+    total = grouped_sums(bits[scored], sentence[scored], n)
+    total[np.bincount(sentence[scored], minlength=n) == 0] = np.nan
+    total[sentence[columns.not_computed]] = np.nan
+    return Values(
+        regions=values,
+        special=grouped_sums(bits[outside], sentence[outside], n),
+        total=total,
+        tokens=tokens.reshape(n, n_regions),
+        all_tokens=np.bincount(sentence[valued], minlength=n),
+    )
+
+
+def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
+    """One value per key 0 … len(tokens)-1; a key without tokens is 0 for `sum`, else NaN; NaN spreads."""
+    if metric == "sum":
+        return grouped_sums(bits, keys, len(tokens))
+    values = np.full(len(tokens), np.nan)
+    held = np.flatnonzero(tokens)
+    if not len(held):
+        return values
+    if metric == "mean":
+        values[held] = grouped_sums(bits, keys, len(tokens))[held] / tokens[held]
+        return values
+    ordered = bits[np.lexsort((bits, keys))]  # NaN comes last within its key
+    stop = np.cumsum(tokens[held])
+    start = stop - tokens[held]
+    low, high = ordered[start], ordered[stop - 1]
+    middle = (ordered[(start + stop - 1) // 2] + ordered[(start + stop) // 2]) / 2
+    found = {"median": middle, "range": high - low, "max": high, "min": low}[metric]
+    values[held] = np.where(np.isnan(high), np.nan, found)
+    return values
+
+
+def grouped_sums(bits: Floats, keys: Ints, n: int) -> Floats:
+    """Sums by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier), which
+    gives what `math.fsum` gives for values computed in single precision. As many steps as the largest group is long."""
+    order = np.argsort(keys, kind="stable")
+    bits, counts = bits[order], np.bincount(keys, minlength=n)
+    first = np.cumsum(counts) - counts
+    high, low = np.zeros(n), np.zeros(n)
+    for step in range(int(counts.max()) if n else 0):
+        groups = np.flatnonzero(counts > step)
+        value, before = bits[first[groups] + step], high[groups]
+        after = before + value
+        part = after - before
+        low[groups] += (before - (after - part)) + (value - part)
+        high[groups] = after
+    return high + low

@@ -1,0 +1,185 @@
+"""Which column of a table has its surprisals, and in what unit: as its name states, or as the user chose.
+
+Of several columns one in bits is taken; a name that states no unit is never taken for bits by guessing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lmgym.runs.uploaded.table import Row, Table
+from lmgym.runs.uploaded.units import AUTO, FACTORS, IN_WORDS, ValueName, value_name
+from lmgym.text import listing, unguard
+from lmgym.text.problems import Report
+
+_SAME = 1e-3
+"""Relative difference of numbers that were rounded to four digits or more."""
+_ENOUGH = 3
+"""Rows with different values, before a ratio of columns means anything."""
+_RATIOS = {"nats": FACTORS["nats"], "powers of ten": FACTORS["log10"]}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueColumn:
+    """A column that may hold the surprisals; `factor` makes surprisals in bits of its numbers."""
+
+    place: int
+    title: str
+    name: ValueName
+    unit: str
+
+    @property
+    def factor(self) -> float:
+        sign = -1 if self.name.role == "log probability" else 1
+        return sign * FACTORS[self.unit or "bits"]
+
+    def bits(self, row: Row, report: Report) -> float | None:
+        """A surprisal in bits; None for an empty cell, and for one that is a problem."""
+        text = unguard(row.cells[self.place]).strip()
+        if not text:
+            return None
+        what = self.name.role if self.name.role == "log probability" else "surprisal"
+        try:
+            number = float(text)
+        except ValueError:
+            report.problem(row.where, f"the {what} is “{text[:40]}”", "Write a number such as 12.3456.")
+            return None
+        value = number * self.factor + 0.0  # no -0.0
+        if not math.isfinite(value):
+            hint = "Leave the cell empty when there is no value."
+            report.problem(row.where, f"the {what} is “{text[:40]}”, which is not a finite number", hint)
+            return None
+        if what == "log probability" and number > 0:
+            hint = "Log probabilities are at most 0. Call the column surprisal and its unit if these are surprisals."
+            report.problem(row.where, f"the {what} is “{text[:40]}”", hint)
+            return None
+        return value
+
+
+def has_values(header: Sequence[str]) -> bool:
+    """Is there a column that may hold surprisals?"""
+    return any(value_name(title) for title in header)
+
+
+def value_column(table: Table, unit: str, report: Report, *, defined: str = "") -> ValueColumn:
+    """The column to read, with notices and warnings on what is beside it. Raises `FormatError`.
+
+    `defined`: the unit of names that state none, where the file's format defines one.
+    """
+    named = [(place, title, value_name(title)) for place, title in enumerate(table.header)]
+    columns = [
+        ValueColumn(place, title, name, name.unit or (defined if unit == AUTO else ""))
+        for place, title, name in named
+        if name is not None
+    ]
+    column = _only(_matching(columns, unit, table, report), table, report)
+    if column.unit != "bits" or column.name.role == "log probability":
+        message = f"the column “{column.title[:40]}” holds {_plural(column)} in {IN_WORDS[column.unit]}"
+        report.notice("file", f"{message}: converted to surprisals in bits")
+    others = [other for other in columns if other.place != column.place and other.name.role != "value"]
+    if others:
+        names = listing([f"“{other.title[:40]}”" for other in others])
+        unread = f"{names} {'is' if len(others) == 1 else 'are'} left out"
+        report.notice("file", f"of several columns “{column.title[:40]}” is used; {unread}")
+    _check_others(column, others, table, report)
+    return column
+
+
+def _plural(column: ValueColumn) -> str:
+    return "log probabilities" if column.name.role == "log probability" else "surprisals"
+
+
+def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Report) -> list[ValueColumn]:
+    """The columns of the unit to read, with that unit. Those that are called surprisals come before a mere value."""
+    if not columns:
+        titles = listing([f"“{title[:40]}”" for title in table.header], 12)
+        hint = "Call it surprisal_bits, surprisal_nats or surprisal_log10."
+        report.problem(f"line {table.line}", f"the header has no column of surprisals; it has {titles}", hint)
+        report.raise_problems()
+    columns = [column for column in columns if column.name.role != "value"] or columns
+    units = FACTORS if unit == AUTO else (unit,)
+    found = next((same for wanted in units if (same := [c for c in columns if c.unit == wanted])), [])
+    if found:
+        return found
+    names = listing([f"“{column.title[:40]}”" for column in columns])
+    if unit == AUTO:
+        message = f"nothing states the unit of {names}"
+        hint = "Choose the unit of surprisals: bits, nats or log10 (page: About the file; API: unit; command: --unit)."
+        report.problem(f"line {table.line}", message, hint)
+    elif all(column.unit for column in columns):
+        stated = listing([IN_WORDS[name] for name in dict.fromkeys(column.unit for column in columns)])
+        message = f"the name of {names} states {stated}, but the chosen unit is {IN_WORDS[unit]}"
+        report.problem(f"line {table.line}", message, "Choose “as the file states” (unit=auto).")
+    report.raise_problems()
+    return [ValueColumn(c.place, c.title, c.name, unit) for c in columns if not c.unit]
+
+
+def _only(columns: list[ValueColumn], table: Table, report: Report) -> ValueColumn:
+    """The one column, or the first of several with equal values."""
+    first, *others = columns
+    if differ := [other for other in others if _first_difference(first, other, table)]:
+        names = listing([f"“{column.title[:40]}”" for column in (first, *differ)])
+        message = f"{names} could each be the surprisal, but they differ"
+        report.problem(f"line {table.line}", message, "Keep only the one you mean.")
+        report.raise_problems()
+    return first
+
+
+def _check_others(column: ValueColumn, others: list[ValueColumn], table: Table, report: Report) -> None:
+    """Warn where the file contradicts its unit."""
+    for other in others:
+        if other.name.unit and (row := _first_difference(column, other, table)):
+            message = (
+                f"“{column.title[:40]}” and “{other.title[:40]}” are not the same surprisals in two units"
+            )
+            report.warning(row.where, message)
+    stated = {column.place, *(other.place for other in others if other.name.unit)}
+    for place, title in enumerate(table.header):
+        if place in stated:
+            continue
+        for unit, ratio in _RATIOS.items():
+            if _is_multiple(column, place, ratio, table):
+                report.warning(
+                    "file",
+                    f"“{title[:40]}” is {ratio:.4f} times “{column.title[:40]}”, which is the ratio of bits to {unit}: "
+                    f"the surprisals read as bits look like {unit}",
+                )
+
+
+def _first_difference(one: ValueColumn, other: ValueColumn, table: Table) -> Row | None:
+    for row in table.rows:
+        a, b = (_number(row, column.place) for column in (one, other))
+        if a is not None and b is not None and not _same(a * one.factor, b * other.factor):
+            return row
+    return None
+
+
+def _is_multiple(column: ValueColumn, place: int, ratio: float, table: Table) -> bool:
+    """Is the number at `place` the column's bits times `ratio`, in every row and for several values? Ends at the first
+    row that is otherwise."""
+    seen: set[float] = set()
+    for row in table.rows:
+        a, b = _number(row, column.place), _number(row, place)
+        if b is None and row.cells[place].strip():
+            return False
+        if a is None or b is None:
+            continue
+        if not _same(a * column.factor * ratio, b):
+            return False
+        if a:
+            seen.add(a)
+    return len(seen) >= _ENOUGH
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME, abs_tol=_SAME)
+
+
+def _number(row: Row, place: int) -> float | None:
+    try:
+        value = float(unguard(row.cells[place]))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Suites: documents, formats, formulas, regions, lint, editing."""

@@ -1,0 +1,77 @@
+"""Reading and writing test suites. Pure: no Django, no network, no model.
+
+`read_suite` takes the bytes of any supported file; see docs/suite-format.md for what is supported.
+"""
+
+from __future__ import annotations
+
+from lmgym.suites.formats.blimp import is_jsonl, read_jsonl
+from lmgym.suites.formats.documents import (
+    MAX_BYTES,
+    MAX_CELL_CHARACTERS,
+    MAX_CELLS,
+    MAX_CONDITIONS,
+    MAX_NAME_CHARACTERS,
+    MAX_PREDICTIONS,
+    MAX_REGIONS,
+    MAX_SENTENCES,
+    METRICS,
+    PredictionDoc,
+    SentenceDoc,
+    SuiteDocument,
+)
+from lmgym.suites.formats.json_reader import read_json, schema
+from lmgym.suites.formats.predictions import inherit
+from lmgym.suites.formats.tables import (
+    name_from,
+    parse_table,
+    read_long_csv,
+    read_long_table,
+    read_wide,
+    read_wide_table,
+)
+from lmgym.suites.formats.write import write_json, write_long_csv, write_wide_tsv
+from lmgym.text import decode
+from lmgym.text.problems import Report
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_CELLS",
+    "MAX_CELL_CHARACTERS",
+    "MAX_CONDITIONS",
+    "MAX_NAME_CHARACTERS",
+    "MAX_PREDICTIONS",
+    "MAX_REGIONS",
+    "MAX_SENTENCES",
+    "METRICS",
+    "PredictionDoc",
+    "SentenceDoc",
+    "SuiteDocument",
+    "inherit",
+    "read_json",
+    "read_jsonl",
+    "read_long_csv",
+    "read_suite",
+    "read_wide_table",
+    "schema",
+    "write_json",
+    "write_long_csv",
+    "write_wide_tsv",
+]
+
+
+def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
+    """Read a suite from JSON, JSONL pairs, a long or a wide table, told apart by content first, file name second.
+
+    A table's suite is named after `filename`. Raises `FormatError` and nothing else, whatever the bytes.
+    """
+    report = Report()
+    text = decode(data, report, MAX_BYTES)
+    if filename.lower().endswith((".jsonl", ".ndjson")) or is_jsonl(text):
+        return read_jsonl(data, name_from(filename))
+    looks_like_json = text.lstrip()[:1] in ("{", "[")
+    if looks_like_json or filename.lower().endswith(".json"):
+        return read_json(data)
+    table = parse_table(text, report)
+    read = read_long_table if table.is_long else read_wide
+    return read(table, name_from(filename), report)

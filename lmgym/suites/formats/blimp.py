@@ -1,0 +1,111 @@
+"""Minimal pairs in the JSONL form of BLiMP and its relatives: one object per line, `sentence_good`, `sentence_bad`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lmgym.files.bounded import Refused, check
+from lmgym.suites.formats.assemble import RawRegion, RawSentence, assemble
+from lmgym.suites.formats.documents import (
+    LIMITS,
+    MAX_BYTES,
+    MAX_CELL_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    MAX_SENTENCES,
+    PredictionDoc,
+    SuiteDocument,
+)
+from lmgym.text import decode
+from lmgym.text.json_text import load
+from lmgym.text.problems import FormatError, Report
+
+GOOD, BAD = "sentence_good", "sentence_bad"
+FORMULA = "(*;%good%) < (*;%bad%)"
+_ITEM_KEYS = frozenset({"item_number", "conditions"})
+
+
+def is_jsonl(text: str) -> bool:
+    """Whether the first line is an object of its own with a good and a bad sentence."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    if not first.startswith("{") or GOOD not in first:
+        return False
+    try:
+        found = json.loads(first)
+    except (ValueError, RecursionError):
+        return True  # a broken first line of pairs: its reader says what is wrong
+    return isinstance(found, dict) and GOOD in found
+
+
+def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
+    """Read minimal pairs: item k is line k, its conditions are `good` and `bad`, the sentence is its only region.
+
+    Everything else on a line is kept with its item. Raises `FormatError`; problems name the line.
+    """
+    report = Report()
+    pairs = _pairs(decode(data, report, MAX_BYTES), report)
+    report.raise_problems()
+    raws: list[RawSentence] = []
+    unknown: dict[str, dict[str, Any]] = {}
+    for item, (line, pair) in enumerate(pairs, start=1):
+        where = f"line {line}"
+        for condition, key in (("good", GOOD), ("bad", BAD)):
+            raws.append(RawSentence(where, where, item, condition, [RawRegion(where, 1, pair[key])]))
+        kept = {key: value for key, value in pair.items() if key not in (GOOD, BAD)}
+        if kept:
+            unknown[str(item)] = {(f"pair_{key}" if key in _ITEM_KEYS else key): v for key, v in kept.items()}
+    assembled = assemble(raws, ["Sentence"], report)
+    report.raise_problems()
+    report.notice(
+        "file", f"{len(pairs)} minimal pairs; a pair holds when its good sentence has fewer bits in all"
+    )
+    return SuiteDocument(
+        name=_name(name, [pair for _, pair in pairs]),
+        metric="sum",
+        meta={},
+        region_names=assembled.region_names,
+        conditions=assembled.conditions,
+        sentences=assembled.sentences,
+        predictions=(PredictionDoc(FORMULA, "The good sentence is likelier"),),
+        extra={"items": unknown} if unknown else {},
+        notices=tuple(report.notices),
+    )
+
+
+def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
+    pairs: list[tuple[int, dict[str, Any]]] = []
+    try:
+        check(text, LIMITS)
+    except Refused as error:
+        report.refuse(error)
+    for line, source in enumerate(text.split("\n"), start=1):
+        if not source.strip():
+            continue
+        try:
+            pair = load(source, Report(), LIMITS)
+        except FormatError as error:
+            report.problem(f"line {line}", error.problems[0].message, "Every line is one JSON object.")
+            continue
+        lacking = [
+            key for key in (GOOD, BAD) if not isinstance(pair, dict) or not isinstance(pair.get(key), str)
+        ]
+        if lacking:
+            report.problem(
+                f"line {line}", f"lacks the text “{lacking[0]}”", "Every line has a good and a bad sentence."
+            )
+        elif max(len(pair[GOOD]), len(pair[BAD])) > MAX_CELL_CHARACTERS:
+            report.problem(f"line {line}", f"a sentence has more than {MAX_CELL_CHARACTERS:,} characters")
+        else:
+            pairs.append((line, pair))
+            if 2 * len(pairs) > MAX_SENTENCES:
+                report.problem("file", f"more than {MAX_SENTENCES:,} sentences", "Split the suite.")
+                break
+    return pairs
+
+
+def _name(name: str, pairs: list[dict[str, Any]]) -> str:
+    """BLiMP's own name for the paradigm where all lines agree on it, else the file's."""
+    first = pairs[0].get("UID") if pairs else None
+    agreed = isinstance(first, str) and first.strip() and all(pair.get("UID") == first for pair in pairs)
+    chosen = str(first) if agreed else name
+    return chosen.strip()[:MAX_NAME_CHARACTERS].strip() or "Minimal pairs"

@@ -1,0 +1,154 @@
+"""Predictions in their five encodings, and the check of their formulas.
+
+1. `{"type": "formula", "formula": "…"}` (current), 2. a plain string (early documentation),
+3. `meta.string_predictions` with an empty top-level list (the files of the 2020 paper),
+4. `{"relation": "greaterthan", "region_number": 3, "l_operand": "that", "r_operand": "what"}` (oldest),
+5. an object with `name` and `description` beside the formula (the website's wording, and ours).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lmgym.suites.formats import designs
+from lmgym.suites.formats.documents import (
+    MAX_FORMULA_CHARACTERS,
+    MAX_PREDICTIONS,
+    PredictionDoc,
+    SuiteDocument,
+)
+from lmgym.suites.formulas import FormulaError, parse
+from lmgym.text.json_text import json_path
+from lmgym.text.problems import Notice, Report
+
+_RELATIONS = {
+    ">": (">", "greaterthan", "greater", "gt", "morethan"),
+    "<": ("<", "lessthan", "less", "lt", "smallerthan"),
+    "=": ("=", "==", "equals", "equal", "equalto", "eq"),
+    ">=": (">=", "greaterthanorequal", "greaterorequal", "ge", "gte", "atleast"),
+    "<=": ("<=", "lessthanorequal", "lessorequal", "le", "lte", "atmost"),
+    "!=": ("!=", "notequals", "notequal", "ne", "unequal"),
+}
+_OPERATORS = {name: operator for operator, names in _RELATIONS.items() for name in names}
+_LEGACY = ("relation", "region_number", "l_operand", "r_operand")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A prediction and the place of its formula in the file."""
+
+    where: str
+    prediction: PredictionDoc
+
+
+def read_predictions(root: dict[str, Any], meta: dict[str, Any], report: Report) -> list[Placed]:
+    """The predictions of a structurally valid suite; `string_predictions` leaves `meta` when it is used."""
+    given: list[Any] = root.get("predictions", [])
+    if given:
+        if meta.get("string_predictions"):
+            report.notice("$.meta.string_predictions", "kept, not used: the suite has predictions of its own")
+        placed = [_read_one(value, index, report) for index, value in enumerate(given)]
+        return [one for one in placed if one is not None]
+    formulas: list[str] = meta.get("string_predictions", [])
+    if formulas:
+        del meta["string_predictions"]
+        report.notice("$.meta.string_predictions", "the predictions were read from here (an old dialect)")
+        return [
+            Placed(json_path(("meta", "string_predictions", index)), PredictionDoc(formula))
+            for index, formula in enumerate(formulas)
+        ]
+    if "predictions" not in root:
+        report.notice("$.predictions", "the suite has no predictions; it can be run, but not scored")
+    return []
+
+
+def _read_one(value: Any, index: int, report: Report) -> Placed | None:
+    where = json_path(("predictions", index))
+    if isinstance(value, str):
+        return Placed(where, PredictionDoc(value))
+    known = {"type", "formula", "name", "description"}
+    if "formula" in value:
+        formula, where = value["formula"], f"{where}.formula"
+    else:
+        known |= set(_LEGACY)
+        converted = _from_relation(value, where, report)
+        if converted is None:
+            return None
+        formula = converted
+    extra = {key: content for key, content in value.items() if key not in known}
+    prediction = PredictionDoc(formula, value.get("name", ""), value.get("description", ""), extra)
+    return Placed(where, prediction)
+
+
+def _from_relation(value: dict[str, Any], where: str, report: Report) -> str | None:
+    relation = value["relation"]
+    operator = _OPERATORS.get("".join(relation.lower().replace("_", "").replace("-", "").split()))
+    if operator is None:
+        hint = "Write greaterthan, lessthan or equals, or a formula."
+        report.problem(f"{where}.relation", f"unknown relation “{relation[:60]}”", hint)
+        return None
+    region = int(value["region_number"])
+    left, right = value["l_operand"].strip(), value["r_operand"].strip()
+    formula = f"({region};%{left}%) {operator} ({region};%{right}%)"
+    report.notice(where, f"the relation “{relation}” (an old dialect) was read as the formula {formula}")
+    return formula
+
+
+def check_formulas(
+    placed: Sequence[Placed], names: Sequence[str] | None, conditions: Sequence[str], report: Report
+) -> None:
+    """Every formula must parse and name only regions and conditions of the suite; warnings become notices.
+
+    `names` None or no conditions: those are in trouble themselves, and references are not checked.
+    """
+    if len(placed) > MAX_PREDICTIONS:
+        report.problem("$.predictions", f"{len(placed)} predictions; at most {MAX_PREDICTIONS} are read")
+        return
+    characters = sum(len(one.prediction.formula) for one in placed)
+    if characters > MAX_FORMULA_CHARACTERS:
+        long = (
+            f"the formulas have {characters:,} characters; together they may have {MAX_FORMULA_CHARACTERS:,}"
+        )
+        report.problem("$.predictions", long, "Split the suite.")
+        return
+    for one in placed:
+        try:
+            formula = parse(one.prediction.formula)
+        except FormulaError as error:
+            _report_error(one, error, report)
+            continue
+        for warning in formula.warnings:
+            report.notice(one.where, str(warning).rstrip("."))
+        if names is not None and conditions:
+            regions = dict(enumerate(names, start=1))
+            for breach in formula.check(regions, conditions):
+                _report_error(one, breach, report)
+
+
+def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
+    """A new version of `older` read from a table: its name, metric, meta block and predictions go on.
+
+    Raises `FormatError` when a prediction does not fit the table's regions and conditions any more.
+    """
+    report = Report()
+    placed = [Placed(f"prediction {number}", row) for number, row in enumerate(older.predictions, start=1)]
+    check_formulas(placed, table.region_names, table.conditions, report)
+    report.raise_problems()
+    kept = Notice("file", "name, metric, metadata and predictions are those of the version before")
+    notices = tuple(notice for notice in table.notices if "carries no" not in notice.message)
+    return replace(
+        table,
+        name=older.name,
+        metric=older.metric,
+        meta=designs.kept(older.meta, table.conditions),
+        predictions=older.predictions,
+        extra={key: value for key, value in older.extra.items() if key != "items"} | table.extra,
+        notices=(*notices, kept),
+    )
+
+
+def _report_error(one: Placed, error: FormulaError, report: Report) -> None:
+    message = f"character {error.position + 1} of the formula: {str(error.message).rstrip('.')}"
+    report.problem(one.where, message, error.hint)

@@ -1,0 +1,332 @@
+"""Suites as tables: the long CSV of the SyntaxGym site and the wide form people keep in spreadsheets.
+
+Long: `item_number,condition_name,region_number,region_name,content`, one row per region.
+Wide: `item`, `condition`, then one column per region, one row per sentence.
+Comma, semicolon and tab are told apart by the header. Neither form carries predictions.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
+
+from lmgym.files.bounded import Refused, check, check_columns
+from lmgym.suites.formats.assemble import (
+    RawRegion,
+    RawSentence,
+    assemble,
+    check_name_length,
+    clean_name,
+    region_names,
+)
+from lmgym.suites.formats.documents import (
+    LIMITS,
+    MAX_BYTES,
+    MAX_CELL_CHARACTERS,
+    MAX_CELLS,
+    MAX_ITEM_NUMBER,
+    MAX_NAME_CHARACTERS,
+    MAX_REGIONS,
+    MAX_SENTENCES,
+    SuiteDocument,
+)
+from lmgym.text import CONTROL, count, decode, listing, unguard
+from lmgym.text.problems import Report
+
+DELIMITERS = (",", "\t", ";")
+DATA = "data"
+"""Key of `SentenceDoc.extra` under which columns of a table that are no regions are kept: heading -> cell."""
+_COLUMNS = {
+    "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
+    "condition": ("condition_name", "condition", "conditionname", "cond"),
+    "region": ("region_number", "region_no", "regionnumber", "region_id"),
+    "name": ("region_name", "regionname"),
+    "content": ("content", "text", "region_content"),
+}
+_ROLES = {name: role for role, names in _COLUMNS.items() for name in names}
+_NUMBER = re.compile(r"[0-9]{1,9}\Z")
+_LONG_HEADER = "item_number,condition_name,region_number,region_name,content"
+_LONG_HINT = f"A long table begins with {_LONG_HEADER}."
+_HEADER_HINT = (
+    f"A long table begins with {_LONG_HEADER}; a wide one with item, condition and the regions' names."
+)
+
+
+@dataclass(slots=True)
+class Row:
+    """One record of a table and the line on which it begins."""
+
+    line: int
+    cells: list[str]
+
+    @property
+    def where(self) -> str:
+        """`line 17`."""
+        return f"line {self.line}"
+
+
+@dataclass(slots=True)
+class Table:
+    """A header, its rows, and which column plays which part (the first column of that name). `data`: columns that are
+    no regions but kept with the sentences, each under a heading of its own."""
+
+    line: int
+    header: list[str]
+    roles: dict[str, int]
+    rows: list[Row]
+    data: tuple[int, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The header's line."""
+        return f"line {self.line}"
+
+    @property
+    def is_long(self) -> bool:
+        """One row per region rather than per sentence."""
+        named = {role for role in ("region", "name") if role in self.roles}
+        return bool(named) or ("content" in self.roles and len(self.header) == 3 + len(self.data))
+
+
+def read_long_csv(data: bytes, name: str = "") -> SuiteDocument:
+    """Read a long table (comma, semicolon or tab). `name` is the suite's name, which tables do not carry.
+
+    Raises `FormatError`; problems name the line. Unknown columns are kept in the sentences' `extra`.
+    """
+    report = Report()
+    return read_long_table(parse_table(decode(data, report, MAX_BYTES), report), name, report)
+
+
+def read_wide_table(data: bytes, name: str = "") -> SuiteDocument:
+    """Read a wide table (comma, semicolon or tab): `item`, `condition`, then one column per region, in order.
+
+    Raises `FormatError`; problems name the line.
+    """
+    report = Report()
+    return read_wide(parse_table(decode(data, report, MAX_BYTES), report), name, report)
+
+
+def parse_table(text: str, report: Report) -> Table:
+    """Split text into a header and rows of equal length. Raises `FormatError`."""
+    check_table(text, report)
+    bad = CONTROL.search(text)
+    if bad:
+        line = len(re.findall(r"\r\n|\r|\n", text[: bad.start()])) + 1
+        message = f"control character U+{ord(bad[0]):04X}"
+        report.problem(f"line {line}", message, "Remove it; it is often the trace of a wrong encoding.")
+    report.raise_problems()
+    rows = _records(text, report)
+    report.raise_problems()
+    if not rows:
+        report.problem("file", "the table has no header", _HEADER_HINT)
+    report.raise_problems()
+    header = [cell.strip() for cell in rows[0].cells]
+    while header and not header[-1]:
+        header.pop()
+    roles = _find_roles(header)
+    if "item" not in roles or "condition" not in roles:
+        found = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
+        message = f"the header lacks a column for item or condition; it has {found}"
+        report.problem(rows[0].where, message, _HEADER_HINT)
+    body = rows[1:]
+    table = Table(rows[0].line, header, roles, body)
+    most, what = (MAX_CELLS, "regions in all") if table.is_long else (MAX_SENTENCES, "sentences")
+    if len(body) > most:
+        report.problem("file", f"{len(body):,} {what}; at most {most:,} are read", "Split the suite.")
+        report.raise_problems()
+    _check_lengths(body, len(header), report)
+    if not body:
+        report.problem("file", "the table has a header and no rows")
+    report.raise_problems()
+    return table
+
+
+def check_table(text: str, report: Report) -> None:
+    """Raise `FormatError` for more lines and cells than are read, before any is made."""
+    try:
+        check(text, LIMITS, "".join(DELIMITERS))
+        check_columns(_preamble(io.StringIO(text))[1], LIMITS, "".join(DELIMITERS))
+    except Refused as error:
+        report.refuse(error)
+
+
+def _preamble(stream: io.StringIO) -> tuple[int, str]:
+    """How many lines stand before the header (blank ones and Excel's `sep=;`), and the header's first line."""
+    for skipped, line in enumerate(stream):
+        if line.strip() and not re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
+            return skipped, line
+    return 0, ""
+
+
+def _sniff(line: str) -> str:
+    """The delimiter under which the header has the most known columns, then the most columns."""
+
+    def score(delimiter: str) -> tuple[int, int]:
+        try:
+            header = next(csv.reader([line], delimiter=delimiter))
+        except (csv.Error, StopIteration):
+            return 0, 0
+        return len(_find_roles([cell.strip() for cell in header])), len(header)
+
+    return max(DELIMITERS, key=score)
+
+
+def _find_roles(header: list[str]) -> dict[str, int]:
+    roles: dict[str, int] = {}
+    for index, cell in enumerate(header):
+        role = _ROLES.get(re.sub(r"[\s\-.]+", "_", unguard(cell).strip().lower()))
+        if role is not None:
+            roles.setdefault(role, index)
+    return roles
+
+
+def _records(text: str, report: Report) -> list[Row]:
+    """Every record that has any text, with the line on which it begins; quoted cells may span lines."""
+    stream = io.StringIO(text, newline="")
+    skipped, first = _preamble(stream)
+    rows: list[Row] = []
+    reader = csv.reader(chain([first], stream), delimiter=_sniff(first), strict=True)
+    begin = 1
+    try:
+        for record in reader:
+            if any(cell.strip() for cell in record):
+                rows.append(Row(begin + skipped, record))
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        message = f"not a readable table row: {error}"
+        hint = "A cell that begins with a quotation mark must end with one; double those inside."
+        report.problem(f"line {begin + skipped}", message, hint)
+    return rows
+
+
+def _check_lengths(rows: list[Row], width: int, report: Report) -> None:
+    for row in rows:
+        while len(row.cells) > width and not row.cells[-1].strip():
+            row.cells.pop()
+        if len(row.cells) != width:
+            message = f"{count(len(row.cells), 'cell')}, but the header has {width}"
+            quote = "Put a cell that contains the separator in quotation marks."
+            report.problem(row.where, message, quote if len(row.cells) > width else "Add the missing cells.")
+        longest = max((len(cell) for cell in row.cells), default=0)
+        if longest > MAX_CELL_CHARACTERS:
+            message = f"a cell has {longest:,} characters; at most {MAX_CELL_CHARACTERS:,} are read"
+            report.problem(row.where, message)
+
+
+def _number(row: Row, column: int, what: str, most: int, report: Report) -> int | None:
+    text = row.cells[column].strip()
+    if _NUMBER.match(text) and int(text) <= most:
+        return int(text)
+    shown = f"“{text[:40]}”" if text else "empty"
+    report.problem(row.where, f"the {what} is {shown}", f"Write a whole number of at most {most:,}.")
+    return None
+
+
+def _condition(row: Row, column: int, report: Report) -> str:
+    name = clean_name(unguard(row.cells[column]))
+    if not name:
+        report.problem(row.where, "the condition has no name", "Fill in the condition's name in every row.")
+    elif "%" in name:
+        report.problem(row.where, f"the condition “{name[:40]}” contains a % sign", "Formulas write %name%.")
+    check_name_length(name, row.where, "condition", report)
+    return name
+
+
+def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
+    """The suite in a parsed long table. Raises `FormatError`."""
+    wanted = {"region": "region_number", "content": "content"}
+    missing = [column for role, column in wanted.items() if role not in table.roles]
+    if missing:
+        message = f"the header lacks the column {' and '.join(missing)}"
+        report.problem(table.where, message, _LONG_HINT)
+    report.raise_problems()
+    used = set(table.roles.values())
+    others = [(k, title or f"column {k + 1}") for k, title in enumerate(table.header) if k not in used]
+    if others:
+        message = f"unknown columns kept as extra data: {listing([title for _, title in others])}"
+        report.notice(table.where, message)
+    sentences: dict[tuple[int, str], RawSentence] = {}
+    names: dict[int, tuple[str, int]] = {}
+    for row in table.rows:
+        item = _number(row, table.roles["item"], "item number", MAX_ITEM_NUMBER, report)
+        region = _number(row, table.roles["region"], "region number", MAX_REGIONS, report)
+        condition = _condition(row, table.roles["condition"], report)
+        if item is None or region is None or not condition:
+            continue
+        _note_name(row, table.roles.get("name"), region, names, report)
+        extra = {title: row.cells[k] for k, title in others if row.cells[k]}
+        cell = RawRegion(row.where, region, unguard(row.cells[table.roles["content"]]), extra)
+        sentence = RawSentence(row.where, row.where, item, condition, [])
+        sentences.setdefault((item, condition), sentence).regions.append(cell)
+    declared = region_names({k: title for k, (title, _) in names.items()}, "file", report) if names else None
+    if "name" not in table.roles:
+        report.notice(table.where, "no region names; they are called “Region 1” and so on")
+    return _document(list(sentences.values()), declared, name, report)
+
+
+def _note_name(
+    row: Row, column: int | None, region: int, names: dict[int, tuple[str, int]], report: Report
+) -> None:
+    """One region number has one name throughout; an empty cell repeats it."""
+    name = "" if column is None else clean_name(unguard(row.cells[column]))
+    check_name_length(name, row.where, "region name", report)
+    known, line = names.get(region, ("", row.line))
+    if name and known and name != known:
+        message = f"region {region} is called “{name[:40]}” here, but “{known[:40]}” in line {line}"
+        report.problem(row.where, message, "Give every region one name.")
+    elif not known:
+        names[region] = (name, row.line)
+
+
+def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
+    """The suite in a parsed wide table. Raises `FormatError`."""
+    fixed = (table.roles["item"], table.roles["condition"])
+    columns = [k for k in range(len(table.header)) if k not in fixed and k not in table.data]
+    if not columns:
+        report.problem(table.where, "the header names no regions", _HEADER_HINT)
+    names = {number: unguard(table.header[k]) for number, k in enumerate(columns, start=1)}
+    for title in names.values():
+        check_name_length(title, table.where, "region name", report)
+    declared = region_names(names, table.where, report)
+    report.raise_problems()
+    raws: list[RawSentence] = []
+    for row in table.rows:
+        item = _number(row, fixed[0], "item number", MAX_ITEM_NUMBER, report)
+        condition = _condition(row, fixed[1], report)
+        if item is None or not condition:
+            continue
+        cells = [RawRegion(row.where, n, unguard(row.cells[k])) for n, k in enumerate(columns, start=1)]
+        data = {table.header[k]: cell for k in table.data if (cell := unguard(row.cells[k]))}
+        extra = {DATA: data} if data else {}
+        raws.append(RawSentence(row.where, row.where, item, condition, cells, extra))
+    return _document(raws, declared, name, report)
+
+
+def _document(raws: list[RawSentence], names: list[str] | None, name: str, report: Report) -> SuiteDocument:
+    assembled = assemble(raws, names, report)
+    report.raise_problems()
+    report.notice("file", "a table carries no predictions and no metric; the metric is “sum”")
+    printable = "".join(character for character in name if character.isprintable())
+    title = printable.strip()[:MAX_NAME_CHARACTERS].strip()
+    if not title:
+        title = "Untitled suite"
+        report.notice("file", f"a table carries no name; the suite is called “{title}”")
+    return SuiteDocument(
+        name=title,
+        metric="sum",
+        meta={},
+        region_names=assembled.region_names,
+        conditions=assembled.conditions,
+        sentences=assembled.sentences,
+        notices=tuple(report.notices),
+        is_table=True,
+    )
+
+
+def name_from(filename: str) -> str:
+    """`uploads/my_suite.csv` -> `my_suite`: a table's suite is called after its file."""
+    return PurePath(filename.replace("\\", "/")).stem

@@ -1,0 +1,113 @@
+"""Documents back to files: JSON in two dialects, long CSV, wide TSV.
+
+JSON loses nothing: `read_json(write_json(doc).encode()) == doc`. Tables carry sentences and region names,
+and guard cells that a spreadsheet would run; the readers take the guard off again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from lmgym.files.workbooks import write_xlsx
+from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.text import guard
+
+Dialect: TypeAlias = Literal["current", "early"]
+Whitespace: TypeAlias = Literal["as-imported", "trimmed"]
+
+
+def write_json(
+    doc: SuiteDocument, dialect: Dialect = "current", whitespace: Whitespace = "as-imported"
+) -> str:
+    """The suite as JSON text, indented, not escaped to ASCII, ending with a line break.
+
+    `current` writes predictions as `{"type": "formula", "formula": …}` with name, description and unknown
+    keys; `early` writes them as plain strings, which drops those. `as-imported` gives cells back with the
+    blanks that the imported file had; `trimmed` gives what is scored.
+    """
+    meta = {key: value for key, value in doc.meta.items() if key not in ("name", "metric")}
+    if not doc.predictions:  # an old import's formulas would come back to life otherwise
+        meta.pop("string_predictions", None)
+    metric = list(doc.metric) if isinstance(doc.metric, tuple) else doc.metric
+    extra = dict(doc.extra)
+    unknown_items: dict[str, dict[str, Any]] = extra.pop("items", {})
+    items: dict[int, dict[str, Any]] = {}
+    for sentence in doc.sentences:
+        empty = {"item_number": sentence.item, "conditions": [], **unknown_items.get(str(sentence.item), {})}
+        items.setdefault(sentence.item, empty)["conditions"].append(_condition(sentence, whitespace))
+    suite = {
+        "meta": {"name": doc.name, "metric": metric, **meta},
+        "region_meta": {str(number): name for number, name in doc.regions.items()},
+        "predictions": [_prediction(p) if dialect == "current" else p.formula for p in doc.predictions],
+        "items": list(items.values()),
+        **extra,
+    }
+    return json.dumps(suite, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _prediction(prediction: PredictionDoc) -> dict[str, Any]:
+    named = {"name": prediction.name, "description": prediction.description}
+    given = {key: value for key, value in named.items() if value}
+    return {"type": "formula", "formula": prediction.formula, **given, **prediction.extra}
+
+
+def _condition(sentence: SentenceDoc, whitespace: Whitespace) -> dict[str, Any]:
+    extra = dict(sentence.extra)
+    unknown: dict[str, dict[str, Any]] = extra.pop("regions", {})
+    regions = [
+        {"region_number": number, "content": content, **unknown.get(str(number), {})}
+        for number, content in enumerate(_cells(sentence, whitespace), start=1)
+    ]
+    return {"condition_name": sentence.condition, "regions": regions, **extra}
+
+
+def _cells(sentence: SentenceDoc, whitespace: Whitespace) -> tuple[str, ...]:
+    return sentence.raw if sentence.raw is not None and whitespace == "as-imported" else sentence.contents
+
+
+def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
+    """The suite as the long CSV of the SyntaxGym site, with CRLF line ends (RFC 4180)."""
+    rows: list[list[str]] = [["item_number", "condition_name", "region_number", "region_name", "content"]]
+    for sentence in doc.sentences:
+        for number, content in enumerate(_cells(sentence, whitespace), start=1):
+            name = doc.region_names[number - 1]
+            rows.append(
+                [str(sentence.item), guard(sentence.condition), str(number), guard(name), guard(content)]
+            )
+    return _table(rows, ",")
+
+
+def write_wide_tsv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
+    """The suite as a tab-separated table: item, condition, one column per region; pastes into a sheet."""
+    return _table(_wide(doc, whitespace, guard), "\t")
+
+
+def _wide(doc: SuiteDocument, whitespace: Whitespace, text: Callable[[str], str]) -> list[list[str]]:
+    rows = [["item", "condition", *map(text, doc.region_names)]]
+    for sentence in doc.sentences:
+        cells = _cells(sentence, whitespace)
+        rows.append([str(sentence.item), text(sentence.condition), *map(text, cells)])
+    return rows
+
+
+def write_excel_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
+    """The wide table with commas and a byte order mark, without which Excel takes UTF-8 for Windows-1252."""
+    return "\ufeff" + _table(_wide(doc, whitespace, guard), ",")
+
+
+def write_workbook(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> bytes:
+    """The wide table as an .xlsx workbook, every cell a text. Bytes; the others are text."""
+    rows = _wide(doc, whitespace, str)
+    return write_xlsx([("Sentences", [rows[0], *([int(row[0]), *row[1:]] for row in rows[1:])])]).read()
+
+
+def _table(rows: list[list[str]], delimiter: str) -> str:
+    buffer = io.StringIO(newline="")
+    # The one writer of suite tables: every text cell has passed `guard`.
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")  # noqa: TID251
+    writer.writerows(rows)
+    return buffer.getvalue()

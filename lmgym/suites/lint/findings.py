@@ -1,0 +1,114 @@
+"""What a check reports, and the view of a suite that the checks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+from typing import Literal, TypeAlias
+
+from lmgym.suites.formats.documents import SentenceDoc, SuiteDocument
+from lmgym.suites.formulas import Formula, FormulaError, parse
+from lmgym.suites.formulas.nodes import Comparison, references, walk
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+Cell: TypeAlias = tuple[int, str, int]
+# (item, condition) -> the sentence, for the sentences that another condition of the item has as well.
+Identical: TypeAlias = dict[tuple[int, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a careful reviewer would point out.
+
+    `error`: a prediction cannot come out as meant, whatever the model. `warning`: most likely a slip.
+    `info`: worth knowing. `where` names item, condition and region in words (`item 5, region 3 (Verb)`,
+    `prediction 2`, `suite`); `cells` lists the cells concerned as (item, condition, region number).
+    """
+
+    code: str
+    severity: Severity
+    where: str
+    message: str
+    hint: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+class Design:
+    """A suite seen as a table of items x conditions x regions, with its formulas parsed."""
+
+    def __init__(self, doc: SuiteDocument) -> None:
+        self.doc = doc
+        self.conditions = doc.conditions
+        self.items = doc.items
+        self.table: dict[tuple[int, str], SentenceDoc] = doc.table()
+        self.formulas: list[tuple[int, Formula]] = []
+        self.unreadable: list[tuple[int, FormulaError]] = []
+        self.verdicts: dict[object, str] = {}  # what `ties` found out, by formula and shape of the item
+        for number, prediction in enumerate(doc.predictions, start=1):
+            try:
+                self.formulas.append((number, parse(prediction.formula)))
+            except FormulaError as error:
+                self.unreadable.append((number, error))
+
+    def row(self, item: int, region: int) -> tuple[str, ...]:
+        """The contents of one region (from 0) in every condition, in the order of `conditions`."""
+        return tuple(self.table[item, condition].contents[region] for condition in self.conditions)
+
+    def region(self, number: int) -> str:
+        """`region 3 (Verb)`, from the number (from 1)."""
+        return f"region {number} ({self.doc.region_names[number - 1]})"
+
+    @cached_property
+    def _reach(self) -> dict[tuple[str, str], float]:
+        """For two conditions in one comparison of a formula: the last region that such a comparison looks at."""
+        reach: dict[tuple[str, str], float] = {}
+        for _, formula in self.formulas:
+            for node, _ in walk(formula.ast):
+                if not isinstance(node, Comparison):
+                    continue
+                refs = references(node)
+                last = max((float("inf") if r.region == "*" else float(r.region) for r in refs), default=0.0)
+                for pair in permutations({r.condition for r in refs}, 2):
+                    reach[pair] = max(last, reach.get(pair, 0.0))
+        return reach
+
+    def compares(self, one: str, other: str, region: int = 1) -> bool:
+        """Whether a formula sets the two conditions against each other at this region (from 1) or later.
+
+        Without any readable formula every pair counts as compared: nothing is known.
+        """
+        if not self.formulas:
+            return True
+        return region <= self._reach.get((one, other), 0.0)
+
+    @cached_property
+    def _compared(self) -> set[tuple[str, str, int | str]]:
+        """(condition, condition, region) where both sides of one comparison name the region. `*` names none: a suite
+        that compares whole sentences may vary another region in each item."""
+        return {
+            (one.condition, other.condition, one.region)
+            for _, formula in self.formulas
+            for node, _ in walk(formula.ast)
+            if isinstance(node, Comparison)
+            for one, other in permutations(references(node), 2)
+            if isinstance(one.region, int) and one.region == other.region
+        }
+
+    def compares_at(self, one: str, other: str, region: int) -> bool:
+        """Whether a formula sets the two conditions against each other at this very region (from 1)."""
+        return (one, other, region) in self._compared
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """`“text”`, shortened; `nothing` for an empty one."""
+    if not text:
+        return "nothing"
+    return f"“{text}”" if len(text) <= limit else f"“{text[: limit - 1]}…”"
+
+
+def items_phrase(items: list[int]) -> str:
+    """`item 5`; `items 5, 6 and 3 more`."""
+    shown = ", ".join(str(item) for item in items[:10])
+    left = f" and {len(items) - 10} more" if len(items) > 10 else ""
+    return f"item{'s' if len(items) > 1 else ''} {shown}{left}"

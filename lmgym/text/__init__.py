@@ -1,0 +1,128 @@
+"""Bytes to text, tidying a cell's blanks, guarding it against spreadsheets, lists in words. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from lmgym.text.problems import Report
+
+BLANKS = " \t\r\n\v\f"
+"""What counts as blank in a suite and in what models read. No-break, narrow and ideographic spaces are text."""
+
+SIGNS = (
+    r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
+    r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
+)
+"""Punctuation and symbols, as the inside of a regular expression's character class: everything else that is not blank
+(letters, digits, marks) makes words."""
+
+MOST_CHARACTERS = 200
+"""Of a text that is searched for. Databases refuse patterns that are much longer."""
+_BLANKS = re.compile(f"[{BLANKS}]+")
+_RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+# Tab, line feed and carriage return are blanks; every other control character, C1 included, is an accident.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MAGIC = {
+    b"PK\x03\x04": (
+        "a ZIP archive or an Excel workbook",
+        "Save the sheet as “CSV UTF-8”, or unpack it.",
+    ),
+    b"\x1f\x8b": ("gzip-compressed", "Unpack it first."),
+    b"%PDF": ("a PDF", "Upload a JSON or CSV file."),
+    b"\xff\xfe\x00\x00": ("UTF-32 text", "Save the file as UTF-8."),
+    b"\x00\x00\xfe\xff": ("UTF-32 text", "Save the file as UTF-8."),
+}
+
+
+def decode(data: bytes, report: Report, limit: int) -> str:
+    """The file's text: UTF-8, with or without byte order mark, or UTF-16 with one.
+
+    Raises `FormatError` for files that are too big, empty, packed, or in another encoding; the message
+    names line and byte of the first offending one.
+    """
+    if len(data) > limit:
+        message = f"the file has {len(data):,} bytes; at most {limit:,} are read"
+        report.problem("file", message, "Split it.")
+    elif not data.strip():
+        report.problem("file", "the file is empty")
+    for magic, (what, hint) in _MAGIC.items():
+        if data.startswith(magic):
+            report.problem("file", f"the file is {what}", hint)
+    report.raise_problems()
+    return _decode_text(data, report)
+
+
+def _decode_text(data: bytes, report: Report) -> str:
+    encoding = "utf-8"
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+        report.notice("file", "the byte order mark at the start was dropped")
+    elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+        report.notice("file", "the file is UTF-16; it was read, and exports are UTF-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        bad = data[error.start : error.start + 1].hex().upper()
+        message = f"byte {error.start + 1} of the file (0x{bad}) is not {encoding.upper()}"
+        hint = "The file is probably Latin-1 or Windows-1252: save it as UTF-8."
+        report.problem(f"line {line}", message, hint if encoding == "utf-8" else "Save the file as UTF-8.")
+        report.raise_problems()
+        raise
+    if encoding == "utf-8" and data.count(b"\0") * 4 > len(data):
+        hint = "Save it as UTF-8."
+        report.problem("file", "every other byte is zero: UTF-16 without a byte order mark", hint)
+        report.raise_problems()
+    if not text.strip():
+        report.problem("file", "the file is empty")
+        report.raise_problems()
+    return text
+
+
+def tidy(text: str) -> str:
+    """Trim the ends and make every inner run of ordinary blanks, tabs and line breaks one blank.
+
+    No-break and ideographic spaces are part of the text and stay. Nothing else is changed, not even the
+    Unicode form.
+    """
+    return _BLANKS.sub(" ", text).strip(" ")
+
+
+def is_unspaced(character: str) -> bool:
+    """Chinese characters, kana, Thai, Lao, Khmer, Burmese: written without blanks between words."""
+    name = unicodedata.name(character, "")
+    return name.startswith(
+        ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "IDEOGRAPHIC")
+    )
+
+
+def guard(cell: str) -> str:
+    """Prefix `'` to a cell that a spreadsheet would take for a formula; `unguard` takes exactly that back."""
+    return f"'{cell}" if _RISKY.match(cell) else cell
+
+
+def unguard(cell: str) -> str:
+    """Undo `guard`. Words such as `'s` and `'tis` are left alone."""
+    return cell[1:] if cell.startswith("'") and _RISKY.match(cell, 1) else cell
+
+
+def listing(values: Sequence[object], limit: int = 8) -> str:
+    """`a, b, c and 4 more`: a list that stays readable in a message."""
+    shown = ", ".join(str(value) for value in values[:limit])
+    left = len(values) - limit
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def quoted(text: str) -> str:
+    """In quotation marks, for people: `“tea[U+00A0]leaves”`. What nobody can see is named by its number."""
+    shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
+    return f"“{shown}”"
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """`1 region`, `3 regions`."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -1,1 +1,0 @@
-"""The checks behind `suites.lint`; import that one."""
