@@ -9,28 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from django.core.signals import request_finished
 from django.db import close_old_connections, transaction
 from django.test import override_settings
 
+from tests.lmgym.conftest import CONFORMANCE, ROOT, conformance  # noqa: F401
 from tests.once_a_run import base_of_the_run  # noqa: F401
-
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# One thread a computation, here and in every process a test starts: sums made by two threads differ in their last
-# digits from sums made by one, and several test processes share the processors anyway.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("GYM_TORCH_THREADS", "1")
-
-# How long the property tests search; pytest's --hypothesis-profile chooses, and CI=true takes the longer one.
-hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
-hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=100)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "quick")
-
-ROOT = Path(__file__).resolve().parent.parent
-CONFORMANCE = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -157,14 +142,6 @@ def people(db):
     from tests.people import make_people
 
     return make_people()
-
-
-@pytest.fixture(scope="session")
-def conformance() -> Path:
-    """The folder with published suites and recorded reference outputs; not part of the repository."""
-    if not CONFORMANCE.is_dir():
-        pytest.skip(f"no conformance data at {CONFORMANCE} (set GYM_CONFORMANCE_DIR)")
-    return CONFORMANCE
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("gym", "suites", "models_registry")
+ROOMS = ("lmgym", "gym", "suites", "models_registry")
 WRITERS = {"gym/downloads.py", "lmgym/suites/formats/write.py"}
 """The only files that write tables."""
 
@@ -91,11 +91,13 @@ def test_every_file_and_module_that_the_docs_name_is_there():
     missing = []
     for page in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         text = page.read_text(encoding="utf-8")
-        files = r"`((?:gym|suites|models_registry|tests|benchmarks)/[\w./]+\.(?:py|js|json|html))\b"
+        files = r"`((?:lmgym|gym|suites|models_registry|tests|benchmarks)/[\w./]+\.(?:py|js|json|html))\b"
         for name in re.findall(files, text):
             if not (ROOT / name).exists():
                 missing.append(f"{page.name}: {name}")
-        for name in re.findall(r"`((?!gym\.example)(?:gym|suites|models_registry)(?:\.[a-z_]+)+)", text):
+        for name in re.findall(
+            r"`((?!gym\.example)(?:lmgym|gym|suites|models_registry)(?:\.[a-z_]+)+)", text
+        ):
             folder = ROOT.joinpath(*name.split(".")[:2])
             if not (folder.is_dir() or folder.with_suffix(".py").exists()):
                 missing.append(f"{page.name}: {name}")

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from benchmarks.chaos.faults import Faults
 from benchmarks.chaos.site import PATIENCE, BenchSite, ChaoticSite, Work, url_of
-from tests.models_registry.backends.test_lmzoo_backend import CONTAINER
+from tests.lmgym.models.backends.test_lmzoo_backend import CONTAINER
 from tests.process.site import ENDED, Site
 from tests.services.conftest import execute
 

@@ -48,8 +48,9 @@ def plain(name: str) -> str:
 
 
 def required() -> list[str]:
-    """The names in requirements.txt, and what the tests need."""
-    rows = (ROOT / "requirements.txt").read_text().splitlines()
+    """The names in requirements.txt and requirements-library.txt, and what the tests need."""
+    files = ("requirements-library.txt", "requirements.txt")
+    rows = [row for file in files for row in (ROOT / file).read_text().splitlines() if row[:1] not in "-#"]
     names = [re.split(r"[=<>\[ #]", row.strip(), maxsplit=1)[0] for row in rows]
     return [name for name in names if name and plain(name) not in UNUSED] + list(TESTS)
 

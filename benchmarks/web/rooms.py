@@ -81,7 +81,8 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from suites.imports import GivenFile as GivenSuite
     from suites.imports import Wishes, import_files
     from suites.services import open_draft
-    from tests.factories import make_suite, suite_bytes
+    from tests.factories import make_suite
+    from tests.lmgym.suites.documents import suite_bytes
 
     for slug in ("paper", "in-the-making"):
         made = make_collection(
@@ -139,7 +140,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
 
 def _propara(owner: Any) -> Found:
     from gym.propara.services import add_published
-    from tests.propara.site.worlds import LIGHT, hand_in, make_version
+    from tests.propara.worlds import LIGHT, hand_in, make_version
 
     version = make_version(owner, slug="answers")
     first, second = hand_in(version, owner), hand_in(version, owner, LIGHT, system="right")
@@ -174,7 +175,7 @@ def _propara(owner: Any) -> Found:
 
 def _games(owner: Any, model: Any) -> Found:
     from gym.lmchallenge.models import Guess
-    from tests.lmchallenge.site.worlds import make_corpus, play
+    from tests.lmchallenge.worlds import make_corpus, play
 
     corpus = make_corpus(owner, slug="cats")
     first, second = play(corpus, owner), play(corpus, owner, seed=43)

@@ -3,8 +3,8 @@
 The reference joins names and locations out of sets and compares the joined text, so the order decides scores. Python
 chooses it anew for every run unless PYTHONHASHSEED is given. Here it is always that of PYTHONHASHSEED=0 and Python 3.11
 or newer, whatever runs this: SipHash-1-3 with an all-zero key over the text as CPython keeps it (1, 2 or 4 bytes a
-character), and the table of Objects/setobject.c. tests/propara/test_set_order.py compares it with a Python of that
-seed.
+character), and the table of Objects/setobject.c. tests/lmgym/propara/test_set_order.py compares it with a Python of
+that seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which predictions of two revisions are the same: those with the same formula. Pure.
 
 Formulas are compared in their canonical spelling, with the region numbers and condition names of the newer revision: a
-region that moved from 2 to 3 is the same region (as `lmgym.suites.diff` pairs them), and a region that took the number of
+region that moved from 2 to 3 is the same region (`lmgym.suites.diff` pairs them), and a region that took the number of
 another is not. Names of predictions pair nothing. `a < b` and `b > a` are two formulas.
 """
 

@@ -22,8 +22,8 @@ from suites.models import Suite
 from tests.accounts.test_password_reset import NEW, RESET, link_in
 from tests.at_once import need_connections, together
 from tests.factories import make_suite
+from tests.lmgym.propara.worlds import LIGHT
 from tests.people import make_people
-from tests.propara.worlds import LIGHT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TIMES = 8

@@ -12,7 +12,8 @@ from gym.runs.work.services import queue_run
 from lmgym.models.engine import ScoringPolicy
 from models_registry.services import check_model
 from tests.agents.site import make_run, make_server, make_suite
-from tests.factories import make_revision, suite_bytes
+from tests.factories import make_revision
+from tests.lmgym.suites.documents import suite_bytes
 
 
 @pytest.fixture

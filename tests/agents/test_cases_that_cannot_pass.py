@@ -6,8 +6,8 @@ import pytest
 
 from gym.agents.models import AgentRun
 from lmgym.agents.reports import table
-from tests.agents.helpers import judge_saying, run, says
 from tests.agents.site import make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import judge_saying, run, says
 
 CASE = 'agent: echo, success_ratio: "{}", {}interactions: [{{text: q, response: {{{}}}}}]'
 

@@ -8,8 +8,8 @@ from gym.agents import actors
 from gym.agents.models import AgentServer
 from gym.jobs.testing import run_pending
 from lmgym.agents.transport import TransportError
-from tests.agents.helpers import Scripted
 from tests.agents.site import make_server
+from tests.lmgym.agents.helpers import Scripted
 
 
 class Telling(Scripted):

@@ -14,8 +14,8 @@ from gym.agents.models import AgentRun
 from lmgym.agents import reports
 from lmgym.agents.assessor import assess, text_report
 from lmgym.agents.transport import TransportError
-from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, judge_saying, run, said
 
 TEN = 'agent: echo\nsuccess_ratio: "{needed}/10"\ninteractions: [{text: hello, response: {text: {keywords: ok}}}]\n'
 DOWN = "down"

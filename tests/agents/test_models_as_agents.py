@@ -13,7 +13,7 @@ from gym.demo.loader import MODELS_DIR
 from lmgym.agents.transport import Deadline
 from tests.agents.site import make_run, make_server, make_suite
 from tests.factories import checked, make_model
-from tests.net.hostile import answer, server
+from tests.lmgym.net.hostile import answer, server
 
 TWO_TURNS = """agent: any
 timeout_in_seconds: 60

@@ -15,8 +15,8 @@ from gym.jobs.context import JobContext
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from lmgym.agents.transport import TransportError
-from tests.agents.helpers import Scripted, said
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, said
 
 FAILS = (
     'agent: echo\nsuccess_ratio: "3/4"\ninteractions: [{text: FLAKY, response: {text: {keywords: zzz}}}]\n'

@@ -12,8 +12,8 @@ from lmgym.agents.driver import Options, run_case
 from lmgym.agents.llm_judge import VotingJudge
 from lmgym.agents.redact import HIDDEN, redactor
 from lmgym.agents.scoring import WITHHELD, rescore
-from tests.agents.helpers import Asks, Scripted, said
 from tests.agents.site import make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Asks, Scripted, said
 
 KEY = "CANARYzq7SECRETVAR"
 ECHO = Scripted(lambda body: said(body["user_message"]["text"]))

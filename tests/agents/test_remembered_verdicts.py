@@ -8,9 +8,9 @@ from gym.agents import agent_adapters, services
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from models_registry.models import RegisteredModel
-from tests.agents.helpers import Scripted, said
 from tests.agents.site import make_case, make_run, make_server, make_suite
 from tests.factories import make_model
+from tests.lmgym.agents.helpers import Scripted, said
 
 CASE = 'agent: echo, success_ratio: "2/4"\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]'
 

@@ -14,8 +14,8 @@ from django.core.management import call_command
 from lmgym.agents import cli, reports
 from lmgym.agents.failures import COLUMNS, lines_of, rows_of
 from lmgym.agents.transport import TransportError
-from tests.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
-from tests.net.hostile import answer, server
+from tests.lmgym.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
+from tests.lmgym.net.hostile import answer, server
 
 ROOT = Path(__file__).parents[2]
 GOOD = "agent: echo, interactions: [{text: hello, response: {text: {keywords: hello}}}]"

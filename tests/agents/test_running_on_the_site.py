@@ -19,12 +19,12 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import runnable_by
-from tests.agents.helpers import Scripted, embedded_server, said
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
-from tests.agents.test_hostile_servers import BEHAVIOURS, CASE
-from tests.agents.test_hostile_servers import GOOD as GOOD_LINE
-from tests.net.hostile import answer
-from tests.net.hostile import server as hostile
+from tests.lmgym.agents.helpers import Scripted, embedded_server, said
+from tests.lmgym.agents.test_hostile_servers import BEHAVIOURS, CASE
+from tests.lmgym.agents.test_hostile_servers import GOOD as GOOD_LINE
+from tests.lmgym.net.hostile import answer
+from tests.lmgym.net.hostile import server as hostile
 
 GOOD_ANSWER = answer(GOOD_LINE)
 

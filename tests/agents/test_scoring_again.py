@@ -16,8 +16,8 @@ from lmgym.agents.case_reader import read_case
 from lmgym.agents.driver import Options, run_case
 from lmgym.agents.redact import redactor
 from lmgym.agents.scoring import rescore
-from tests.agents.helpers import Scripted, outcomes, said, says
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, outcomes, said, says
 
 SECRET = "hush-hush"
 NAMES_IT = "agent: echo\ninteractions: [{text: ${KEY}, response: {text: {keywords: ${KEY}}}}]"

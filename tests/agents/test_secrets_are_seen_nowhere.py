@@ -16,8 +16,8 @@ from gym.agents.models import (
 from gym.secrets import encrypt
 from lmgym.agents import reports
 from lmgym.agents.redact import HIDDEN, redactor
-from tests.agents.helpers import Scripted, run, said, says
 from tests.agents.site import make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, run, said, says
 
 LONG = "sk-" + "0123456789abcdef" * 40
 ODD = 'it\'s "odd" \\ and\nof two lines, ü'

@@ -14,8 +14,8 @@ from lmgym.agents.redact import redactor
 from lmgym.agents.results import add_up
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import TransportError
-from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, judge_saying, run, said
 
 TWO = "agent: a, success_ratio: 1/2, interactions: [{text: q, response: {text: {%s: x}}}]"
 NOTHING = {"total_tokens": None, "prompt_tokens": None, "completion_tokens": None, "total_cost": None}

@@ -9,8 +9,8 @@ import io
 import pytest
 
 from lmgym.agents.failures import COLUMNS
-from tests.agents.helpers import Scripted, run, said
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import Scripted, run, said
 
 FIRST = "{text: one, sly_data: {key: hush-hush, x: 1}}"
 TALK = f"agent: a, interactions: [{FIRST}, {{text: two, response: {{text: {{keywords: o}}}}}}]"

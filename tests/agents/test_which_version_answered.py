@@ -10,8 +10,8 @@ from gym.agents.models import AgentRun
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.testing import run_pending
 from lmgym.agents import embedded
-from tests.agents.helpers import embedded_server
 from tests.agents.site import GOOD, make_run, make_server, make_suite
+from tests.lmgym.agents.helpers import embedded_server
 
 BAD = GOOD.replace("keywords: hello", "keywords: nowhere")
 ONE, TWO = "lm-gym-embedded 1.1", "lm-gym-embedded 1.2"

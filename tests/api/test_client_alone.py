@@ -12,11 +12,11 @@ from lmgym.client import ApiError
 from lmgym.client.cli import FORMATS
 from lmgym.client.commands import run
 from lmgym.client.values import Run
-from tests.conftest import ROOT
+from tests.lmgym.conftest import ROOT
 
 
 def test_the_folder_works_where_it_is_copied_to(tmp_path):
-    shutil.copytree(ROOT / "gym" / "client", tmp_path / "lm_client")
+    shutil.copytree(ROOT / "lmgym" / "client", tmp_path / "lm_client")
     words = [
         sys.executable,
         "-I",

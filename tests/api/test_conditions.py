@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from suites import services
-from tests.factories import make_suite, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_json
 
 
 @pytest.mark.parametrize("address", ["suites/work/", "suites/"])

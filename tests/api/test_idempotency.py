@@ -12,7 +12,7 @@ from gym.api.models import SentRequest
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from suites.models import Suite
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 
 ASKED = {"suite": "public-suite", "model": "open-model", "again": True}
 

@@ -6,7 +6,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from suites.models import Suite
-from tests.factories import make_suite, suite_bytes
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/api/v1/suites/import/"

@@ -10,7 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from gym.jobs.testing import run_pending
 from models_registry.models import RegisteredModel
 from suites.models import Suite
-from tests.factories import AGREEMENT, make_model, suite_bytes, suite_json
+from tests.factories import make_model
+from tests.lmgym.suites.documents import AGREEMENT, suite_bytes, suite_json
 
 
 def ok(response, status=200):

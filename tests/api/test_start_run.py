@@ -11,7 +11,8 @@ from gym.runs.models import SuiteRun
 from lmgym.models.engine import ScoringPolicy
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import make_model, make_suite, suite_bytes
+from tests.factories import make_model, make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 RUNS = "/api/v1/runs/"
 ASKED = {"suite": "public-suite", "model": "open-model", "again": True}

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from tests.browser.authoring import begin, editor_of, exported, freeze, paste, put_on_clipboard, stored
-from tests.conftest import CONFORMANCE
+from tests.lmgym.conftest import CONFORMANCE
 
 SMALL = """item_number,condition_name,region_number,region_name,content
 1,sub_match,1,intro,What

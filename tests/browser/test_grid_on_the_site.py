@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.authoring import stored, text_of
 from tests.browser.grid_fake import Sheet
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 
 
 @pytest.fixture

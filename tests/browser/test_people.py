@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.authoring import sign_in
 from tests.browser.axe import violations_in_both_themes
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 
 SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

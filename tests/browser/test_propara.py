@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.browser.looking import look
-from tests.propara.worlds import shipped
+from tests.lmgym.propara.worlds import shipped
 
 SET = "/propara/everyday-processes/"
 

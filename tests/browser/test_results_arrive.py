@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 
 AGREES, REVERSED = "(2;%mismatch%) > (2;%match%)", "(2;%mismatch%) < (2;%match%)"
 

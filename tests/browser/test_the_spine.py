@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 
 
 def test_a_file_becomes_a_suite_a_run_and_results(signed_in, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.propara.worlds import shipped
+from tests.lmgym.propara.worlds import shipped
 
 BAD = {"name": "bad.tsv", "mimeType": "text/plain", "buffer": b"no predictions"}
 GOOD = {"name": "good.tsv", "mimeType": "text/plain", "buffer": shipped("hasty").encode()}

@@ -10,7 +10,8 @@ from gym.collections.services import MAX_ENTRIES
 from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.collections.test_collections import collection, entries, ticked
-from tests.factories import make_revision, make_suite, suite_bytes
+from tests.factories import make_revision, make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 NEW = "/collections/new/"
 

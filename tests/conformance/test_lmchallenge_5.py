@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
-from tests.conformance.test_lmchallenge import ROOT, close
-from tests.lmchallenge.site.worlds import upload
+from tests.lmchallenge.worlds import upload
+from tests.lmgym.conformance.test_lmchallenge import ROOT, close
 
 V5, MINI = ROOT / "v5", ROOT / "mini"
 pytestmark = [

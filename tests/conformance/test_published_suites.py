@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import CONFORMANCE
+from tests.lmgym.conftest import CONFORMANCE
 from tests.walk import checked_demo_model, walk
 
 FILES = sorted((CONFORMANCE / "suites").glob("*.json"))

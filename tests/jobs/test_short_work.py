@@ -22,7 +22,7 @@ from gym.runs.work import uploads
 from models_registry import services as models
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision
-from tests.runs.uploaded.worlds import outcomes_of_seeds
+from tests.lmgym.runs.uploaded.worlds import outcomes_of_seeds
 
 pytestmark = pytest.mark.django_db
 LOG = json.dumps(

@@ -13,8 +13,9 @@ import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
 from lmgym.lmchallenge.coloured import NO_USER
+from tests.lmgym.lmchallenge import models
 
-PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
+PROGRAM = f"{sys.executable} -B {models.__file__}"
 CORPUS = "the cat sat\n\non the mat\n"
 
 

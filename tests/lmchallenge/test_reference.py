@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
-from tests.lmchallenge import differential
+from tests.lmgym.lmchallenge import differential, models
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
 ROOT = Path(__file__).parents[2]
-PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
+PROGRAM = f"{sys.executable} -B {models.__file__}"
 pytestmark = [
     pytest.mark.foreign,
     pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC_REFERENCE)"),

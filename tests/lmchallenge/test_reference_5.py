@@ -18,10 +18,11 @@ import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
 from tests.lmchallenge.test_reference import ROOT, TEXT, close
+from tests.lmgym.lmchallenge import models
 
 REFERENCE = os.environ.get("GYM_LMC5_REFERENCE", "")
-HERE = Path(__file__).parent
-PROGRAM = f"{sys.executable} -B {HERE / 'models.py'}"
+HERE = Path(models.__file__).parent
+PROGRAM = f"{sys.executable} -B {models.__file__}"
 pytestmark = [
     pytest.mark.foreign,
     pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC5_REFERENCE)"),

@@ -24,7 +24,7 @@ from models_registry import services, warm
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
-from tests.models_registry import tiny
+from tests.lmgym.models import tiny
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from models_registry import actors, services
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
-from tests.models_registry import tiny
+from tests.lmgym.models import tiny
 
 SHAPES = {
     "transformer.wte.weight": [300, 16],

@@ -17,8 +17,8 @@ from models_registry import services, warm
 from models_registry.forms import fields_of, sources
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision
-from tests.models_registry.backends.completion_server import completion_server
-from tests.models_registry.backends.test_lmzoo_backend import CONTAINER
+from tests.lmgym.models.backends.completion_server import completion_server
+from tests.lmgym.models.backends.test_lmzoo_backend import CONTAINER
 
 REGISTER = "/models/register/"
 

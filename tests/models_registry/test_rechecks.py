@@ -16,7 +16,7 @@ from models_registry import actors, rechecks, services, warm
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from tests.factories import make_model
-from tests.models_registry import tiny
+from tests.lmgym.models import tiny
 
 
 @pytest.fixture(autouse=True)

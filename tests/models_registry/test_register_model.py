@@ -15,7 +15,7 @@ from lmgym.net import Unreachable
 from models_registry import services
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
-from tests.models_registry.fake_hub import FakeHub
+from tests.lmgym.models.fake_hub import FakeHub
 
 ADDRESS = "/models/register/"
 UNIFORM = {"kind": "uniform", "vocabulary_size": 1024, "name": "Ten bits", "slug": "ten-bits"}

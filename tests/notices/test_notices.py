@@ -21,8 +21,8 @@ from gym.sharing import invitations
 from models_registry import services as models
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision, make_suite
-from tests.lmchallenge.site import worlds as lmchallenge
-from tests.propara.site import worlds as propara
+from tests.lmchallenge import worlds as lmchallenge
+from tests.propara import worlds as propara
 
 
 def told(user) -> list[str]:

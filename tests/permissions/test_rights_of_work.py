@@ -29,9 +29,9 @@ from suites.selectors import document_of
 from tests.agents.site import FLAKY, make_run, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
-from tests.lmchallenge.site.worlds import make_corpus, wish
-from tests.propara.site.worlds import hand_in, make_version
-from tests.propara.worlds import LIGHT
+from tests.lmchallenge.worlds import make_corpus, wish
+from tests.lmgym.propara.worlds import LIGHT
+from tests.propara.worlds import hand_in, make_version
 
 
 def queue_suite_run(alice, bob):

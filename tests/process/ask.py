@@ -43,9 +43,9 @@ from suites.selectors import document_of
 from suites.services import freeze, import_suite, open_draft, set_visibility
 from tests.at_once import together
 from tests.factories import make_model, make_suite
-from tests.lmchallenge.site.worlds import make_corpus, play
+from tests.lmchallenge.worlds import make_corpus, play
 from tests.process.site import ENDED
-from tests.propara.site.worlds import LIGHT, hand_in, make_version
+from tests.propara.worlds import LIGHT, hand_in, make_version
 
 
 def prepare(slug: str) -> None:

@@ -22,7 +22,8 @@ from django.core.management import CommandError, call_command  # noqa: E402
 from django.db import OperationalError, connection  # noqa: E402
 
 from gym.demo.loader import demo_user, load_demo  # noqa: E402
-from tests.factories import make_model, suite_bytes  # noqa: E402
+from tests.factories import make_model  # noqa: E402
+from tests.lmgym.suites.documents import suite_bytes  # noqa: E402
 from tests.process.commands import MODELS, commands  # noqa: E402
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from lmgym.client import ApiError, Client, NotReached
 from lmgym.client.cli import main
-from tests.factories import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes
 from tests.process.live import LiveSite
 from tests.process.site import ROOT
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.net.hostile import answer, server
+from tests.lmgym.net.hostile import answer, server
 from tests.process.site import Site
 
 ITERATIONS = 14

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from tests.propara.recorded import blocks, run
-from tests.propara.worlds import LIGHT, shipped, tsv
+from tests.lmgym.propara.recorded import blocks, run
+from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
 
 REPORT = """\
 =================================================
@@ -213,7 +213,7 @@ def test_intervals_of_files_that_can_be_read_only_once(folder):
     command = [
         sys.executable,
         "-m",
-        "gym.propara",
+        "lmgym.propara",
         "evaluate",
         "-p",
         "pipe",

@@ -1,72 +1,64 @@
-"""Small files to score, and strategies for made-up ones."""
+"""Answer sets and submissions for tests, made by plain functions."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from pathlib import Path
+from typing import Any
 
-from hypothesis import strategies as st
+from gym.accounts.models import User
+from gym.propara import services
+from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
 
-from lmgym.propara.convert import write_rows
-from lmgym.propara.submission_warnings import implied_action
+SENTENCES = "".join(
+    f"7\t{number}\t{text}\n"
+    for number, text in enumerate(
+        ["Gas gathers in a star.", "It becomes light.", "The light flies into space.", "It falls on soil."], 1
+    )
+)
+LATE = tsv(
+    "7 1 gas NONE star star",
+    "7 2 gas NONE star star",
+    "7 3 gas DESTROY star -",
+    "7 4 gas NONE - -",
+    "7 1 light;~rays NONE - -",
+    "7 2 light;~rays NONE - -",
+    "7 3 light;~rays CREATE - star",
+    "7 4 light;~rays MOVE star ocean",
+)
+"""Everything a step late, and one place wrong."""
 
-DATA = Path(__file__).resolve().parents[2] / "gym" / "propara" / "data"
 
-
-def shipped(name: str) -> str:
-    return (DATA / f"{name}.tsv").read_text(encoding="utf-8")
-
-
-def tsv(*rows: str) -> str:
-    """Rows with blanks as `1 2 water MOVE sea air`; ~ stands for a blank within a cell, _ for an empty cell."""
-    return "".join(
-        "\t".join("" if cell == "_" else cell.replace("~", " ") for cell in row.split()) + "\n"
-        for row in rows
+def make_set(owner: User, *, slug: str = "light", visibility: str = "public", **more: Any) -> AnswerSet:
+    answers = more.pop("answers", LIGHT)
+    sentences = more.pop("sentences", SENTENCES)
+    return services.create_answer_set(
+        answers.encode(),
+        sentences.encode(),
+        actor=owner,
+        title=more.pop("title", slug.capitalize()),
+        slug=slug,
+        visibility=visibility,
+        **more,
     )
 
 
-LIGHT = tsv(
-    "7 1 gas NONE star star",
-    "7 2 gas DESTROY star -",
-    "7 3 gas NONE - -",
-    "7 4 gas NONE - -",
-    "7 1 light;~rays NONE - -",
-    "7 2 light;~rays CREATE - star",
-    "7 3 light;~rays MOVE star space",
-    "7 4 light;~rays MOVE space soil",
-)
-"""Gas becomes light in step 2; the light moves twice."""
-
-PLACES = ("sea", "the sea", "seas", "a pond", "pond OR lake", "?", "-", "sky AND sea", "null")
+def make_version(owner: User, **more: Any) -> AnswerSetVersion:
+    version = make_set(owner, **more).latest
+    assert version is not None
+    return version
 
 
-@st.composite
-def submissions(draw: st.DrawFn) -> tuple[str, str]:
-    """Answers and predictions about the same processes and participants, in valid rows without doubles."""
-    answers: list[tuple] = []
-    predictions: list[tuple] = []
-    for process in draw(st.lists(st.integers(1, 50), min_size=1, max_size=3, unique=True)):
-        steps = draw(st.integers(1, 5))
-        names = draw(
-            st.lists(st.sampled_from(["a", "a; b", "b ; c", "water", "ice; water"]), min_size=1, unique=True)
-        )
-        for rows in (answers, predictions):
-            for name in names:
-                where = draw(st.lists(st.sampled_from(PLACES), min_size=steps + 1, max_size=steps + 1))
-                rows += track(process, name, where)
-    return write_rows(answers), write_rows(predictions)
+def make_shipped(owner: User) -> AnswerSetVersion:
+    return make_version(owner, slug="shipped", answers=shipped("answers"), sentences=shipped("sentences"))
 
 
-def track(process: int, name: str, where: list[str]) -> list[tuple]:
-    """Rows whose actions follow from the places."""
-    tokens = {"-": "null", "?": "unk"}
-    rows = []
-    for step, (before, after) in enumerate(pairwise(where), 1):
-        action = implied_action(tokens.get(before, before), tokens.get(after, after))
-        if action in ("CREATE", "DESTROY", "MOVE") or before == after:
-            before = "-" if action == "CREATE" else before
-            after = "-" if action == "DESTROY" else after
-            rows.append((process, step, name, action, before, after))
-        else:
-            rows.append((process, step, name, "NONE", after, after))
-    return rows
+def hand_in(
+    version: AnswerSetVersion,
+    owner: User,
+    text: str = LATE,
+    *,
+    system: str = "late",
+    visibility: str = "public",
+) -> Submission:
+    about = services.About(system, visibility=visibility)
+    return services.submit(version, text.encode(), f"{system}.tsv", about, actor=owner)

@@ -12,8 +12,8 @@ from gym.runs.work import services
 from suites.services import set_tags
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision
-from tests.lmchallenge.site import worlds as lmc
-from tests.propara.site import worlds as propara
+from tests.lmchallenge import worlds as lmc
+from tests.propara import worlds as propara
 from tests.runs.boards import finished_run
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
 

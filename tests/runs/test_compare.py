@@ -10,7 +10,8 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_bytes
 from tests.runs.boards import finished_run
 
 

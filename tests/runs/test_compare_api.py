@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
 from tests.once import once_a_module
 from tests.runs.boards import finished_run
 

@@ -99,7 +99,7 @@ def test_what_was_downloaded_can_be_uploaded_again(client, run, what):
 
 
 def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):
-    from tests.factories import suite_json
+    from tests.lmgym.suites.documents import suite_json
 
     document = suite_json(name="hostile")
     document["region_meta"]["1"] = "=HYPERLINK(1)"

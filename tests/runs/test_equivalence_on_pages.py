@@ -8,7 +8,8 @@ from django.urls import reverse
 from gym.runs.models import PredictionResult
 from lmgym.stats import equivalence_p
 from lmgym.stats.multiple_comparisons import holm
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
 CODES = {"a": [1] * 20, "b": [1] * 19 + [0], "c": [0] * 10 + [1] * 10}

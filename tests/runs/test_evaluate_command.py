@@ -14,7 +14,8 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache
 from gym.runs.work import services
 from lmgym.models.engine import ScoringPolicy
-from tests.factories import make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_bytes
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services
 from lmgym.runs.uploaded import fit_part
 from lmgym.suites.formats import read_suite
-from tests.factories import AGREEMENT, make_model, make_revision, make_suite
+from tests.factories import make_model, make_revision, make_suite
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
 

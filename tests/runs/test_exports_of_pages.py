@@ -14,7 +14,8 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import margin_of, store_scores
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 

@@ -12,7 +12,8 @@ from lmgym.suites.formats import read_suite
 from lmgym.text.bibtex import bibtex
 from lmgym.text.problems import FormatError
 from suites.selectors import document_of
-from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
 from tests.runs.boards import finished_run
 
 OTHER = "(3;%match%) < (3;%mismatch%)"

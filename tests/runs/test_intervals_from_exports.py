@@ -22,7 +22,8 @@ from gym.runs.read.shared_items import groups_by_suite, groups_of
 from lmgym.runs.rules import MARGINS
 from suites import services as suites
 from suites.models import SuiteRevision
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 

@@ -14,7 +14,7 @@ from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, delete_upload, plan_upload, save_upload
 from models_registry.models import RegisteredModel
 from tests.factories import make_revision
-from tests.runs.uploaded.worlds import outcomes_of_seeds
+from tests.lmgym.runs.uploaded.worlds import outcomes_of_seeds
 
 N = 2 * uploads.STEP + 5
 

@@ -15,7 +15,8 @@ from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.once import once_a_module
 from tests.runs.boards import finished_run
 

@@ -14,7 +14,8 @@ from django.urls import reverse
 from gym.collections.services import make_collection, publish_collection
 from gym.pages import api as pages_api
 from suites.services import set_tags
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.once import once_a_module
 from tests.runs.boards import finished_run
 

@@ -22,7 +22,7 @@ from models_registry.models import RegisteredModel
 from models_registry.warm import load_pinned
 from suites.selectors import document_of
 from tests.factories import checked, make_model, make_revision
-from tests.models_registry import tiny
+from tests.lmgym.models import tiny
 
 SUBJECT = "(1;%match%) < (1;%mismatch%)"
 """About a region with the same words in both conditions; the verb comes after it."""

@@ -9,7 +9,8 @@ import pytest
 from django.urls import reverse
 
 from gym.collections.services import make_collection, publish_collection
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
 WHY = "its results hold 1 of 2 predictions"

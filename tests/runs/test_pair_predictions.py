@@ -14,7 +14,8 @@ from lmgym.runs.paired_predictions import RevisionPredictions, pair_predictions
 from lmgym.runs.rules import ALL, EACH, FIRST
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_bytes
 from tests.runs.boards import finished_run
 
 UP, DOWN = "(1;%match%) < (1;%mismatch%)", "(2;%match%) < (2;%mismatch%)"

@@ -15,7 +15,8 @@ from gym.runs.work import preview as module
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringFailure
 from models_registry.models import RegisteredModel
-from tests.factories import AGREEMENT, make_model, make_suite
+from tests.factories import make_model, make_suite
+from tests.lmgym.suites.documents import AGREEMENT
 
 REGIONS, CONDITIONS = ["Subject", "Verb", "Rest"], ["match", "mismatch"]
 

@@ -16,8 +16,9 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache
 from gym.runs.work import services
 from lmgym.models.engine import ScoringPolicy
-from tests.factories import AGREEMENT, checked, make_model, make_revision
-from tests.models_registry.conftest import tiny_models  # noqa: F401
+from tests.factories import checked, make_model, make_revision
+from tests.lmgym.models.conftest import tiny_models  # noqa: F401
+from tests.lmgym.suites.documents import AGREEMENT
 
 POLICIES = {
     "plain": (ScoringPolicy(), ()),

@@ -15,7 +15,8 @@ from gym.runs.read.leaderboard.model import read_options
 from gym.runs.read.model_profile import checkpoints, robustness
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_bytes
 from tests.runs.boards import finished_run
 
 BOTH = {"GPT (gpt-a)", "GPT (gpt-b)"}

@@ -12,8 +12,8 @@ from lmgym.models.backends import Backend, load_backend
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import RunResult
 from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
-from tests.models_registry import tiny
-from tests.models_registry.conftest import tiny_models  # noqa: F401
+from tests.lmgym.models import tiny
+from tests.lmgym.models.conftest import tiny_models  # noqa: F401
 
 NOISE = 1e-3
 NOUNS = ("key", "horse", "woman", "senator")

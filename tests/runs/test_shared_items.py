@@ -8,7 +8,8 @@ from django.urls import reverse
 from gym.runs.read import shared_items
 from lmgym.suites.formats import read_suite
 from suites import services
-from tests.factories import make_model, make_revision, suite_bytes
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_bytes
 from tests.runs.boards import finished_run
 
 HELD = [1, 1, 0, 0, 1]

@@ -12,7 +12,8 @@ from gym.runs.read.leaderboard.model import Options
 from lmgym.runs.rules import ALL, EACH, FIRST
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import AGREEMENT, make_model, make_revision, make_suite, suite_bytes
+from tests.factories import make_model, make_revision, make_suite
+from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
 from tests.runs.boards import finished_run
 
 RATES = {EACH: 5 / 8, ALL: 1 / 4, FIRST: 3 / 4}

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from gym.runs.models import PredictionResult
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.once import once_a_module
 from tests.runs.boards import finished_run
 

@@ -18,8 +18,9 @@ from lmgym.models.backends import ModelFacts
 from lmgym.models.engine import ScoringPolicy
 from lmgym.suites.formats import read_suite
 from suites import services as suites
-from tests.factories import checked, make_model, make_revision, suite_bytes
-from tests.models_registry.conftest import tiny_models  # noqa: F401
+from tests.factories import checked, make_model, make_revision
+from tests.lmgym.models.conftest import tiny_models  # noqa: F401
+from tests.lmgym.suites.documents import suite_bytes
 
 
 @pytest.fixture

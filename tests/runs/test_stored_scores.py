@@ -9,7 +9,8 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import RunScore
 from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 
 TWO = (AGREEMENT, "(2;%mismatch%) = (2;%match%)")
 

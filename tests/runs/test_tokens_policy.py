@@ -23,7 +23,7 @@ from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
-from tests.runs.open_backend import install
+from tests.lmgym.runs.open_backend import install
 from tests.runs.test_exports import content_of
 
 STAR = "(*;%mismatch%) > (*;%match%)"

@@ -20,8 +20,8 @@ from lmgym.text.problems import FormatError
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from tests.factories import make_model, make_revision, make_suite
+from tests.lmgym.runs.uploaded.worlds import golden
 from tests.runs.test_exports import content_of
-from tests.runs.uploaded.worlds import golden
 
 FILES = ("evaluated.json", "regions.csv", "lmzoo.tsv", "outcomes.csv")
 

@@ -16,7 +16,7 @@ from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_in_steps
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision, make_suite
-from tests.runs.uploaded.worlds import GOLDEN, outcomes_of_seeds
+from tests.lmgym.runs.uploaded.worlds import GOLDEN, outcomes_of_seeds
 
 
 def run(*arguments: object, **options: object) -> str:

@@ -18,7 +18,8 @@ from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
 from gym.runs.work import services
 from lmgym.models.engine import ScoringPolicy
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
 NEVER = {"bos": "never"}

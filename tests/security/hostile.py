@@ -19,7 +19,8 @@ from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.models import Suite, SuiteRevision, Tag
-from tests.factories import make_model, suite_json
+from tests.factories import make_model
+from tests.lmgym.suites.documents import suite_json
 from tests.people import People
 from tests.permissions.test_every_url import ROOMS
 

@@ -31,10 +31,11 @@ from lmgym.suites.formats import read_suite
 from suites import services as suites
 from suites.models import Suite
 from tests.agents import site as agents
-from tests.factories import make_model, make_revision, suite_json
+from tests.factories import make_model, make_revision
+from tests.lmgym.suites.documents import suite_json
 from tests.people import People, make_people
 from tests.permissions.test_every_url import ROWS, make_world
-from tests.propara.site.worlds import LIGHT, make_set, make_version
+from tests.propara.worlds import LIGHT, make_set, make_version
 
 SECRET = "quetzalcoatl"
 """Stands in the names and texts of private things. Their addresses hold "hid-" instead, which a page may repeat."""

@@ -11,8 +11,8 @@ from gym.lmchallenge import services as corpora
 from gym.propara import services as sets
 from gym.propara.services import About
 from gym.sharing.addresses import new_secret_address, plain
-from tests.lmchallenge.site.worlds import make_corpus, play
-from tests.propara.site.worlds import hand_in, make_set
+from tests.lmchallenge.worlds import make_corpus, play
+from tests.propara.worlds import hand_in, make_set
 
 SECRET = re.compile(r"-[0-9a-f]{20}$")
 

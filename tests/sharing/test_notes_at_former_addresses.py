@@ -12,8 +12,8 @@ from gym.runs.models import DeletedRun
 from suites import services
 from suites.models import FormerAddress, Suite
 from tests.factories import make_model, make_suite
-from tests.lmchallenge.site.worlds import make_corpus
-from tests.propara.site.worlds import make_set
+from tests.lmchallenge.worlds import make_corpus
+from tests.propara.worlds import make_set
 from tests.runs.boards import finished_run
 
 NOTE = "Item 3 was wrong; see https://example.org/new <b>"

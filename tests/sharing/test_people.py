@@ -25,8 +25,8 @@ from models_registry.selectors import runnable_by, uploadable_by
 from tests.agents.site import GOOD, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
-from tests.lmchallenge.site.worlds import make_corpus, play
-from tests.propara.site.worlds import make_set
+from tests.lmchallenge.worlds import make_corpus, play
+from tests.propara.worlds import make_set
 
 
 @dataclass(frozen=True)

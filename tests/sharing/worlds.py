@@ -10,8 +10,8 @@ from django.urls import reverse
 from gym.sharing import invitations
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_suite
-from tests.lmchallenge.site.worlds import make_corpus
-from tests.propara.site.worlds import make_set
+from tests.lmchallenge.worlds import make_corpus
+from tests.propara.worlds import make_set
 from tests.sharing.test_people import make_list
 
 MAKERS = {

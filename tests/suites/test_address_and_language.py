@@ -14,7 +14,8 @@ from suites import services
 from suites.languages import LANGUAGES, name_of, tag_of
 from suites.models import Suite
 from suites.selectors import export_document
-from tests.factories import make_suite, suite_bytes, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ def test_a_sheet_whose_names_the_suite_knows_asks_nothing(signed_in, suite):
 def test_a_draft_that_changed_meanwhile_is_not_replaced(signed_in, suite):
     from lmgym.suites.formats import read_suite
     from suites import services
-    from tests.factories import suite_bytes
+    from tests.lmgym.suites.documents import suite_bytes
 
     address = upload(signed_in, suite, SHEET)
     services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=suite.owner)

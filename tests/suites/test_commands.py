@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from suites.models import Suite
-from tests.factories import make_suite, suite_bytes, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 
 def run(*words: str) -> str:

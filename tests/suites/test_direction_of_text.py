@@ -14,7 +14,7 @@ from lmgym.suites.formats import read_suite
 from suites import services
 from suites.languages import is_right_to_left
 from tests.factories import make_model
-from tests.suites.formats.samples import condition, suite
+from tests.lmgym.suites.formats.samples import condition, suite
 
 ROWS = {"match": ("الولد", "يكتب", "رسالة طويلة."), "mismatch": ("الولد", "تكتب", "رسالة طويلة.")}
 

@@ -14,7 +14,8 @@ from suites import services
 from suites.exports import FORMS as EVERY_FORM
 from suites.exports import file_name
 from suites.selectors import document_of
-from tests.factories import make_suite, suite_bytes, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 FORMS = {
     "json": (write_json, ".json"),

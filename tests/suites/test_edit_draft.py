@@ -17,7 +17,7 @@ from suites.models import DraftEdit
 from suites.quotas import bytes_of
 from suites.selectors import document_of
 from tests.factories import make_suite
-from tests.suites.edits import an_edit, apply, predictions_of, start
+from tests.lmgym.suites.edits import an_edit, apply, predictions_of, start
 
 
 def edit(*ops, key: str = ""):

@@ -11,7 +11,8 @@ from lmgym.suites.formats import read_suite
 from suites import services
 from suites.models import FrozenRevision, SuiteRevision
 from suites.selectors import document_of
-from tests.factories import make_suite, suite_bytes
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 
 def test_a_frozen_revision_has_the_hash_of_its_content(people):

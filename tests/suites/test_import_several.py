@@ -13,7 +13,8 @@ from gym.runs.models import SuiteRun
 from lmgym.suites.formats import read_suite
 from suites import imports, services
 from suites.models import ImportedFile, Suite, SuiteImport
-from tests.factories import make_model, make_suite, suite_bytes
+from tests.factories import make_model, make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from lmgym.suites.formats import read_suite, write_json
 from suites import services
 from suites.models import Suite
 from suites.selectors import document_of
-from tests.factories import suite_bytes, suite_json
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 
 def upload(client, data: bytes, name: str = "suite.json", **fields):

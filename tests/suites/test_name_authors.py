@@ -15,7 +15,7 @@ from lmgym.text.bibtex import bibtex
 from suites import services
 from suites.models import Suite, SuiteRevision
 from suites.selectors import document_of, export_document
-from tests.factories import suite_json
+from tests.lmgym.suites.documents import suite_json
 
 NAMES = "Jennifer Hu, Jon Gauthier"
 

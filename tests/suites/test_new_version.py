@@ -10,7 +10,8 @@ from django.urls import reverse
 from lmgym.suites.formats import read_suite, write_long_csv
 from suites import drafts, services
 from suites.selectors import document_of
-from tests.factories import make_suite, suite_bytes
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 
 def upload(client, user, suite, data: bytes, name: str = "new.json", **more):

@@ -12,7 +12,8 @@ from suites import drafts, selectors, services
 from suites.models import FrozenRevision, Suite, SuiteRevision
 from suites.selectors import document_of, findings_of
 from tests.at_once import need_connections, together
-from tests.factories import make_suite, suite_bytes
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes
 from tests.people import make_people
 
 

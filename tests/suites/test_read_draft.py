@@ -10,7 +10,8 @@ from django.core.exceptions import PermissionDenied
 from lmgym.suites.formats import read_suite
 from suites import services
 from suites.selectors import revisions_for
-from tests.factories import make_model, make_suite, suite_bytes
+from tests.factories import make_model, make_suite
+from tests.lmgym.suites.documents import suite_bytes
 
 SUITE = "meadow"
 INSIDERS = ("alice", "bob", "dora", "staff")

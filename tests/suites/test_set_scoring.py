@@ -12,7 +12,8 @@ from suites import services
 from suites.fields import metric_name
 from suites.models import Suite, SuiteImport
 from suites.selectors import document_of
-from tests.factories import make_suite, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_json
 
 WIDE = "item\tcondition\tSubject\tVerb\n1\tmatch\tThe woman\tplays\n\tmismatch\tThe woman\tplay\n"
 NOW = {"metric": "sum", "join": "space"}

@@ -19,7 +19,8 @@ from lmgym.suites.lint import lint
 from suites import services
 from suites.models import Suite
 from suites.selectors import document_of
-from tests.factories import AGREEMENT, make_model, make_revision, make_suite, suite_bytes, suite_json
+from tests.factories import make_model, make_revision, make_suite
+from tests.lmgym.suites.documents import AGREEMENT, suite_bytes, suite_json
 
 BOTH = f"({AGREEMENT}) & ((3;%mismatch%) > (3;%match%))"
 

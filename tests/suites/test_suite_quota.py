@@ -15,7 +15,8 @@ from suites import drafts, services
 from suites.models import DraftEdit, Sentence, Suite, SuiteRevision
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import document_of
-from tests.factories import make_suite, suite_bytes, suite_json
+from tests.factories import make_suite
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 FULL = "You keep 1 suite, and 1 is the limit"
 WIDE = "item\tcondition\tSubject\tVerb\n1\tmatch\tThe woman\tplays\n\tmismatch\tThe woman\tplay\n"

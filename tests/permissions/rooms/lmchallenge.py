@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gym.lmchallenge.models import Guess
 from models_registry.models import RegisteredModel
-from tests.lmchallenge.site.worlds import LOG, make_corpus, play, upload
+from tests.lmchallenge.worlds import LOG, make_corpus, play, upload
 from tests.permissions.rooms import (
     API_EDITORS,
     EDITORS,

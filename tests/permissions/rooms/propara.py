@@ -20,7 +20,7 @@ from tests.permissions.rooms import (
     people_rows,
     share,
 )
-from tests.propara.site.worlds import LATE, LIGHT, hand_in, make_set, make_version
+from tests.propara.worlds import LATE, LIGHT, hand_in, make_set, make_version
 
 MINE = (404, 404, 404, 404, 200, 200)
 EDIT_MINE = ("in", 404, 404, 404, 200, 200)

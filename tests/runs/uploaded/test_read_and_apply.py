@@ -14,7 +14,7 @@ from gym.runs.read import report
 from lmgym.runs.compute import RunResult
 from lmgym.runs.uploaded import KINDS, fit_part, read_results
 from lmgym.text.problems import FormatError
-from tests.runs.uploaded.worlds import document, golden
+from tests.lmgym.runs.uploaded.worlds import document, golden
 
 HELD = [1, 0, 1]
 

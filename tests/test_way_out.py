@@ -1,0 +1,11 @@
+"""The site's own rules for other machines."""
+
+from gym.way_out import net_policy
+
+
+def test_a_site_reaches_public_addresses_and_nothing_at_home_unless_told(settings):
+    rules = net_policy().rules
+    assert [rule.is_named for rule in rules] == [False]
+    settings.GYM_NET_ALLOW = ["127.0.0.1:9"]
+    assert net_policy(seconds=3).seconds == 3
+    assert net_policy().rules[0].port == 9
