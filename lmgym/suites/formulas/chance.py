@@ -280,7 +280,9 @@ def _orders(count: int) -> NDArray[np.float64]:
 
 def _simulate(node: Boolean, ideal: _Ideal) -> ChanceLevel:
     keys = _keys(node)
-    count = min(SAMPLES, _MAX_DRAWS // max(1, len(keys)))
+    if not keys:
+        return ChanceLevel(float(evaluate(node, {}, 1).passed), True)
+    count = min(SAMPLES, _MAX_DRAWS // len(keys))
     shapes = GAMMA_SHAPE * np.array([[ideal.regions(key)] for key in keys])  # of a sum of such values
     draws = np.random.default_rng(ideal.seed).gamma(shapes, GAMMA_SCALE, size=(len(keys), count))
     passed = evaluate(node, dict(zip(keys, draws, strict=True)), count).passed

@@ -103,3 +103,11 @@ def test_huge_numbers_are_left_to_the_simulation() -> None:
     product = "*".join(["1e300"] * 100)
     level = parse(spell(f"v1 * {product} > v2")).chance_level()
     assert not level.exact
+
+
+@pytest.mark.parametrize(
+    ("formula", "level"), [("0 < [0 / [0 + 1]]", 0.0), ("1 < [3 / [1 + 1]]", 1.0), ("1 > [3 / [1 + 1]]", 0.0)]
+)
+def test_a_formula_of_numbers_alone_is_decided(formula: str, level: float) -> None:
+    found = parse(formula).chance_level()
+    assert (found.value, found.exact) == (level, True)
