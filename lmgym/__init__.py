@@ -1,6 +1,47 @@
 """Targeted tests for language models: suites, surprisal, predictions, and three neighbouring evaluations.
 
-Nothing here imports Django or the site (gym, suites, models_registry), which stands on top of this package.
+    import lmgym
+    result = lmgym.evaluate("suites/*.json", ["SmolLM2-135M/", "openai-community/gpt2"])
+    result.rates()
+
+The names in `__all__` are promised; other modules may move. Nothing here imports Django or the site (gym, suites,
+models_registry), which stands on top of this package.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lmgym import errors
+    from lmgym.evaluation import evaluate, load_suite, score
+    from lmgym.models.engine.policy import ScoringPolicy
+    from lmgym.results import Result
+    from lmgym.suites.lint import lint
+
 __version__ = "0.1.0"
+__all__ = ["Result", "ScoringPolicy", "__version__", "errors", "evaluate", "lint", "load_suite", "score"]
+
+_HOMES = {
+    "Result": "lmgym.results",
+    "ScoringPolicy": "lmgym.models.engine.policy",
+    "evaluate": "lmgym.evaluation",
+    "lint": "lmgym.suites.lint",
+    "load_suite": "lmgym.evaluation",
+    "score": "lmgym.evaluation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, and nothing before."""
+    from importlib import import_module
+
+    if name == "errors":
+        return import_module("lmgym.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lmgym' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,6 +26,9 @@ ROUNDING_BITS = 1e-9
 ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
 """Bound on one token's error where nobody says how the numbers were computed."""
 
+OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
+"""By outcome code."""
+
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gym.runs.read.report import OUTCOME_NAMES
+from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.suites.formulas import FormulaError, parse
 
 Doc = dict[str, Any]

@@ -12,10 +12,10 @@ from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.read import report
 from gym.runs.work import cache, services
 from gym.runs.work.preview import preview
-from gym.runs.work.scoring import run_document
 from lmgym.models.backends import Backend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.runs.compute import evaluate_document, joined_sentences
+from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.regions import align, region_values
 from models_registry.models import RegisteredModel
@@ -84,7 +84,7 @@ def test_a_masked_score_depends_on_what_follows(model, revision):
     scores = raw_scores(document, backend)
     result = evaluate_document(document, scores, POLICY, left_to_right=backend.facts.left_to_right)
     check(result, raw_regions(document, scores))
-    check(run_document(document, backend, POLICY, use_cache=False), raw_regions(document, scores))
+    check(score_document(document, backend, POLICY), raw_regions(document, scores))
 
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from gym.runs.work.scoring import run_document
 from lmgym.models.backends import Backend, load_backend
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import RunResult
+from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from tests.lmgym.models import tiny
 from tests.lmgym.models.conftest import tiny_models  # noqa: F401
@@ -61,7 +61,7 @@ def backends(tiny_models: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 
 def run(backend: Backend, formulas: tuple[str, ...], policy: ScoringPolicy) -> RunResult:
-    return run_document(document(formulas), backend, policy, use_cache=False)
+    return score_document(document(formulas), backend, policy)
 
 
 @pytest.mark.parametrize("formulas", FORMULAS.values(), ids=FORMULAS)

@@ -158,11 +158,13 @@ def test_a_worker_that_stops_anywhere_changes_no_bit(people, calls, revision, mo
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])
 def test_the_command_line_shows_what_the_page_shows(start, model, revision, tokens):
-    from gym.runs.work.scoring import run_document
+    from gym.runs.work.scoring import CachedScores
+    from lmgym.runs.scoring import score_document
     from models_registry.warm import load_pinned
 
     run = start(ScoringPolicy(tokens=tokens))
-    result = run_document(document_of(revision), load_pinned(model), ScoringPolicy.from_dict(run.policy))
+    backend, policy = load_pinned(model), ScoringPolicy.from_dict(run.policy)
+    result = score_document(document_of(revision), backend, policy, store=CachedScores(backend, policy))
     here = report.as_dict(document_of(revision), result, {}) | {"summary": result.region_summary}
     there = results(run)
     assert [row["outcomes"] for row in here["predictions"]] == [

@@ -13,10 +13,10 @@ from gym.runs.models import RunScore
 from gym.runs.read.comparison import FACTS, Pair
 from gym.runs.read.leaderboard.export import mean_json
 from gym.runs.read.leaderboard.model import Mean
-from gym.runs.read.report import OUTCOME_NAMES
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.missing_rates import MissingRate
+from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.runs.rules import RULE_COUNTS
 
 

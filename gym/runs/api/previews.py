@@ -15,10 +15,10 @@ from gym.api.base import referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.runs.read.report import OUTCOME_NAMES
 from gym.runs.work.preview import PreviewFailed, Waiting, preview
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import metric_of
+from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.suites.editing import MAX_FORMULA_CHARACTERS, clean_text
 from lmgym.suites.formats import (
     MAX_CELL_CHARACTERS,

@@ -12,11 +12,10 @@ from gym.jobs.models import Job
 from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
-from gym.runs.read.report import OUTCOME_NAMES
 from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
 from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.compute import region_bits, token_bits
-from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
 
 STATES = Job.State.values

@@ -13,7 +13,7 @@ from gym.runs.read.presenters import region_means
 from lmgym.runs.against_chance import CHANCE_TEST, Verdict, verdicts
 from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
 from lmgym.runs.coverage import Spelling, coverage_json, coverage_words
-from lmgym.runs.outcomes import COUNTS, PredictionOutcome
+from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES, PredictionOutcome
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text import listing
@@ -23,7 +23,6 @@ INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
     "true there are no bits; a run with tokens=all has them."
 )
-OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 
 
 def result_of(run: SuiteRun) -> RunResult:

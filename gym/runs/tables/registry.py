@@ -18,31 +18,28 @@ from django.conf import settings
 from django.db.models import QuerySet, Sum
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.read import report
 from gym.runs.read.scores import margin_of
-from lmgym.runs.against_chance import ALONE, CHANCE_TEST, verdicts
+from lmgym.runs import tables
+from lmgym.runs.against_chance import ALONE, verdicts
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
-from lmgym.runs.outcomes import COUNTS
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, counted, tested, values
 from lmgym.suites.formats.designs import KEY, column_of
 from suites.models import SuiteRevision
 from suites.selectors import design_of
 
-TEXT, WHOLE, REAL, YES_NO = "string", "int64", "float64", "bool"
-CONTEXT = (
+CONTEXT: tuple[Column, ...] = (
     ("run", TEXT), ("suite", TEXT), ("revision", WHOLE), ("suite_sha256", TEXT), ("model", TEXT), ("source", TEXT),
     ("score_kind", TEXT), ("whitespace", TEXT),
 )  # fmt: skip
-POLICY = (("bos", TEXT), ("eos", TEXT), ("join", TEXT), ("metric", TEXT))
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Frame:
     """`columns` after the context's; `rows(run)` yields values for them. Margins are bits."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[Column, ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
 
     @property
@@ -59,10 +56,6 @@ def _context(run: SuiteRun) -> Row:
     )  # fmt: skip
 
 
-def _policy(run: SuiteRun) -> Row:
-    return tuple(str(run.policy[name]) if name in run.policy else None for name, _ in POLICY)
-
-
 def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
     """Item, condition and these fields of every sentence, in the suite's order, some at a time."""
     rows = run.sentence_scores.order_by("sentence__position")
@@ -74,97 +67,46 @@ def _regions(run: SuiteRun) -> Iterator[Row]:
     names = run.revision.region_names
     for row in _sentences(run, "regions", "sentence__contents"):
         for one in region_bits(names, row.sentence__contents, row):
-            yield row.sentence__item, row.sentence__condition, *one
+            yield tables.region_row(row.sentence__item, row.sentence__condition, one)
 
 
 def _tokens(run: SuiteRun) -> Iterator[Row]:
     for row in _sentences(run):
         for number, one in enumerate(token_bits(row), start=1):
-            yield (
-                row.sentence__item, row.sentence__condition, number, one.token, one.id, one.start, one.end,
-                one.region_number, one.straddles, one.region_number is None, one.bits, one.not_computed,
-            )  # fmt: skip
+            yield tables.token_row(row.sentence__item, row.sentence__condition, number, one)
 
 
 def _outcomes(run: SuiteRun) -> Iterator[Row]:
     for result in run.prediction_results.select_related("prediction"):
-        prediction = result.prediction
-        said = prediction.position + 1, prediction.label, prediction.formula
-        near = result.close or [None] * len(result.items)  # older results and uploaded outcomes do not say
-        cells = zip(result.items, result.outcomes, result.margins, near, strict=True)
-        for item, code, margin, close in cells:
-            name = report.OUTCOME_NAMES[code] if code < len(report.OUTCOME_NAMES) else "not held"
-            yield *said, item, name, code == 1, margin, close
+        one = result.prediction
+        yield from tables.outcome_rows(one.position, one.label, one.formula, result.items, result)
 
 
 def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
     rows = list(run.prediction_results.select_related("prediction"))
     for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
-        prediction = row.prediction
-        said = prediction.position + 1, prediction.label, prediction.formula
-        margin = margin_of(row, stored)
-        counts = _values(row, (*COUNTS, "p_above_chance_uncorrected"))
-        yield (
-            *said, *counts, *_values(verdict, CHANCE_TEST), *_values(margin, MARGINS[1:]), *_policy(run),
-        )  # fmt: skip
+        one, margin = row.prediction, margin_of(row, stored)
+        yield tables.prediction_row(one.position, one.label, one.formula, row, verdict, margin, run.policy)
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
         yield (
-            row.rule, *_values(row, RULE_COUNTS), *_values(row.verdict, ALONE), *_values(row, MARGINS),
-            *_values(run, COVERAGE), *_policy(run),
+            row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, MARGINS),
+            *values(run, COVERAGE), *tables.policyvalues(run.policy),
         )  # fmt: skip
 
 
-def _values(row: Any, names: Iterable[str]) -> Row:
-    return tuple(getattr(row, name) for name in names)
-
-
-def _counted(*names: str) -> tuple[tuple[str, str], ...]:
-    """Columns of counts, rates and intervals: `n_…` are whole numbers."""
-    return tuple((name, WHOLE if name.startswith("n_") else REAL) for name in names)
-
-
-def _tested(*names: str) -> tuple[tuple[str, str], ...]:
-    """Columns of a verdict against chance."""
-    return tuple((name, TEXT if name == "against_chance" else REAL) for name in names)
-
-
 FRAMES: dict[str, Frame] = {
-    "regions": Frame(
-        (
-            ("item_number", WHOLE), ("condition_name", TEXT), ("region_number", WHOLE), ("region_name", TEXT),
-            ("content", TEXT), ("surprisal_bits", REAL), ("not_computed", YES_NO),
-        ),
-        _regions,
-    ),
-    "tokens": Frame(
-        (
-            ("item_number", WHOLE), ("condition_name", TEXT), ("token_number", WHOLE), ("token", TEXT),
-            ("token_id", WHOLE), ("start_character", WHOLE), ("end_character", WHOLE), ("region_number", WHOLE),
-            ("straddles_regions", YES_NO), ("special", YES_NO), ("surprisal_bits", REAL), ("not_computed", YES_NO),
-        ),
-        _tokens,
-    ),
-    "outcomes": Frame(
-        (
-            ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT), ("item_number", WHOLE),
-            ("outcome", TEXT), ("held", YES_NO), ("margin_bits", REAL), ("too_close", YES_NO),
-        ),
-        _outcomes,
-    ),
-    "predictions": Frame(
-        (
-            ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT),
-            *_counted(*COUNTS, "p_above_chance_uncorrected"), *_tested(*CHANCE_TEST), *_counted(*MARGINS[1:]),
-            *POLICY,
-        ),
-        _predictions,
-    ),
+    "regions": Frame(tables.REGIONS, _regions),
+    "tokens": Frame(tables.TOKENS, _tokens),
+    "outcomes": Frame(tables.OUTCOMES, _outcomes),
+    "predictions": Frame(tables.PREDICTIONS, _predictions),
     "scores": Frame(
-        (("rule", TEXT), *_counted(*RULE_COUNTS), *_tested(*ALONE), *_counted(*MARGINS, *COVERAGE), *POLICY),
+        (
+            ("rule", TEXT), *counted(*RULE_COUNTS), *tested(*ALONE), *counted(*MARGINS, *COVERAGE), *tables.POLICY,
+        ),
         _scores,
     ),
 }  # fmt: skip

@@ -1,5 +1,4 @@
-"""How a run gets its scores: chunk by chunk, each committed before the next begins; or, without the web, by the same
-arithmetic in the calling process.
+"""How a run gets its scores: chunk by chunk, each committed before the next begins.
 
 Chunks are stored before the first is scored: a worker that takes over, or that helps, scores the same sentences
 together, and so gets the same bits. Whole sentences go into the score cache. A sentence of which only needed tokens
@@ -8,7 +7,7 @@ were computed stays with its chunk until the run is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import sleep
 
 from django.conf import settings
@@ -20,11 +19,9 @@ from gym.runs.work.shared_chunks import SharedChunks
 from lmgym.models.backends import BACKENDS, Backend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
 from lmgym.runs.chunks import chunk_characters, plan_chunks
-from lmgym.runs.compute import RunResult, evaluate_document, joined_sentences
+from lmgym.runs.compute import joined_sentences
 from lmgym.runs.needed import Needed
-from lmgym.runs.provenance import error_bits_of
 from lmgym.runs.token_arrays import Scores
-from lmgym.suites.formats import SuiteDocument
 from suites.selectors import document_of
 
 LOOK_SECONDS = 0.1
@@ -148,39 +145,14 @@ class Scoring:
         }
 
 
-def run_document(
-    document: SuiteDocument,
-    backend: Backend,
-    policy: ScoringPolicy,
-    *,
-    use_cache: bool = True,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> RunResult:
-    """Score and judge a document. `progress(done, total)` is called with counts of distinct sentences.
+class CachedScores:
+    """The site's score cache for one scorer, as `score_document` takes it. Only whole sentences are kept."""
 
-    With the cache, texts that this scorer has seen keep the bits they have on the site's pages.
-    """
-    joined = joined_sentences(document, policy)
-    texts = [row.text for row in joined]
-    needed = Needed(document, joined) if policy.tokens == "needed" else None
-    scorer = cache.scorer_key(backend.facts, policy)
-    known: dict[str, Scores] = cache.read(scorer, texts) if use_cache else {}
-    missing = [text for text in texts if text not in known]
-    total = len(set(texts))
-    progress(total - len(set(missing)), total)
-    for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
-        batch = [missing[place] for place in places]
-        found = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
-        scores = dict(zip(batch, found, strict=True))
-        if use_cache:
-            cache.write(scorer, {text: row for text, row in scores.items() if cache.is_whole(row)})
-        known.update(scores)
-        progress(len(known), total)
-    facts = backend.facts
-    return evaluate_document(
-        document,
-        [known[text] for text in texts],
-        policy,
-        error_bits_of(facts),
-        left_to_right=facts.left_to_right,
-    )
+    def __init__(self, backend: Backend, policy: ScoringPolicy) -> None:
+        self.scorer = cache.scorer_key(backend.facts, policy)
+
+    def read(self, texts: Sequence[str]) -> dict[str, Scores]:
+        return cache.read(self.scorer, texts)
+
+    def write(self, scores: Mapping[str, Scores]) -> None:
+        cache.write(self.scorer, {text: row for text, row in scores.items() if cache.is_whole(row)})

@@ -24,6 +24,7 @@ from lmgym.models.backends.loading import (
     choose_device,
     device_name,
     find,
+    full_precision,
     read_model,
     read_settings,
     read_tokenizer,
@@ -353,24 +354,19 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         reload=lambda: read_model(folder, settings, stored, device, spread=spread),
         packing=PACKING[config.get("kernels")],
     )
-    facts = ModelFacts(
+    facts = _facts(
+        runner,
+        tokenizer,
+        settings,
+        device,
+        name,
         parameters=parameters,
-        vocabulary_size=len(tokenizer),
-        tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=readable_length(settings, runner.model),
-        bos=config.get("bos_token", tokenizer.bos_token) or None,
-        declared_bos=tokenizer.bos_token,
-        eos=tokenizer.eos_token,
-        dtype=name,
-        device=device_name(device, runner.model),
-        revision=found.revision,
-        # The dtype changes numbers, so it is part of the name under which scores may be kept.
-        fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
-        versions=versions(),
         architecture=architecture,
+        bos=config.get("bos_token", tokenizer.bos_token) or None,
+        revision=found.revision,
+        content=found.content,
         notes=(*notes, *said, *runner.notes),
         error_bits=error_bound(name, half=seen, ways=runner.gap),
-        kernels="packed" if runner.packed else "stock",
     )
     backend = CausalBackend(
         runner, tokenizer, facts=facts, seen=found.seen, start_is_given="bos_token" in config
@@ -378,6 +374,89 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     if backend.start_id is not None and backend.start_id >= runner.vocabulary:
         raise no_such_token(str(facts.bos))
     return backend
+
+
+def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
+    """A model and a fast tokenizer of transformers that are loaded already. The model stays where it is, with the
+    weights and kernels it has, and is put into eval mode without a cache. Raises BackendError."""
+    settings = model.config
+    _require_causal(settings, type(model).__name__)
+    if not getattr(tokenizer, "is_fast", False):
+        raise BackendError(
+            f"{type(tokenizer).__name__} does not say which characters a token covers.",
+            "Load the fast tokenizer: AutoTokenizer.from_pretrained(…, use_fast=True).",
+        )
+    from lmgym.models.engine.tree_support import make_runner
+
+    full_precision()
+    settings.get_text_config().use_cache = False
+    first = next(model.eval().parameters())
+    name = str(first.dtype).removeprefix("torch.")
+    runner = make_runner(model, first.device)
+    facts = _facts(
+        runner,
+        tokenizer,
+        settings,
+        first.device,
+        name,
+        parameters=sum(one.numel() for one in model.parameters()),
+        architecture=type(model).__name__,
+        bos=tokenizer.bos_token,
+        revision="",
+        content=_digest(model, tokenizer),
+        notes=tuple(runner.notes),
+        error_bits=error_bound(name, ways=runner.gap),
+    )
+    return CausalBackend(runner, tokenizer, facts=facts)
+
+
+def _digest(model: Any, tokenizer: Any) -> str:
+    """sha256 over the configuration, the weights and the tokenizer; a second per gigabyte or two."""
+    import torch
+
+    digest = hashlib.sha256(model.config.to_json_string().encode())
+    digest.update(tokenizer.backend_tokenizer.to_str().encode())
+    for name, weights in sorted(model.state_dict().items()):
+        digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
+        digest.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _facts(
+    runner: ModelRunner,
+    tokenizer: Any,
+    settings: Any,
+    device: torch.device,
+    dtype: str,
+    *,
+    parameters: int,
+    architecture: str,
+    bos: str | None,
+    revision: str,
+    content: str,
+    notes: tuple[str, ...],
+    error_bits: float,
+) -> ModelFacts:
+    """`content` names weights, configuration and tokenizer."""
+    return ModelFacts(
+        parameters=parameters,
+        vocabulary_size=len(tokenizer),
+        tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
+        context_length=readable_length(settings, runner.model),
+        bos=bos,
+        declared_bos=tokenizer.bos_token,
+        eos=tokenizer.eos_token,
+        dtype=dtype,
+        device=device_name(device, runner.model),
+        revision=revision,
+        # The dtype changes numbers, so it is part of the name under which scores may be kept.
+        fingerprint=hashlib.sha256(f"{content} {dtype}".encode()).hexdigest(),
+        versions=versions(),
+        architecture=architecture,
+        notes=notes,
+        error_bits=error_bits,
+        kernels="packed" if runner.packed else "stock",
+    )
 
 
 def _tuned(
@@ -399,9 +478,14 @@ def _tuned(
 
 def _read_settings(folder: Path) -> Any:
     """The model's configuration, if it is that of a causal language model."""
+    settings, stated = read_settings(folder, _LEFT_TO_RIGHT)
+    _require_causal(settings, stated)
+    return settings
+
+
+def _require_causal(settings: Any, stated: str) -> None:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-    settings, stated = read_settings(folder, _LEFT_TO_RIGHT)
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
     known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
@@ -409,7 +493,6 @@ def _read_settings(folder: Path) -> Any:
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
     if not known or both_ways or not _says_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
-    return settings
 
 
 def _says_causal(settings: Any) -> bool:

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from gym.downloads import csv_text
 from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
-from gym.runs.work.scoring import run_document
+from gym.runs.work.scoring import CachedScores
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
 from lmgym.models.backends import Backend, BackendError
@@ -19,6 +19,7 @@ from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import RunResult, metric_of
 from lmgym.runs.coverage import coverage_json
 from lmgym.runs.provenance import coverage_of_run, provenance
+from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import SuiteDocument
 from models_registry.models import RegisteredModel
 from suites.management.files import read_file
@@ -120,7 +121,8 @@ class Command(SiteCommand):
                     bar.total = total
                     bar.update(done - bar.n)
 
-                result = run_document(document, backend, policy, use_cache=use_cache, progress=progress)
+                store = CachedScores(backend, policy) if use_cache else None
+                result = score_document(document, backend, policy, store=store, progress=progress)
         except BackendError as error:
             raise CommandError(str(error)) from error
         return backend, result

@@ -1,0 +1,228 @@
+"""Suites on models: `evaluate`, `score`, `load_suite`."""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmgym.errors import FormatError, Interrupted, InvalidArgument
+from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.models.given import LoadedModel, name_of, open_model
+from lmgym.results import Result, Run
+from lmgym.runs.compute import metric_of
+from lmgym.runs.provenance import coverage_of_run, provenance
+from lmgym.runs.scoring import Progress, score_document
+from lmgym.suites.formats import SuiteDocument, read_json, read_suite
+from lmgym.text.problems import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def load_suite(
+    source: str | Path | Mapping[str, Any] | pd.DataFrame | SuiteDocument, name: str = ""
+) -> SuiteDocument:
+    """A suite from a file (JSON, JSON Lines, CSV, TSV), from the dictionary of a JSON suite, or from a DataFrame.
+
+    Args:
+        source: a DataFrame is a long table (a row for each region: item_number, condition_name, region_number, content)
+            or a wide one (a row for each sentence), with the columns that a CSV file would have; see
+            docs/suite-format.md.
+        name: of the suite; without, the one in the file, or the file's.
+
+    Raises:
+        FormatError: names every problem with its line or place.
+        OSError: the file cannot be read.
+    """
+    if isinstance(source, SuiteDocument):
+        return source
+    if isinstance(source, Mapping):
+        try:
+            return read_json(json.dumps(source).encode())
+        except TypeError as error:
+            raise FormatError([Problem("suite", f"This dictionary is no JSON: {error}.")]) from error
+    if isinstance(source, str | Path):
+        path = Path(source).expanduser()
+        return read_suite(path.read_bytes(), name or path.name)
+    if hasattr(source, "to_csv"):
+        return read_suite(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv")
+    raise InvalidArgument(f"{type(source).__name__} is no suite: give a file, a dictionary or a DataFrame.")
+
+
+def evaluate(
+    suites: Any,
+    models: Any,
+    *,
+    policy: ScoringPolicy | Mapping[str, Any] | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    progress: bool | None = None,
+) -> Result:
+    """Run suites on models. The numbers are those of the site, bit for bit on one machine.
+
+    Each model is loaded once, scores all suites, and is let go before the next one is loaded.
+
+    Args:
+        suites: a file or a pattern ("suites/*.json"), anything `load_suite` takes, or several of these.
+        models: one model or several (see `lmgym.models.given.open_model`), or {name: model}.
+        policy: start and end tokens, joining, metric, whitespace; see `ScoringPolicy`. Without a metric each suite has
+            its own.
+        device, dtype: of models that are loaded from files.
+        progress: a bar on standard error; None: where that is a terminal or a notebook.
+
+    Returns:
+        A `Result` with one run for each suite and model. A sentence that cannot be scored has NaN and the reason; the
+        others are not affected.
+
+    Raises:
+        FormatError: a suite cannot be read. BackendError: a model cannot be used, or cannot follow the policy.
+        Interrupted: a KeyboardInterrupt, with the runs that were done in `result`.
+    """
+    documents = list(_documents(suites))
+    if not documents:
+        raise InvalidArgument(f"No suite is there: {suites!r}.")
+    named = _named(models)
+    policies = [_policy(document, policy) for document in documents]
+    runs: list[Run] = []
+    try:
+        with _bar(progress) as step:
+            for name, model in named:
+                loaded = (
+                    model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
+                )
+                for document, own in zip(documents, policies, strict=True):
+                    runs.append(_run(document, name, loaded, own, step(f"{name} · {document.name}")))
+    except KeyboardInterrupt:
+        raise Interrupted(Result(tuple(runs))) from None
+    return Result(tuple(runs))
+
+
+def score(
+    texts: str | Sequence[str],
+    model: Any,
+    *,
+    policy: ScoringPolicy | Mapping[str, Any] | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+) -> pd.DataFrame:
+    """Surprisals of single texts.
+
+    Returns:
+        A DataFrame with a row for each token: `text_number` (from 1), `token_number` (from 1), `token`, `token_id`,
+        `start_character` and `end_character` in the text, `special`, `surprisal_bits` (NaN where the token was not
+        scored, as the first one without a start token), and `failure`, the reason why a text has no scores, in a row of
+        its own.
+
+    Raises:
+        BackendError: the model cannot be used, or cannot follow the policy.
+    """
+    import pandas as pd
+
+    rows = [texts] if isinstance(texts, str) else list(texts)
+    loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
+    given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
+    cells: list[tuple[Any, ...]] = []
+    for number, found in enumerate(loaded.backend.score(rows, given), start=1):
+        if isinstance(found, ScoringFailure):
+            cells.append((number, None, None, None, None, None, None, None, found.reason))
+            continue
+        columns = zip(found.tokens, found.ids, found.offsets, found.special, found.bits, strict=True)
+        for place, (token, token_id, (start, end), special, bits) in enumerate(columns, start=1):
+            cells.append((number, place, token, token_id, start, end, special, bits, ""))
+    names = (
+        "text_number", "token_number", "token", "token_id", "start_character", "end_character", "special",
+        "surprisal_bits", "failure",
+    )  # fmt: skip
+    frame = pd.DataFrame(cells, columns=list(names))
+    whole = dict.fromkeys(
+        ("text_number", "token_number", "token_id", "start_character", "end_character"), "Int64"
+    )
+    return frame.astype(whole | {"special": "boolean", "surprisal_bits": "float64"})
+
+
+def _documents(suites: Any) -> Iterator[SuiteDocument]:
+    if isinstance(suites, str) and glob.has_magic(suites) and not Path(suites).exists():
+        suites = sorted(glob.glob(str(Path(suites).expanduser()), recursive=True))
+    elif isinstance(suites, str | Path | Mapping | SuiteDocument) or hasattr(suites, "to_csv"):
+        suites = [suites]
+    if not isinstance(suites, Iterable):
+        raise InvalidArgument(
+            f"{type(suites).__name__} is no suite: give a file, a dictionary or a DataFrame."
+        )
+    for one in suites:
+        if isinstance(one, str) and glob.has_magic(one) and not Path(one).exists():
+            yield from _documents(one)
+            continue
+        try:
+            yield load_suite(one)
+        except FormatError as error:
+            if isinstance(one, str | Path):
+                error.add_note(f"in {one}")
+            raise
+
+
+def _named(models: Any) -> list[tuple[str, Any]]:
+    if isinstance(models, Mapping):
+        return [(str(name), model) for name, model in models.items()]
+    several = (
+        isinstance(models, Iterable)
+        and not isinstance(models, str | Path | tuple)
+        and not hasattr(models, "score")
+    )
+    named = [
+        (one.name if isinstance(one, LoadedModel) else name_of(one), one)
+        for one in (models if several else [models])
+    ]
+    names = [name for name, _ in named]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InvalidArgument(
+            f"Two models are called {twice!r}: give them names, as in {{'first': …, 'second': …}}."
+        )
+    return named
+
+
+def _policy(document: SuiteDocument, given: ScoringPolicy | Mapping[str, Any] | None) -> ScoringPolicy:
+    if isinstance(given, ScoringPolicy):
+        return given
+    return _of_mapping({"metric": metric_of(document), **(given or {})})
+
+
+def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
+    try:
+        return ScoringPolicy.from_dict(given)
+    except ValueError as error:
+        raise InvalidArgument(f"The policy cannot be followed: {error}.") from error
+
+
+def _run(
+    document: SuiteDocument, name: str, model: LoadedModel, policy: ScoringPolicy, progress: Progress
+) -> Run:
+    result = score_document(document, model.backend, policy, progress=progress)
+    coverage = coverage_of_run(model.backend.facts, result.sentences)
+    facts = provenance(document.sha256(), model.kind, model.backend, result, policy, coverage)
+    return Run(document, name, policy, result, facts, coverage)
+
+
+@contextmanager
+def _bar(wanted: bool | None) -> Iterator[Any]:
+    """Gives a function that begins the next run by its name and returns its `progress`."""
+    from tqdm.auto import tqdm
+
+    disable = None if wanted is None else not wanted
+    with tqdm(unit="sentence", disable=disable, leave=False) as bar:
+
+        def step(name: str) -> Progress:
+            bar.reset(total=0)
+            bar.set_description(name)
+
+            def progress(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            return progress
+
+        yield step

@@ -1,0 +1,186 @@
+"""Models as callers of the library name them: a folder, a file, a hub id, a pair in memory, an object that scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from lmgym.models.backends import Backend, BackendError, ModelFacts, load_backend
+from lmgym.models.backends.ngram_file import FILE_NAME
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
+
+Tokens: TypeAlias = Sequence[tuple[str, float | None]]
+"""The tokens of a text in order, each as spelled there, with its bits; None = no value."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Anything with surprisals: `score(texts)` gives the tokens of each text, in order."""
+
+    def score(self, texts: Sequence[str]) -> Sequence[Tokens | TokenScores]: ...
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """`kind`: that of its backend, as provenance names it."""
+
+    name: str
+    kind: str
+    backend: Backend
+
+
+def name_of(model: Any) -> str:
+    """What a model is called in results unless the caller names it."""
+    if isinstance(model, str | Path):
+        text = str(model)
+        return text if _is_hub_id(text) else Path(text).resolve().name.removesuffix(".ngram")
+    if isinstance(model, tuple):
+        return (
+            str(getattr(model[0], "name_or_path", "")).rstrip("/").rpartition("/")[2]
+            or type(model[0]).__name__
+        )
+    return str(getattr(model, "name", "") or type(model).__name__)
+
+
+def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> LoadedModel:
+    """Load a model.
+
+    Args:
+        model: a folder with config.json and safetensors, causal or masked; an n-gram file; "organisation/name" on the
+            Hugging Face hub, with "@revision" if need be; (model, tokenizer) of transformers in memory; or a `Scorer`.
+        device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
+        dtype: float32, bfloat16 or float16.
+
+    Returns:
+        The model, with the start token that the site's check would choose.
+
+    Raises:
+        BackendError: the model cannot be used; the message says why and what to do.
+    """
+    name = name_of(model)
+    if isinstance(model, tuple):
+        from lmgym.models.backends.causal import from_memory
+
+        return _with_start_token(LoadedModel(name, "causal", from_memory(*model)))
+    if isinstance(model, str | Path):
+        return _with_start_token(_from_files(name, str(model), {"device": device, "dtype": dtype}))
+    if isinstance(getattr(model, "facts", None), ModelFacts):
+        return LoadedModel(name, "python", model)
+    if isinstance(model, Scorer):
+        return LoadedModel(name, "python", _ScorerBackend(model, name))
+    raise BackendError(
+        f"{type(model).__name__} is no model.",
+        "Give a folder, a hub id, (model, tokenizer), or an object with score(texts).",
+    )
+
+
+def _is_hub_id(text: str) -> bool:
+    return not Path(text).exists() and _HUB_ID.fullmatch(text) is not None
+
+
+def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
+    if _is_hub_id(text):
+        from lmgym.models.backends import hub
+
+        repo, _, revision = text.partition("@")
+        folder, commit = hub.fetch(repo, revision or "main")
+        config = {"source": "hub", "repo": repo, "revision": commit}
+        return _load(name, _kind_of(folder), config | options, Path())
+    path = Path(text).expanduser().resolve()
+    if not path.exists():
+        raise BackendError(
+            f"There is no model at {text}.",
+            'Give a folder, an n-gram file, or a hub id such as "openai-community/gpt2".',
+        )
+    if not _NAME.fullmatch(path.name):
+        raise BackendError(
+            f"{path.name!r} is no name for a model.", "Rename it: letters, digits, '_', '-' and '.' are read."
+        )
+    if path.is_file() or (path / FILE_NAME).is_file():
+        return _load(name, "ngram", {"path": path.name}, path.parent)
+    return _load(name, _kind_of(path), {"source": "directory", "path": path.name} | options, path.parent)
+
+
+def _kind_of(folder: Path) -> str:
+    """Masked if the configuration says so; whatever is wrong with it is found when the model is loaded."""
+    try:
+        stated = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
+    except (OSError, ValueError, AttributeError):
+        return "causal"
+    return "masked" if any(str(one).endswith("ForMaskedLM") for one in stated) else "causal"
+
+
+def _load(name: str, kind: str, config: dict[str, Any], model_dir: Path) -> LoadedModel:
+    return LoadedModel(name, kind, load_backend(kind, config, model_dir=model_dir, hub_allowed=True))
+
+
+def _with_start_token(model: LoadedModel) -> LoadedModel:
+    if choose := getattr(model.backend, "choose_start_token", None):
+        choose()
+    return model
+
+
+class _ScorerBackend:
+    """A `Scorer` as a backend. Its tokens are found in the text by their spelling."""
+
+    def __init__(self, scorer: Scorer, name: str) -> None:
+        self._scorer = scorer
+        self.facts = ModelFacts(
+            parameters=None,
+            vocabulary_size=None,
+            tokenizer="its own",
+            context_length=None,
+            bos=None,
+            eos=None,
+            dtype="unknown",
+            device="unknown",
+            revision="",
+            fingerprint="",
+            architecture=name,
+            notes=("Scores come from the caller's own code.",),
+        )
+
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """Raises BackendError where the policy asks for what the caller's code is not asked for."""
+        if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
+            raise BackendError(
+                "Start tokens, end tokens and the whitespace correction are up to your own score(texts).",
+                "Leave bos, eos and whitespace as they are.",
+            )
+        found = list(self._scorer.score(list(texts)))
+        if len(found) != len(texts):
+            raise BackendError(f"score(texts) gave {len(found)} results for {len(texts)} texts.")
+        return [_placed(text, one) for text, one in zip(texts, found, strict=True)]
+
+
+def _placed(text: str, tokens: Tokens | TokenScores) -> TokenScores | ScoringFailure:
+    if isinstance(tokens, TokenScores):
+        return tokens
+    spelled = [token for token, _ in tokens]
+    try:
+        offsets = align_server_tokens(text, spelled)
+    except TokenAlignmentError as error:
+        return ScoringFailure(str(error))
+    bits = [None if value is None else float(value) for _, value in tokens]
+    n = len(spelled)
+    return TokenScores(spelled, [_id_of(token) for token in spelled], offsets, bits, [False] * n)
+
+
+def _id_of(token: str) -> int:
+    """Equal spellings, equal ids."""
+    import zlib
+
+    return zlib.crc32(token.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,64 @@
+"""From a document and a loaded model to a result: the one path of the site's commands and of `lmgym.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from lmgym.models.backends import Backend
+from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.chunks import chunk_characters, plan_chunks
+from lmgym.runs.compute import RunResult, evaluate_document, joined_sentences
+from lmgym.runs.needed import Needed
+from lmgym.runs.provenance import error_bits_of
+from lmgym.runs.token_arrays import Scores
+from lmgym.suites.formats import SuiteDocument
+
+Progress = Callable[[int, int], None]
+"""Called with the numbers of distinct sentences that are scored, and of all."""
+
+
+class ScoreStore(Protocol):
+    """Scores by text, of one model and policy."""
+
+    def read(self, texts: Sequence[str]) -> dict[str, Scores]: ...
+    def write(self, scores: Mapping[str, Scores]) -> None: ...
+
+
+def score_document(
+    document: SuiteDocument,
+    backend: Backend,
+    policy: ScoringPolicy,
+    *,
+    store: ScoreStore | None = None,
+    progress: Progress = lambda done, total: None,
+) -> RunResult:
+    """Region bits, outcomes and rates of a document.
+
+    Sentences are planned and scored in the chunks in which the site scores them, so that one machine gives the same
+    bits either way. Texts found in `store` keep the bits they have there. Raises BackendError when the model cannot
+    follow the policy.
+    """
+    joined = joined_sentences(document, policy)
+    texts = [row.text for row in joined]
+    needed = Needed(document, joined) if policy.tokens == "needed" else None
+    known: dict[str, Scores] = store.read(texts) if store else {}
+    missing = [text for text in texts if text not in known]
+    total = len(set(texts))
+    progress(total - len(set(missing)), total)
+    for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
+        batch = [missing[place] for place in places]
+        found = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
+        scores = dict(zip(batch, found, strict=True))
+        if store:
+            store.write(scores)
+        known.update(scores)
+        progress(len(known), total)
+    facts = backend.facts
+    return evaluate_document(
+        document,
+        [known[text] for text in texts],
+        policy,
+        error_bits_of(facts),
+        left_to_right=facts.left_to_right,
+    )
