@@ -13,9 +13,10 @@ import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
 from lmgym.lmchallenge.coloured import NO_USER
-from tests.lmgym.lmchallenge import models
+from tests.lmgym import lmchallenge
 
-PROGRAM = f"{sys.executable} -B {models.__file__}"
+MODELS = Path(lmchallenge.__file__).with_name("models.py")
+PROGRAM = f"{sys.executable} -B {MODELS}"
 CORPUS = "the cat sat\n\non the mat\n"
 
 

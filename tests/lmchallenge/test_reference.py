@@ -17,11 +17,13 @@ from typing import Any
 import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
-from tests.lmgym.lmchallenge import differential, models
+from tests.lmgym import lmchallenge
+from tests.lmgym.lmchallenge import differential
 
+MODELS = Path(lmchallenge.__file__).with_name("models.py")
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
 ROOT = Path(__file__).parents[2]
-PROGRAM = f"{sys.executable} -B {models.__file__}"
+PROGRAM = f"{sys.executable} -B {MODELS}"
 pytestmark = [
     pytest.mark.foreign,
     pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC_REFERENCE)"),

@@ -18,11 +18,12 @@ import pytest
 
 from lmgym.lmchallenge.cli import Streams, main
 from tests.lmchallenge.test_reference import ROOT, TEXT, close
-from tests.lmgym.lmchallenge import models
+from tests.lmgym import lmchallenge
 
+MODELS = Path(lmchallenge.__file__).with_name("models.py")
 REFERENCE = os.environ.get("GYM_LMC5_REFERENCE", "")
-HERE = Path(models.__file__).parent
-PROGRAM = f"{sys.executable} -B {models.__file__}"
+HERE = MODELS.parent
+PROGRAM = f"{sys.executable} -B {MODELS}"
 pytestmark = [
     pytest.mark.foreign,
     pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC5_REFERENCE)"),
