@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmgym.errors import FormatError, Interrupted, InvalidArgument
+from lmgym.models.backends.base import require_possible
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
 from lmgym.models.given import LoadedModel, name_of, open_model
 from lmgym.results import Result, Run
 from lmgym.runs.compute import metric_of
 from lmgym.runs.provenance import coverage_of_run, provenance
 from lmgym.runs.scoring import Progress, score_document
-from lmgym.suites.formats import SuiteDocument, read_json, read_suite
+from lmgym.suites.formats import SuiteDocument, read_json
+from lmgym.suites.intake import read_any
+from lmgym.suites.intake.readings import Answers
 from lmgym.text.problems import Problem
 
 if TYPE_CHECKING:
@@ -24,20 +27,27 @@ if TYPE_CHECKING:
 
 
 def load_suite(
-    source: str | Path | Mapping[str, Any] | pd.DataFrame | SuiteDocument, name: str = ""
+    source: str | Path | Mapping[str, Any] | pd.DataFrame | SuiteDocument,
+    name: str = "",
+    *,
+    columns: Mapping[str, str] | None = None,
 ) -> SuiteDocument:
-    """A suite from a file (JSON, JSON Lines, CSV, TSV), from the dictionary of a JSON suite, or from a DataFrame.
+    """A suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), from the dictionary of a JSON suite, or from a
+    DataFrame.
 
     Args:
         source: a DataFrame is a long table (a row for each region: item_number, condition_name, region_number, content)
             or a wide one (a row for each sentence), with the columns that a CSV file would have; see
             docs/suite-format.md.
         name: of the suite; without, the one in the file, or the file's.
+        columns: what the columns of a table are, by their letters: {"A": "item", "B": "condition", "C": "text"}; see
+            `lmgym.suites.intake.readings.ROLES`. Needed where a column may be no region.
 
     Raises:
         FormatError: names every problem with its line or place.
         OSError: the file cannot be read.
     """
+    answers = Answers(columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
     if isinstance(source, Mapping):
@@ -47,9 +57,9 @@ def load_suite(
             raise FormatError([Problem("suite", f"This dictionary is no JSON: {error}.")]) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
-        return read_suite(path.read_bytes(), name or path.name)
+        return read_any(path.read_bytes(), name or path.name, answers)
     if hasattr(source, "to_csv"):
-        return read_suite(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv")
+        return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", answers)
     raise InvalidArgument(f"{type(source).__name__} is no suite: give a file, a dictionary or a DataFrame.")
 
 
@@ -125,6 +135,7 @@ def score(
     rows = [texts] if isinstance(texts, str) else list(texts)
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
     given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
+    require_possible(loaded.kind, given)
     cells: list[tuple[Any, ...]] = []
     for number, found in enumerate(loaded.backend.score(rows, given), start=1):
         if isinstance(found, ScoringFailure):
@@ -201,6 +212,7 @@ def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
 def _run(
     document: SuiteDocument, name: str, model: LoadedModel, policy: ScoringPolicy, progress: Progress
 ) -> Run:
+    require_possible(model.kind, policy)
     result = score_document(document, model.backend, policy, progress=progress)
     coverage = coverage_of_run(model.backend.facts, result.sentences)
     facts = provenance(document.sha256(), model.kind, model.backend, result, policy, coverage)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import IO
 
 from gym.accounts.models import AnyUser
 from gym.downloads import add_to_zip
-from lmgym.suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
-from lmgym.suites.formats.write import write_excel_csv, write_workbook
+from lmgym.suites.formats.write import WRITERS
 from suites.models import Suite, SuiteRevision
 from suites.permissions import may_know_owner
 from suites.presenters import owner_name
@@ -26,24 +24,20 @@ class Form:
     label: str
     name: str
     content_type: str
-    write: Callable[[SuiteDocument], str | bytes]
 
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 FORMS: dict[str, Form] = {
-    "json": Form("JSON", ".json", "application/json", write_json),
-    "json-trimmed": Form(
-        "JSON, blanks trimmed", "-trimmed.json", "application/json", partial(write_json, whitespace="trimmed")
-    ),
-    "json-early": Form(
-        "JSON, early dialect", "-early.json", "application/json", partial(write_json, dialect="early")
-    ),
-    "csv": Form("long CSV", "-long.csv", "text/csv", write_long_csv),
-    "tsv": Form("wide TSV", "-wide.tsv", "text/tab-separated-values", write_wide_tsv),
-    "xlsx": Form("Excel workbook (.xlsx)", ".xlsx", XLSX, write_workbook),
-    "csv-excel": Form("wide CSV with byte order mark, for Excel", "-excel.csv", "text/csv", write_excel_csv),
+    "json": Form("JSON", ".json", "application/json"),
+    "json-trimmed": Form("JSON, blanks trimmed", "-trimmed.json", "application/json"),
+    "json-early": Form("JSON, early dialect", "-early.json", "application/json"),
+    "csv": Form("long CSV", "-long.csv", "text/csv"),
+    "tsv": Form("wide TSV", "-wide.tsv", "text/tab-separated-values"),
+    "xlsx": Form("Excel workbook (.xlsx)", ".xlsx", XLSX),
+    "csv-excel": Form("wide CSV with byte order mark, for Excel", "-excel.csv", "text/csv"),
 }
+"""By the names of `WRITERS`."""
 
 
 def file_name(revision: SuiteRevision, form: str) -> str:
@@ -54,7 +48,7 @@ def file_name(revision: SuiteRevision, form: str) -> str:
 def file_content(revision: SuiteRevision, form: str, user: AnyUser) -> str | bytes:
     """What the file holds, for this reader."""
     document = export_document(revision, names_author=may_know_owner(user, revision.suite))
-    return FORMS[form].write(document)
+    return WRITERS[form](document)
 
 
 def suites_zip(suites: Iterable[Suite], form: str, user: AnyUser, site: str) -> IO[bytes]:

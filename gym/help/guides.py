@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "Files with results of models that this site does not run.",
         ),
         Guide("models", "Models", "The kinds of models, and how one is registered, approved and checked."),
+        Guide("library", "The library", "The same numbers from Python and from a shell, without a site."),
     ),
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),

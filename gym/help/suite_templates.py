@@ -8,6 +8,7 @@ from lmgym.runs.other_programs import blimp_jsonl
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.documents import PredictionDoc
+from lmgym.suites.formats.write import WRITERS
 from suites.exports import FORMS
 
 NAME = "suite-template"
@@ -43,7 +44,7 @@ TEMPLATES = {
 
 def content(form: str) -> str | bytes:
     """The file, written by what writes suites of this site."""
-    return _pairs() if form == "jsonl" else FORMS[form].write(document())
+    return _pairs() if form == "jsonl" else WRITERS[form](document())
 
 
 def document() -> SuiteDocument:

@@ -23,10 +23,8 @@ EPILOG = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="python -m lmgym.client", description="Talk to an LM Gym.", epilog=EPILOG
-    )
+def parser(prog: str = "python -m lmgym.client") -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog=prog, description="Talk to an LM Gym.", epilog=EPILOG)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--server", default=os.environ.get("LM_GYM_SERVER", "http://127.0.0.1:8000"))
     common.add_argument("--token", default=os.environ.get("LM_GYM_TOKEN", ""))
@@ -82,9 +80,9 @@ def _share(text: str) -> float:
     return value
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None, prog: str = "python -m lmgym.client") -> int:
     """Run one command; returns the exit status."""
-    given = parser().parse_args(words)
+    given = parser(prog).parse_args(words)
     try:
         client = Client(given.server, given.token)
         status: int = given.act(client, given)

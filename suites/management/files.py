@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from dataclasses import replace
 from pathlib import Path
 
 from django.core.management.base import CommandError, CommandParser
 
+from lmgym.cli.shared import columns, unread
 from lmgym.suites.formats import MAX_BYTES, SuiteDocument
-from lmgym.suites.intake import take_in
-from lmgym.suites.intake.readings import NOTHING, ROLES, Answers, Reading
-from lmgym.text.problems import Notice
+from lmgym.suites.intake import NotUnderstood, read_any
+from lmgym.suites.intake.readings import NOTHING, ROLES, Answers
 
 
 def add_columns(parser: CommandParser) -> None:
@@ -27,13 +25,7 @@ def add_columns(parser: CommandParser) -> None:
 
 
 def _answers(text: str) -> Answers:
-    columns = {}
-    for part in filter(None, text.replace(" ", "").split(",")):
-        letter, _, role = part.partition("=")
-        if not letter.isalpha() or role not in ROLES:
-            raise ArgumentTypeError(f"“{part}”: write a column's letter = one of {', '.join(ROLES)}")
-        columns[letter.upper()] = role
-    return Answers(columns=columns)
+    return Answers(columns=columns(text))
 
 
 def read_file(path: Path, answers: Answers = NOTHING) -> SuiteDocument:
@@ -44,26 +36,10 @@ def read_file(path: Path, answers: Answers = NOTHING) -> SuiteDocument:
         data = path.read_bytes()
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
-    reading = take_in(data, path.name, answers)
-    if reading.document is None:
-        problems = "\n".join(
-            f"  {problem.names}: {problem}" if problem.names else f"  {problem}"
-            for problem in reading.problems
-        )
-        raise CommandError(f"{path} cannot be read as a suite:\n{problems}{_option(reading)}")
-    if reading.kind == "file":
-        return reading.document
-    notices = tuple(Notice("sheet", line.rstrip(".")) for line in reading.understood)
-    return replace(reading.document, notices=notices)
-
-
-def _option(reading: Reading) -> str:
-    """The option that answers what is asked, with the roles that the columns seem to have."""
-    if "columns" not in reading.asks:
-        return ""
-    return (
-        f"\nFor example: --columns {','.join(f'{k}={role}' for k, role in reading.proposed_columns.items())}"
-    )
+    try:
+        return read_any(data, path.name, answers)
+    except NotUnderstood as error:
+        raise CommandError(unread(path, error)) from error
 
 
 def actor_named(username: str):

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from lmgym.files.workbooks import write_xlsx
@@ -111,3 +112,15 @@ def _table(rows: list[list[str]], delimiter: str) -> str:
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")  # noqa: TID251
     writer.writerows(rows)
     return buffer.getvalue()
+
+
+WRITERS: dict[str, Callable[[SuiteDocument], str | bytes]] = {
+    "json": write_json,
+    "json-trimmed": partial(write_json, whitespace="trimmed"),
+    "json-early": partial(write_json, dialect="early"),
+    "csv": write_long_csv,
+    "tsv": write_wide_tsv,
+    "csv-excel": write_excel_csv,
+    "xlsx": write_workbook,
+}
+"""Every format a suite is written in."""

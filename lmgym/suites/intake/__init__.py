@@ -15,7 +15,7 @@ from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
 from lmgym.suites.intake.readings import NOTHING, Answers, Reading
 from lmgym.suites.intake.sheets import read_cells, read_sheet
-from lmgym.text.problems import FormatError, Problem
+from lmgym.text.problems import FormatError, Notice, Problem
 
 ENCODINGS = {
     "windows-1252": "Windows-1252 (Western European)",
@@ -58,6 +58,26 @@ def take_in(
     )
     sheet = read_sheet(text.replace("\r\n", "\n"), name_from(filename), answers, known)
     return sheet if reading is None or known or sheet.asks else reading
+
+
+class NotUnderstood(FormatError):
+    """A file that is no suite as it stands. `reading` says what was understood of it and what it asks."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(reading.problems)
+        self.reading = reading
+
+
+def read_any(data: bytes, filename: str, answers: Answers = NOTHING) -> SuiteDocument:
+    """As `take_in`, for callers that nobody can ask. What was understood of a sheet stands in the document's notices.
+    Raises NotUnderstood."""
+    reading = take_in(data, filename, answers)
+    if reading.document is None:
+        raise NotUnderstood(reading)
+    if reading.kind == "file":
+        return reading.document
+    notices = tuple(Notice("sheet", line.rstrip(".")) for line in reading.understood)
+    return replace(reading.document, notices=notices)
 
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

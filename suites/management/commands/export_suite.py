@@ -6,7 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gym.site_command import SiteCommand
-from lmgym.suites.formats import write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.formats import SuiteDocument, write_json
+from lmgym.suites.formats.write import WRITERS
 from suites.models import Suite
 from suites.selectors import export_document
 
@@ -39,13 +40,8 @@ class Command(SiteCommand):
             self.stdout.write(text, ending="")
 
 
-def _write(document: Any, form: str, *, trimmed: bool) -> str:
-    if form == "csv":
-        return write_long_csv(document)
-    if form == "tsv":
-        return write_wide_tsv(document)
-    return write_json(
-        document,
-        dialect="early" if form == "json-early" else "current",
-        whitespace="trimmed" if trimmed else "as-imported",
-    )
+def _write(document: SuiteDocument, form: str, *, trimmed: bool) -> str:
+    if trimmed and form.startswith("json"):
+        dialect = "early" if form == "json-early" else "current"
+        return write_json(document, dialect=dialect, whitespace="trimmed")
+    return str(WRITERS[form](document))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym.site_command import database_problem
+from lmgym.cli.lint import as_json, as_text, has_error
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake.readings import Answers
 from lmgym.suites.lint import lint
@@ -39,23 +39,10 @@ class Command(BaseCommand):
         for path in options["files"]:
             document, join = _asked(path, options["columns"])
             reports[str(path)] = (lint(document, options["join"] or join), document.notices)
-        if options["format"] == "json":
-            self.stdout.write(json.dumps(_as_json(reports), ensure_ascii=False, indent=2))
-        else:
-            self._print(reports)
-        if any(finding.severity == "error" for findings, _ in reports.values() for finding in findings):
+        text = as_json(reports) if options["format"] == "json" else as_text(reports)
+        self.stdout.write(text, ending="")
+        if has_error(reports):
             sys.exit(1)
-
-    def _print(self, reports: dict[str, Any]) -> None:
-        for path, (findings, notices) in reports.items():
-            self.stdout.write(f"{path}: {len(findings)} findings")
-            for notice in notices:
-                self.stdout.write(f"  import   {notice}")
-            for finding in findings:
-                hint = f" {finding.hint}" if finding.hint else ""
-                self.stdout.write(
-                    f"  {finding.severity:<8} {finding.where}: {finding.message}.{hint} [{finding.code}]"
-                )
 
 
 def _asked(path: Path, answers: Answers) -> tuple[SuiteDocument, str]:
@@ -68,22 +55,3 @@ def _asked(path: Path, answers: Answers) -> tuple[SuiteDocument, str]:
     if revision is None:
         raise CommandError(f"{path}: there is no such file, and no suite of this site with that slug.")
     return document_of(revision), revision.join_policy
-
-
-def _as_json(reports: dict[str, Any]) -> dict[str, Any]:
-    return {
-        path: {
-            "findings": [
-                {
-                    "code": finding.code,
-                    "severity": finding.severity,
-                    "where": finding.where,
-                    "message": finding.message,
-                    "hint": finding.hint,
-                }
-                for finding in findings
-            ],
-            "notices": [{"where": notice.where, "message": notice.message} for notice in notices],
-        }
-        for path, (findings, notices) in reports.items()
-    }

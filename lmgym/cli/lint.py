@@ -1,0 +1,69 @@
+"""`lmgym lint`: what a careful reviewer would notice in suites."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from lmgym.cli import shared
+from lmgym.suites.lint import Finding, lint
+from lmgym.suites.regions import JOIN_POLICIES
+from lmgym.text.problems import Notice
+
+Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
+"""By file: findings, and what was odd when it was read."""
+
+
+def main(argv: Sequence[str], prog: str = "lmgym lint") -> int:
+    """Run; the exit status, 1 with an error among the findings. Wrong arguments raise SystemExit(2)."""
+    top = argparse.ArgumentParser(
+        prog=prog,
+        description="What a careful reviewer would notice in suites.",
+        epilog="Exit status: 0, 1 with an error among the findings, 2 what cannot be read.",
+    )
+    top.add_argument("files", nargs="+", metavar="SUITE")
+    top.add_argument("--join", choices=JOIN_POLICIES, default="space", help="how regions become a sentence")
+    top.add_argument("--format", choices=("text", "json"), default="text")
+    shared.add_columns(top)
+    return shared.run(_lint, top, argv)
+
+
+def _lint(options: argparse.Namespace) -> int:
+    reports = {}
+    for path in options.files:
+        document = shared.load(path, options.columns)
+        reports[path] = (lint(document, options.join), document.notices)
+    shared.write(as_json(reports) if options.format == "json" else as_text(reports), None)
+    return int(has_error(reports))
+
+
+def has_error(reports: Reports) -> bool:
+    return any(finding.severity == "error" for findings, _ in reports.values() for finding in findings)
+
+
+def as_text(reports: Reports) -> str:
+    lines = []
+    for path, (findings, notices) in reports.items():
+        lines.append(f"{path}: {len(findings)} findings")
+        lines += [f"  import   {notice}" for notice in notices]
+        for finding in findings:
+            hint = f" {finding.hint}" if finding.hint else ""
+            lines.append(
+                f"  {finding.severity:<8} {finding.where}: {finding.message}.{hint} [{finding.code}]"
+            )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(reports: Reports) -> str:
+    names = ("code", "severity", "where", "message", "hint")
+    data: dict[str, Any] = {
+        path: {
+            "findings": [{name: getattr(finding, name) for name in names} for finding in findings],
+            "notices": [{name: asdict(notice)[name] for name in ("where", "message")} for notice in notices],
+        }
+        for path, (findings, notices) in reports.items()
+    }
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,53 @@
+"""The examples of docs/library.md run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from tests.lmgym.conftest import ROOT
+
+GUIDE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+COMMANDS = re.search(r"```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()  # type: ignore[index]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The repository's files, where nothing is left behind."""
+    (tmp_path / "gym").symlink_to(ROOT / "gym")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_python_examples(here, capsys):
+    names: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert len(blocks) >= 7
+    for block in blocks:
+        exec(compile(block, "docs/library.md", "exec"), names)
+    told = capsys.readouterr().out
+    assert "agreement_pp" in told
+    assert (here / "regions.svg").read_text().startswith("<svg")
+    assert len(list((here / "study").iterdir())) == 5
+    verbs = names["verbs"]
+    assert len(verbs) > 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command(here, line):
+    python, *words = shlex.split(line)
+    assert python == "python"
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "-o" in words
