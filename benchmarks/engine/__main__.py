@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.engine import exact, measure, methods, record, report, shapes, workload
-from benchmarks.engine.methods import ALL, NEEDED, Ground
+from benchmarks.engine.methods import ALL, NEEDED, WHOLE, Ground
 
 PACKING = {"measured": None, "yes": True, "no": False}
 PEERS = ["minicons-16", "minicons-64", "lm-eval-16", "lm-eval-64"]
@@ -216,7 +216,7 @@ def peak_of(part: str, options: argparse.Namespace) -> None:
     """Score once with one contestant and print the process's peak memory."""
     load, _, tokenizer = load_of(part, options)
     ground = Ground(part, shapes.build(part), tokenizer, packing=PACKING[options.packing])
-    if options.only in (ALL, NEEDED):
+    if options.only in (ALL, NEEDED, WHOLE):
         method = methods.ours(ground, load)[0][options.only]
     else:
         short = options.only.replace(", batch ", "-").replace("lm-eval HFLM", "lm-eval")

@@ -12,6 +12,8 @@ from benchmarks.engine.workload import Workload
 Method = Callable[[], Any]
 
 ALL, NEEDED = "lm gym, all tokens", "lm gym, needed tokens"
+WHOLE = "lmgym.evaluate, whole call"
+"""All tokens, aligned with regions, judged and in a table of pass rates."""
 
 
 class Ground(NamedTuple):
@@ -30,14 +32,28 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
     of loading. The model given is changed."""
     import torch
 
+    import lmgym
     from lmgym.models.backends.base import ModelFacts
     from lmgym.models.backends.causal import CausalBackend
     from lmgym.models.backends.masked import MaskedBackend
     from lmgym.models.backends.tuning import prepare, prepare_masked
     from lmgym.models.engine import ScoringPolicy
+    from lmgym.models.given import LoadedModel
 
-    device, facts = torch.device(ground.device), ModelFacts(0, 0, "", 512, "", "", "float32", "cpu", "", "")
-    model, tokenizer, packing = ground.model, ground.tokenizer, ground.packing
+    device, model, tokenizer = torch.device(ground.device), ground.model, ground.tokenizer
+    packing = ground.packing
+    facts = ModelFacts(
+        parameters=sum(one.numel() for one in model.parameters()),
+        vocabulary_size=len(tokenizer),
+        tokenizer="",
+        context_length=512,
+        bos=tokenizer.bos_token,
+        eos=tokenizer.eos_token,
+        dtype="float32",
+        device=ground.device,
+        revision="",
+        fingerprint="",
+    )
     backend: Any
     if ground.shape == "bert":
         runner, rows = prepare_masked(
@@ -52,6 +68,9 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
         ALL: lambda: backend.score(load.texts, policy),
         NEEDED: lambda: backend.score(load.texts, policy, load.needed),
     }
+    if load.documents:
+        loaded = LoadedModel("model", "masked" if ground.shape == "bert" else "causal", backend)
+        found[WHOLE] = lambda: lmgym.evaluate(load.documents, loaded, policy=policy).rates()
     return found, runner.notes
 
 

@@ -21,12 +21,14 @@ PARADIGMS = 67
 
 
 class Workload(NamedTuple):
-    """Sentences in file order. needed[k]: character ranges that predictions look at; groups[k]: its suite."""
+    """Sentences in file order. needed[k]: character ranges that predictions look at; groups[k]: its suite. `documents`:
+    the suites, where the sentences are those of suites."""
 
     name: str
     texts: list[str]
     needed: list[list[tuple[int, int]]]
     groups: list[int]
+    documents: tuple[SuiteDocument, ...] = ()
 
 
 def suite_files(most: int | None = None) -> tuple[str, list[Path]]:
@@ -42,9 +44,9 @@ def suite_files(most: int | None = None) -> tuple[str, list[Path]]:
 def published(most: int | None = None) -> Workload:
     """All sentences of the suites, or of the first `most`."""
     name, files = suite_files(most)
-    load = Workload(name, [], [], [])
-    for number, path in enumerate(files):
-        document = read_suite(path.read_bytes(), path.name)
+    documents = tuple(read_suite(path.read_bytes(), path.name) for path in files)
+    load = Workload(name, [], [], [], documents)
+    for number, document in enumerate(documents):
         wanted = looked_at(document)
         for sentence in document.sentences:
             joined = join(sentence.contents)

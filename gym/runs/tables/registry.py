@@ -94,7 +94,7 @@ def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
         yield (
             row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, MARGINS),
-            *values(run, COVERAGE), *tables.policyvalues(run.policy),
+            *values(run, COVERAGE), *tables.policy_values(run.policy),
         )  # fmt: skip
 
 
