@@ -166,6 +166,31 @@ class Result:
         (place / "provenance.json").write_text(text + "\n", encoding="utf-8")
         return place
 
+    def upload(self, site: str, token: str, *, visibility: str = "private") -> list[dict[str, Any]]:
+        """Send the runs to a site, where they are marked as computed elsewhere: a file for each model and suite, with
+        all tokens. After a failure it may be called again: what has arrived is not kept twice.
+
+        Args:
+            site: its address. The suites are found there by name, and their sentences must be the same.
+            token: an API token with the right to write.
+            visibility: of models that are new there: private or public.
+
+        Returns:
+            What the site answers for each file: the address of its report, the runs, and what it noticed.
+
+        Raises:
+            lmgym.client.ApiError: the site refuses a file; NotReached: it does not answer.
+        """
+        from lmgym.client import Client
+
+        client = Client(site, token)
+        answers = []
+        for run in self.runs:
+            data = Result((run,)).tokens().to_csv(index=False).encode()
+            name = f"{run.model}-{run.suite.name}.csv".replace("/", "-")
+            answers.append(client.upload_results(name, data, visibility=visibility))
+        return answers
+
     def _frame(self, columns: Sequence[Column], rows: Callable[[Run], Iterable[Row]]) -> pd.DataFrame:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
         return _frame((*CONTEXT, *columns), cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -93,6 +94,15 @@ class Client(Games, Submissions, AgentTests):
     def results(self, key: str) -> dict[str, Any]:
         """Everything a run found: predictions, items, regions, tokens."""
         return dict(self.get(f"runs/{quote(key)}/results/"))
+
+    def upload_results(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
+        """A file of results that were computed elsewhere (docs/uploading-results.md). `choice`: suite, model, unit,
+        visibility and what else the API takes. A file that has arrived is not kept a second time when it is sent
+        again: its key is made of its content. Returns what POST /uploads/ answers."""
+        content = hashlib.sha256(repr(sorted(choice.items())).encode() + data).hexdigest()
+        headers = {"Idempotency-Key": content[:32]}
+        answer = self.transport.send("POST", "uploads/", body=choice, files=[(name, data)], headers=headers)
+        return dict(answer.json())
 
     # --- sentences ---
 
