@@ -134,15 +134,15 @@ def load_backend(
     site may fetch from the Hugging Face Hub; `external_access` is what models need that answer from elsewhere.
     Raises BackendError(message, hint)."""
     spec = check_config(kind, config)
+    more = {"external_access": external_access or ExternalAccess()} if spec.needs_external_access else {}
     try:
         module = import_module(spec.module)
-    except ModuleNotFoundError as error:
+        backend: Backend = module.load(config, model_dir=Path(model_dir), hub_allowed=hub_allowed, **more)
+    except ModuleNotFoundError as error:  # torch and transformers are imported by `load`
         raise BackendError(
             f"The backend {kind!r} needs the package {error.name!r}, which is not installed.",
-            "Install the pins of requirements.txt.",
+            "Install the pins of requirements-library.txt.",
         ) from error
-    more = {"external_access": external_access or ExternalAccess()} if spec.needs_external_access else {}
-    backend: Backend = module.load(config, model_dir=Path(model_dir), hub_allowed=hub_allowed, **more)
     return backend
 
 

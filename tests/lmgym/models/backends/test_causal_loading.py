@@ -6,6 +6,8 @@ import gc
 import json
 import pickle  # noqa: TID251  the tests write the hostile files
 import shutil
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import torch
 from lmgym.models.backends import BackendError, causal, load_backend, loading
 from lmgym.models.backends.base import Backend
 from lmgym.models.engine import ScoringPolicy, TokenScores
+from tests.lmgym.conftest import ROOT
 from tests.lmgym.models import tiny
 
 
@@ -428,3 +431,14 @@ def test_a_model_that_is_let_go_is_gone_though_the_libraries_stay(tiny_models: P
     del backend, runner
     gc.collect()
     assert model() is None
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_a_package_that_is_not_installed_is_named(tiny_models, package):
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; import lmgym\n"
+        f"try: lmgym.score('A', {str(tiny_models / 'byte-bpe')!r})\n"
+        "except lmgym.errors.BackendError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"needs the package '{package}', which is not installed" in done.stdout
