@@ -1,4 +1,4 @@
-"""What the library raises. Messages are those that the site shows: what is wrong, where, and what to do."""
+"""Exceptions raised by the library. Messages are the ones the site shows: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ __all__ = ["BackendError", "FormatError", "FormulaError", "Interrupted", "Invali
 
 
 class InvalidArgument(ValueError):
-    """An argument that cannot be followed."""
+    """An invalid argument."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `lmgym.evaluate`. `result` holds the runs that were done."""
+    """Ctrl-C during `lmgym.evaluate`. `result` holds the completed runs."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(f"interrupted after {len(result.runs)} runs; they are in .result of this exception")
+        super().__init__(
+            f"interrupted after {len(result.runs)} runs, kept in the attribute result of this exception"
+        )
         self.result = result

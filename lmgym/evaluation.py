@@ -72,7 +72,7 @@ def evaluate(
     dtype: str = "float32",
     progress: bool | None = None,
 ) -> Result:
-    """Run suites on models. The numbers are those of the site, bit for bit on one machine.
+    """Run suites on models. On one machine, with the same kernels, the numbers equal those of the site bit for bit.
 
     Each model is loaded once, scores all suites, and is let go before the next one is loaded.
 
@@ -155,18 +155,25 @@ def score(
     return frame.astype(whole | {"special": "boolean", "surprisal_bits": "float64"})
 
 
+def files_like(pattern: str) -> list[str]:
+    """The files matching a glob pattern, sorted; a name without wildcards is returned as it is."""
+    if not glob.has_magic(pattern) or Path(pattern).exists():
+        return [pattern]
+    return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))
+
+
 def _documents(suites: Any) -> Iterator[SuiteDocument]:
-    if isinstance(suites, str) and glob.has_magic(suites) and not Path(suites).exists():
-        suites = sorted(glob.glob(str(Path(suites).expanduser()), recursive=True))
-    elif isinstance(suites, str | Path | Mapping | SuiteDocument) or hasattr(suites, "to_csv"):
+    if isinstance(suites, str):
+        suites = files_like(suites)
+    elif isinstance(suites, Path | Mapping | SuiteDocument) or hasattr(suites, "to_csv"):
         suites = [suites]
     if not isinstance(suites, Iterable):
         raise InvalidArgument(
             f"{type(suites).__name__} is no suite: give a file, a dictionary or a DataFrame."
         )
     for one in suites:
-        if isinstance(one, str) and glob.has_magic(one) and not Path(one).exists():
-            yield from _documents(one)
+        if isinstance(one, str) and (files := files_like(one)) != [one]:
+            yield from _documents(map(Path, files))
             continue
         try:
             yield load_suite(one)

@@ -1,4 +1,4 @@
-"""What `lmgym.evaluate` gives: runs, and tidy frames of them. Bits throughout; what has no value is NaN, never 0."""
+"""Results of `lmgym.evaluate`: runs, and tidy DataFrames of them. Units are bits; missing values are NaN, never 0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
-from lmgym.runs.coverage import Coverage, coverage_json
+from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row
 from lmgym.stats import holm, margin_summary, mcnemar, paired_rates
@@ -54,8 +54,9 @@ class Run:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Of the predictions, against chance, corrected by Holm over the suite's predictions."""
-        known = coverage_json(self.coverage.n_words, self.coverage.n_unknown, ()) if self.coverage else {}
-        return verdicts(self.result.predictions, coverage=known.get("coverage"))
+        known = self.coverage
+        share = coverage_share(known.n_words, known.n_unknown) if known else None
+        return verdicts(self.result.predictions, coverage=share)
 
     @property
     def _context(self) -> Row:

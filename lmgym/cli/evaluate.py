@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -83,14 +82,13 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _paths(given: Sequence[str]) -> Iterator[str]:
+    from lmgym.evaluation import files_like
+
     for one in given:
-        if glob.has_magic(one) and not Path(one).exists():
-            found = sorted(glob.glob(one, recursive=True))
-            if not found:
-                raise shared.Failed(f"No file is like {one}.")
-            yield from found
-        else:
-            yield one
+        found = files_like(one)
+        if not found:
+            raise shared.Failed(f"No file matches {one}.")
+        yield from found
 
 
 def _status(rates: Any, least: float | None) -> int:

@@ -1,4 +1,4 @@
-"""What the subcommands share: options, and errors as one line on standard error."""
+"""Options and error handling shared by the subcommands."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from lmgym.suites.regions import JOIN_POLICIES
 
 
 class Failed(Exception):
-    """Something that a person can mend; the message says what."""
+    """A problem the user can fix; the message says how."""
 
 
 def run(
     act: Callable[[argparse.Namespace], int], parser: argparse.ArgumentParser, argv: Sequence[str]
 ) -> int:
-    """Parse and act; 2 and one message for what a person can mend. A reader that closes the pipe ends it quietly."""
+    """Parse the arguments and run. Problems the user can fix are printed to standard error with exit status 2; a
+    closed pipe ends the command quietly."""
     options = parser.parse_args(argv)
     try:
         return act(options)
@@ -56,7 +57,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given, for `lmgym.evaluate`."""
+    """The policy options given on the command line, as fields of `ScoringPolicy`."""
     names = ("bos", "eos", "join", "metric", "whitespace", "tokens")
     return {name: value for name in names if (value := getattr(options, name)) is not None}
 
@@ -71,8 +72,9 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=columns,
         default={},
-        metavar="A=item,B=condition,C=text",
-        help=f"what each column of a table is, by its letter: {', '.join(ROLES)}; needed where one may be no region",
+        metavar="A=item,B=condition,C=text,D=data",
+        help=f"role of each column of a table, by letter: {', '.join(ROLES)} (data: kept with the items, not scored); "
+        "columns not named are not read. Needed if a column may not be a region",
     )
 
 
@@ -100,7 +102,7 @@ def load(path: str, given: dict[str, str]) -> SuiteDocument:
 
 
 def unread(path: str | Path, error: FormatError) -> str:
-    """A file that is no suite, in words: every problem with its place, and the option that answers what is asked."""
+    """Every problem of an unreadable file with its place, and the option that would resolve it."""
     problems = "\n".join(f"  {one.names}: {one}" if one.names else f"  {one}" for one in error.problems)
     asked = ""
     if isinstance(error, NotUnderstood) and "columns" in error.reading.asks:

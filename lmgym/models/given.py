@@ -1,9 +1,10 @@
-"""Models as callers of the library name them: a folder, a file, a hub id, a pair in memory, an object that scores."""
+"""Load a model from a folder, a file, a hub id, a pair in memory, or an object with `score`."""
 
 from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class LoadedModel:
 
 
 def name_of(model: Any) -> str:
-    """What a model is called in results unless the caller names it."""
+    """Default name of a model in results."""
     if isinstance(model, str | Path):
         text = str(model)
         return text if _is_hub_id(text) else Path(text).resolve().name.removesuffix(".ngram")
@@ -110,7 +111,7 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
 
 
 def _kind_of(folder: Path) -> str:
-    """Masked if the configuration says so; whatever is wrong with it is found when the model is loaded."""
+    """Masked if the configuration says so. Errors in it are reported when the model is loaded."""
     try:
         stated = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
     except (OSError, ValueError, AttributeError):
@@ -181,6 +182,4 @@ def _placed(text: str, tokens: Tokens | TokenScores) -> TokenScores | ScoringFai
 
 def _id_of(token: str) -> int:
     """Equal spellings, equal ids."""
-    import zlib
-
     return zlib.crc32(token.encode("utf-8", "surrogatepass"))

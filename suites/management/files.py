@@ -1,35 +1,20 @@
-"""What the suite commands share: reading files with errors a person can act on."""
+"""Helpers of the suite commands: read files, find the acting account."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
-from lmgym.cli.shared import columns, unread
+from lmgym.cli.shared import unread
 from lmgym.suites.formats import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import NotUnderstood, read_any
-from lmgym.suites.intake.readings import NOTHING, ROLES, Answers
+from lmgym.suites.intake.readings import Answers
 
 
-def add_columns(parser: CommandParser) -> None:
-    """The option that says what the columns of tables are."""
-    parser.add_argument(
-        "--columns",
-        type=_answers,
-        default=NOTHING,
-        metavar="A=item,B=condition,C=text,D=data",
-        help=f"what each column of the tables is, by its letter: {', '.join(ROLES)} (data: kept with the items, not "
-        "scored); columns that are not named are not read. Needed where a table has columns that may not be regions",
-    )
-
-
-def _answers(text: str) -> Answers:
-    return Answers(columns=columns(text))
-
-
-def read_file(path: Path, answers: Answers = NOTHING) -> SuiteDocument:
-    """The suite in a file; CommandError names the file and every problem with its place. `answers` are for tables."""
+def read_file(path: Path, columns: Mapping[str, str] | None = None) -> SuiteDocument:
+    """Read a suite. CommandError names the file and every problem with its place. `columns`: as in `load_suite`."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")
@@ -37,7 +22,7 @@ def read_file(path: Path, answers: Answers = NOTHING) -> SuiteDocument:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     try:
-        return read_any(data, path.name, answers)
+        return read_any(data, path.name, Answers(columns=dict(columns or {})))
     except NotUnderstood as error:
         raise CommandError(unread(path, error)) from error
 

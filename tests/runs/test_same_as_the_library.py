@@ -31,20 +31,22 @@ def plain(value):
     return None if pd.isna(value) else value
 
 
+NEEDED = ScoringPolicy(tokens="needed")
+
+
 @pytest.mark.parametrize(
-    "policy",
+    ("kind", "policy"),
     [
-        ScoringPolicy(),
-        ScoringPolicy(whitespace="trailing"),
-        ScoringPolicy(tokens="needed"),
-        ScoringPolicy(bos="never", eos=True, join="natural", metric="mean"),
+        ("causal", ScoringPolicy()),
+        ("causal", ScoringPolicy(whitespace="trailing")),
+        ("causal", NEEDED),
+        ("causal", ScoringPolicy(bos="never", eos=True, join="natural", metric="mean")),
+        ("masked", ScoringPolicy()),
+        ("masked", NEEDED),
     ],
-    ids=["plain", "whitespace", "needed", "all"],
+    ids=["causal", "whitespace", "needed", "all", "masked", "masked-needed"],
 )
-@pytest.mark.parametrize("kind", ["causal", "masked"])
 def test_every_table_of_a_run(people, settings, tiny_models, tmp_path, kind, policy):  # noqa: F811
-    if kind == "masked" and policy not in (ScoringPolicy(), ScoringPolicy(tokens="needed")):
-        pytest.skip("masked models do not follow this policy")
     folder = tiny_models / "byte-bpe"
     if kind == "masked":
         tokenizer = tiny.framed(tiny.train("wordpiece"))

@@ -418,7 +418,7 @@ def _digest(model: Any, tokenizer: Any) -> str:
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
     for name, weights in sorted(model.state_dict().items()):
         digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
-        digest.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        digest.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
 
 

@@ -61,7 +61,7 @@ def take_in(
 
 
 class NotUnderstood(FormatError):
-    """A file that is no suite as it stands. `reading` says what was understood of it and what it asks."""
+    """A file that cannot be read as a suite without further answers. `reading` holds what was recognised and asked."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading.problems)
@@ -69,8 +69,7 @@ class NotUnderstood(FormatError):
 
 
 def read_any(data: bytes, filename: str, answers: Answers = NOTHING) -> SuiteDocument:
-    """As `take_in`, for callers that nobody can ask. What was understood of a sheet stands in the document's notices.
-    Raises NotUnderstood."""
+    """Non-interactive `take_in`: the document, with the interpretation of a sheet as notices. Raises NotUnderstood."""
     reading = take_in(data, filename, answers)
     if reading.document is None:
         raise NotUnderstood(reading)

@@ -7,9 +7,10 @@ from django.core.management.base import CommandParser
 
 from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
+from lmgym.cli import shared
 from lmgym.suites.regions import METRICS
 from suites import services
-from suites.management.files import actor_named, add_columns, read_file
+from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy
 
 
@@ -30,7 +31,7 @@ class Command(SiteCommand):
         parser.add_argument(
             "--metric", choices=METRICS, help="value of a region; default: as the file says, else sum"
         )
-        add_columns(parser)
+        shared.add_columns(parser)
         parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
 
     def handle(self, *args: Any, **options: Any) -> None:

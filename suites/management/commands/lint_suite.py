@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym.site_command import database_problem
+from lmgym.cli import shared
 from lmgym.cli.lint import as_json, as_text, has_error
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.intake.readings import Answers
 from lmgym.suites.lint import lint
 from lmgym.suites.regions import JOIN_POLICIES
-from suites.management.files import add_columns, read_file
+from suites.management.files import read_file
 from suites.models import SuiteRevision
 from suites.selectors import document_of
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             choices=JOIN_POLICIES,
             help="how regions are joined; default: as the suite is set here, and of a file with spaces",
         )
-        add_columns(parser)
+        shared.add_columns(parser)
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -45,10 +45,10 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _asked(path: Path, answers: Answers) -> tuple[SuiteDocument, str]:
+def _asked(path: Path, columns: dict[str, str]) -> tuple[SuiteDocument, str]:
     """The suite in a file, or the newest revision of the suite with this slug; and how its regions are joined."""
     if path.exists() or len(path.parts) > 1 or path.suffix:
-        return read_file(path, answers), "space"
+        return read_file(path, columns), "space"
     if problem := database_problem():
         raise CommandError(f"{path} is no file. {problem}")
     revision = SuiteRevision.objects.filter(suite__slug=str(path)).order_by("-number").first()
