@@ -12,12 +12,12 @@ PYTEST_ARGS ?=
 # A file stays in one process, which builds what its tests share once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint format bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint format lock bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
 run: $(VENV)/.runtime
-	$(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
+	$(BIN)/python manage.py serve --demo --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu)" $(PYTEST_ARGS)
@@ -45,17 +45,36 @@ $(BIN)/python:
 		[ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
 		{ rm -rf $(VENV); echo "Python's venv module is not complete. On Debian: sudo apt-get install python3-venv"; exit 1; }
 
-$(VENV)/.runtime: requirements.txt requirements-library.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+# The locks leave torch out: which build is right (CPU, CUDA, ROCm) depends on the machine. One that is installed stays.
+TORCH ?= torch==2.13.*
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/.runtime: requirements.txt pyproject.toml | $(BIN)/python
+	$(PIP) "$(TORCH)"
+	$(PIP) --require-hashes -r requirements.txt
+	$(PIP) --no-deps --editable .
 	@touch $@
 
-$(VENV)/.dev: requirements.txt requirements-library.txt requirements-dev.txt requirements-scale.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/.dev: requirements-dev.txt pyproject.toml | $(BIN)/python
+	$(PIP) "$(TORCH)"
+	$(PIP) --require-hashes -r requirements-dev.txt
+	$(PIP) --no-deps --editable .
 	@touch $@ $(VENV)/.runtime
 
+# make lock           renew requirements.txt and requirements-dev.txt from the ranges in pyproject.toml
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock" --overrides $(VENV)/without-torch.txt
+lock: $(VENV)/.dev
+	$(PIP) "uv==0.13.*"
+	@echo 'torch; python_version < "3"' > $(VENV)/without-torch.txt
+	$(COMPILE) --upgrade --extra hf --extra site --group checkout --output-file requirements.txt
+	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
+
 # make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --rounds 3" for less)
-bench-engine: benchmarks/engine/requirements.txt requirements-library.txt
+bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt
 	.venv-bench/bin/python -m benchmarks.engine $(BENCH_ARGS)
 

@@ -3,9 +3,14 @@
 
 import os
 import sys
+from pathlib import Path
+
+SITE = str(Path(__file__).resolve().parent)
 
 
 def main() -> None:
+    # Before anything that is installed under the name of one of the site's packages, also if PYTHONSAFEPATH is set.
+    sys.path[:] = [SITE, *(path for path in sys.path if path != SITE)]
     if (code := _without_the_site(sys.argv[1:])) is not None:
         sys.exit(code)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gym.settings")

@@ -10,6 +10,7 @@ import platform
 import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from django.conf import settings
@@ -70,7 +71,7 @@ def _packages() -> list[Finding]:
         try:
             found.append((OK, f"{name} {version(name)}"))
         except PackageNotFoundError:
-            found.append((BAD, f"{name} is not installed: pip install -r requirements.txt"))
+            found.append((BAD, f'{name} is not installed: pip install "lm-gym[site,hf]"'))
     return found
 
 
@@ -146,6 +147,8 @@ def _models() -> list[Finding]:
 
 def _gpus() -> list[Finding]:
     """Which there are, which one models run on, and what would make it give other numbers or stand idle."""
+    if find_spec("torch") is None:  # _packages says so
+        return []
     import torch
 
     from lmgym.models.backends import BackendError

@@ -8,13 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from csp.constants import NONE, SELF
+from platformdirs import user_data_path
 
 from gym import env
 from gym.reachability import only_here, require_own_secret
 from lmgym import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
+# A site that pip installed (lmgym/_site) keeps its data outside site-packages, where an upgrade would replace them.
+_DATA = user_data_path("lm-gym") if BASE_DIR.name == "_site" else BASE_DIR / "var"
+VAR_DIR = Path(env.text("GYM_VAR_DIR", str(_DATA)))
 
 DEBUG = env.flag("GYM_DEBUG", False)
 INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-reach-this-site"  # noqa: S105

@@ -1,8 +1,13 @@
-"""`python -m lmgym`: the command line."""
+"""`python -m lmgym` and the console script: the command line."""
 
 import sys
 
 from lmgym.cli import main
 
-if __name__ == "__main__":
+
+def run() -> None:
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

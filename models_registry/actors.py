@@ -23,6 +23,7 @@ from django.db import DatabaseError
 from django.dispatch import receiver
 from django.utils import timezone
 
+import lmgym
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.models import State
@@ -55,6 +56,7 @@ from models_registry.warm import (
 
 logger = logging.getLogger(__name__)
 
+LIBRARY_PATH = Path(lmgym.__file__).parents[1]
 LOOK_SECONDS = 0.1
 SHARE_OF_RAM = 0.8
 MAX_SAID = 2_000
@@ -195,7 +197,7 @@ def _try_out_in_child(
             stdin=asked,
             stdout=said,
             stderr=errors,
-            cwd=settings.BASE_DIR,
+            cwd=LIBRARY_PATH,  # where `-m` finds the library in a checkout
             env=os.environ | {"OMP_NUM_THREADS": str(thread_count())},
         )
         try:

@@ -25,6 +25,7 @@ SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")
 OF_THEIR_OWN = {
     "serve": "migrates by itself (tests/jobs/test_serve.py)",
     "migrate": "makes the tables",
+    "init": "makes the tables (tests/jobs/test_init.py)",
     "doctor": "reports it among what else it finds",
     "lmc": "uses the database for models of the site only",
 }

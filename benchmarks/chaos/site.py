@@ -53,7 +53,7 @@ class ChaoticSite(BenchSite):
         self.start_serving()
 
     def start_serving(self) -> None:
-        words = ["serve", "--no-demo", "--workers", "2", "--processes", "2", "--port", str(self.port)]
+        words = ["serve", "--workers", "2", "--processes", "2", "--port", str(self.port)]
         deadline = time.monotonic() + PATIENCE
         while True:  # the children of a supervisor that was killed may hold the port for a moment
             self.serve = subprocess.Popen(

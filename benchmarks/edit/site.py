@@ -132,7 +132,7 @@ class Site:
         self._run("manage.py", "migrate", "-v", "0")
         self._run("-c", "from benchmarks.edit.site import prepare; prepare()")
         self.log = (folder / "serve.log").open("ab")
-        words = ["manage.py", "serve", "--no-demo", "--port", str(self.port)]
+        words = ["manage.py", "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(
             [sys.executable, *words], env=self.env, cwd=ROOT, stdout=self.log, stderr=self.log
         )

@@ -1,4 +1,4 @@
-"""What this machine has: Python, torch, the GPU, the packages of requirements.txt; and a folder of wheels for what it
+"""What this machine has: Python, torch, the GPU, the packages of pyproject.toml; and a folder of wheels for what it
 lacks, made where there is a network (`prepare`) and installed where there is none."""
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
@@ -29,7 +30,7 @@ GIVEN = {
     "pyarrow",
 }
 """Large, or built for one machine: these must be there already."""
-UNUSED = {"vl-convert-python"}
+UNUSED = {"lm-gym", "vl-convert-python"}
 TESTS = ("pytest", "pytest-django", "hypothesis")
 PEERS = ("minicons", "lm-eval", "vllm")
 SHOWN = (*sorted(GIVEN), "Django", "pytest", *PEERS)
@@ -48,11 +49,12 @@ def plain(name: str) -> str:
 
 
 def required() -> list[str]:
-    """The names in requirements.txt and requirements-library.txt, and what the tests need."""
-    files = ("requirements-library.txt", "requirements.txt")
-    rows = [row for file in files for row in (ROOT / file).read_text().splitlines() if row[:1] not in "-#"]
-    names = [re.split(r"[=<>\[ #]", row.strip(), maxsplit=1)[0] for row in rows]
-    return [name for name in names if name and plain(name) not in UNUSED] + list(TESTS)
+    """What the library and the site need, and the tests."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    rows = [*project["dependencies"], *extras["hf"], *extras["parquet"], *extras["site"]]
+    names = [re.split(r"[=<>\[]", row, maxsplit=1)[0] for row in rows]
+    return [name for name in names if plain(name) not in UNUSED] + list(TESTS)
 
 
 def is_there(name: str) -> bool:

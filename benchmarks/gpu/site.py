@@ -48,7 +48,7 @@ def look(folder: Path, device: str) -> dict[str, Any]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = (folder / "serve.log").open("wb")
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command = [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)]
     serve = subprocess.Popen(command, env=env, cwd=ROOT, stdout=log, stderr=log)
     try:
         visitor = Visitor(f"http://127.0.0.1:{port}")

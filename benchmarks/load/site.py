@@ -38,7 +38,7 @@ class LoadedSite(Site):
             self.port = free.getsockname()[1]
         given = {"--workers": workers, "--processes": processes, "--port": self.port}
         words = [str(word) for pair in given.items() for word in pair]
-        command = [sys.executable, "manage.py", "serve", "--no-demo", *words]
+        command = [sys.executable, "manage.py", "serve", *words]
         self.serve = subprocess.Popen(command, env=self.env, cwd=ROOT, stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + 300
         while len(self.processes()) < 1 + workers + processes or not self._answers():

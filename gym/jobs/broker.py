@@ -61,7 +61,7 @@ def make_broker(url: str) -> dramatiq.Broker:
     except ImportError as error:
         raise ImproperlyConfigured(
             f"GYM_BROKER_URL needs a package that is not installed ({error.name}): "
-            "pip install -r requirements-scale.txt"
+            'pip install "lm-gym[scale]"'
         ) from error
     raise ImproperlyConfigured(
         f"GYM_BROKER_URL starts with {scheme!r}; use database://, redis://… or amqp://…"

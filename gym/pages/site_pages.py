@@ -16,6 +16,8 @@ from gym.pages.own_things import own_things
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
 from lmgym.runs.rules import RULES, rule_of
+from models_registry.selectors import visible_to as visible_models
+from suites.selectors import visible_to as visible_suites
 
 if TYPE_CHECKING:
     from gym.runs.models import SuiteRun
@@ -28,16 +30,20 @@ MOST_SUITES, MOST_MODELS = 25, 12
 def home(request: HttpRequest) -> HttpResponse:
     """The front page, and for somebody signed in their own things.
 
-    Context: rule, rules; signed in: own (OwnThings); else table (HomeTable), active_runs (queued or running, newest
-    first)."""
+    Context: rule, rules; signed in: own (OwnThings), has_models; else table (HomeTable), has_suites, active_runs
+    (queued or running, newest first)."""
     rule = rule_of(request.GET.get("rule", ""))
     context: dict[str, Any] = {"rule": rule, "rules": list(RULES.values())}
     if request.user.is_authenticated:
-        return render(request, "own_home.html", context | {"own": own_things(request.user)})
+        own = own_things(request.user)
+        has_models = not own.is_empty or visible_models(request.user).exists()
+        return render(request, "own_home.html", context | {"own": own, "has_models": has_models})
     active = list(under_way(listed_runs(request.user))[:10])
     note_silence(run.job for run in active)
     table = home_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS)
-    return render(request, "home.html", context | {"table": table, "active_runs": active})
+    context |= {"table": table, "active_runs": active}
+    context |= {"has_suites": bool(table.models) or visible_suites(request.user).exists()}
+    return render(request, "home.html", context)
 
 
 @require_safe

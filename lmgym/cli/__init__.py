@@ -23,6 +23,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "propara": ("lmgym.propara.cli", "ProPara: score predictions about processes"),
     "agents": ("lmgym.agents.cli", "tests of agents: agenttest, assess"),
     "client": ("lmgym.client.cli", "talk to a site: run, upload, export, games, agent tests"),
+    "serve": ("lmgym.cli.site", "run a site: web server and worker together"),
+    "worker": ("lmgym.cli.site", "run a site's queued jobs"),
+    "doctor": ("lmgym.cli.site", "what a site lacks on this machine"),
+    "init": ("lmgym.cli.site", "prepare a site's database and first account"),
+    "manage": ("lmgym.cli.site", "any other command of a site (Django's manage.py)"),
 }
 """Name -> module with `main(argv, prog)`, and what it does."""
 

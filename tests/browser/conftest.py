@@ -101,7 +101,7 @@ def serving(folder: Path) -> Iterator[str]:
     log = (folder / "serve.log").open("wb")
     LOGS[f"http://127.0.0.1:{port}"] = folder / "serve.log"
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "serve", "--port", str(port), "--processes", "1"],
+        [sys.executable, "manage.py", "serve", "--demo", "--port", str(port), "--processes", "1"],
         cwd=ROOT,
         env=env,
         stdout=log,

@@ -51,7 +51,7 @@ def test_a_missing_package_is_explained(monkeypatch):
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_redis)
-    with pytest.raises(ImproperlyConfigured, match=r"redis.*requirements-scale\.txt"):
+    with pytest.raises(ImproperlyConfigured, match=r"redis.*lm-gym\[scale\]"):
         make_broker("redis://127.0.0.1/")
 
 

@@ -36,7 +36,7 @@ def worker_pids(lab) -> list[int]:
 
 
 def serve(lab, port: int) -> subprocess.Popen[bytes]:
-    process = lab.start("serve", "--port", str(port), "--no-demo")
+    process = lab.start("serve", "--port", str(port))
     lab.until(lambda: web_pid(port) > 0 and len(worker_pids(lab)) == 1)
     return process
 
@@ -79,7 +79,7 @@ def test_it_serves_works_restarts_what_dies_and_ends_cleanly_twice_in_a_row(lab,
 def test_a_job_that_kills_its_worker_fails_with_the_reason_and_the_others_are_done(lab, port):
     poison = lab.enqueue("lab.poison")
     others = [lab.enqueue("lab.chunks", {"n": 3}) for _ in range(3)]
-    server = lab.start("serve", "--port", str(port), "--no-demo")
+    server = lab.start("serve", "--port", str(port))
     failed = lab.wait_for(poison, "failed", 40)
     assert "died 3 times while working on it (killed by signal 9: often memory ran out)" in failed["error"]
     for job in others:
@@ -111,6 +111,6 @@ def test_a_taken_port_is_explained(lab, port):
 
 def test_a_database_that_cannot_be_prepared_ends_it_with_a_sentence(lab, port):
     lab.env["GYM_DATABASE_URL"] = "sqlite:////nowhere/at/all.sqlite3"
-    done = lab.run("serve", "--port", str(port), "--no-demo")
+    done = lab.run("serve", "--port", str(port))
     assert done.returncode == 1
     assert "The database could not be prepared; the reason is above." in done.stderr

@@ -81,7 +81,7 @@ def execute(statement: str) -> None:
     try:
         import psycopg
     except ImportError:
-        missing("psycopg is not installed (requirements-scale.txt)")
+        missing("psycopg is not installed (pip install lm-gym[scale])")
         return
     try:
         with psycopg.connect(POSTGRES, autocommit=True) as connection:

@@ -141,7 +141,7 @@ def load_backend(
     except ModuleNotFoundError as error:  # torch and transformers are imported by `load`
         raise BackendError(
             f"The backend {kind!r} needs the package {error.name!r}, which is not installed.",
-            "Install the pins of requirements-library.txt.",
+            'pip install "lm-gym[hf]"',
         ) from error
     return backend
 

@@ -11,12 +11,13 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
+from gym.accounts.models import User
 from gym.env import EnvError
 from gym.jobs import conf
+from gym.jobs.management.commands import init
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
 from gym.reachability import only_here, require_own_secret
@@ -33,7 +34,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_web_arguments(parser)
         parser.add_argument("--workers", type=number, default=1, help="worker processes (default 1)")
-        parser.add_argument("--no-demo", action="store_true", help="do not create the demo data")
+        parser.add_argument("--demo", action="store_true", help="load the demo suites, models and accounts")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -42,11 +43,11 @@ class Command(BaseCommand):
         # Until the supervisor takes over, SIGTERM must end us through the normal way out, like Ctrl-C.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            self.prepare(demo=not options["no_demo"])
+            self.prepare(demo=options["demo"])
             os.environ["GYM_WORKERS"] = str(options["workers"])  # they share the processor's cores
             children = web_children(bound, host, threads=options["threads"], processes=options["processes"])
             children += [worker_child(f"worker{number}") for number in range(1, options["workers"] + 1)]
-            note = "" if options["no_demo"] else getattr(settings, "GYM_DEMO_LINE", "")
+            note = getattr(settings, "GYM_DEMO_LINE", "") if options["demo"] else ""
             supervisor = Supervisor(children, on_tick=Announcement(host, port, note))
             supervisor.run()
             code = 0
@@ -57,18 +58,18 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def prepare(self, *, demo: bool) -> None:
-        """Migrate where that is needed and create the demo data, in child processes, before anything serves."""
-        first = self.first_start()
-        ready = not database_problem()
+        """Bring the database up to date in a child process, before anything serves."""
+        ready = not database_problem() and User.objects.filter(is_superuser=True).exists()
         connection.close()
-        if not ready and run_child(["migrate", "--noinput", "-v", "1" if first else "0"]):
-            raise CommandError("The database could not be prepared; the reason is above.")
-        if demo and "demo" in get_commands() and run_child(["demo"]):
-            self.stderr.write("The demo data could not be created (see above); the site starts without it.")
-
-    def first_start(self) -> bool:
-        database = settings.DATABASES["default"]
-        return "sqlite" in database["ENGINE"] and not os.path.exists(database["NAME"])
+        if ready and not demo:
+            return
+        match run_child(["init", "--demo"] if demo else ["init"]):
+            case 0:
+                pass
+            case init.NO_DEMO:
+                self.stderr.write("The site starts without its demo.")
+            case _:
+                raise CommandError("The database could not be prepared; the reason is above.")
 
 
 def run_child(arguments: list[str]) -> int:

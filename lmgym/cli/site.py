@@ -1,0 +1,41 @@
+"""The site's own commands: serve, worker, doctor, init, and every other one through `manage`.
+
+The site is a Django project: `lmgym/_site` in the wheel, the repository itself in a checkout. It runs in a process of
+its own, so that its packages (gym, suites, models_registry) cannot be imported where the library is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lmgym.cli.shared import Failed
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def main(argv: Sequence[str], prog: str) -> int:
+    """Replace this process with `manage.py COMMAND …`; returns only if the site cannot be started."""
+    name = prog.split()[-1]
+    words = list(argv) if name == "manage" else [name, *argv]
+    try:
+        command = [sys.executable, str(manage_py()), *words]
+    except Failed as error:
+        print(f"{prog}: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    sys.stdout.flush()
+    os.execv(sys.executable, command)  # noqa: S606  our own command line
+
+
+def manage_py() -> Path:
+    """The site's manage.py. Raises Failed if the site, or what it needs, is not installed."""
+    candidates = (PACKAGE / "_site" / "manage.py", PACKAGE.parent / "manage.py")
+    found = next((path for path in candidates if (path.parent / "gym" / "settings.py").is_file()), None)
+    if found is None:
+        raise Failed("this installation has no site; install the wheel or use a checkout of the repository")
+    if importlib.util.find_spec("django") is None:
+        raise Failed('the site needs more packages: pip install "lm-gym[site,hf]"')
+    return found
