@@ -16,6 +16,7 @@ from lmgym.models.given import LoadedModel, name_of, open_model
 from lmgym.results import Result, Run
 from lmgym.runs.compute import metric_of
 from lmgym.runs.provenance import coverage_of_run, provenance
+from lmgym.runs.score_store import FileStore
 from lmgym.runs.scoring import Progress, score_document
 from lmgym.suites.formats import SuiteDocument, read_json
 from lmgym.suites.intake import read_any
@@ -71,6 +72,7 @@ def evaluate(
     device: str = "auto",
     dtype: str = "float32",
     progress: bool | None = None,
+    cache: str | Path | None = None,
 ) -> Result:
     """Run suites on models. On one machine, with the same kernels, the numbers equal those of the site bit for bit.
 
@@ -83,6 +85,8 @@ def evaluate(
             its own.
         device, dtype: of models that are loaded from files.
         progress: a bar on standard error; None: where that is a terminal or a notebook.
+        cache: a file that keeps the scores of sentences between calls; made if it is not there. A sentence is scored
+            again if its model, its policy or a version changes. Models of your own code are not kept.
 
     Returns:
         A `Result` with one run for each suite and model. A sentence that cannot be scored has NaN and the reason; the
@@ -105,7 +109,8 @@ def evaluate(
                     model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
                 )
                 for document, own in zip(documents, policies, strict=True):
-                    runs.append(_run(document, name, loaded, own, step(f"{name} · {document.name}")))
+                    bar = step(f"{name} · {document.name}")
+                    runs.append(_run(document, name, loaded, own, bar, cache))
     except KeyboardInterrupt:
         raise Interrupted(Result(tuple(runs))) from None
     return Result(tuple(runs))
@@ -217,13 +222,24 @@ def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
 
 
 def _run(
-    document: SuiteDocument, name: str, model: LoadedModel, policy: ScoringPolicy, progress: Progress
+    document: SuiteDocument,
+    name: str,
+    model: LoadedModel,
+    policy: ScoringPolicy,
+    progress: Progress,
+    cache: str | Path | None,
 ) -> Run:
     require_possible(model.kind, policy)
-    result = score_document(document, model.backend, policy, progress=progress)
-    coverage = coverage_of_run(model.backend.facts, result.sentences)
-    facts = provenance(document.sha256(), model.kind, model.backend, result, policy, coverage)
-    return Run(document, name, policy, result, facts, coverage)
+    facts = model.backend.facts
+    store = None
+    if (
+        cache is not None and facts.fingerprint
+    ):  # without one, a changed model would get the scores of the old one
+        store = FileStore(Path(cache).expanduser(), facts, policy)
+    result = score_document(document, model.backend, policy, store=store, progress=progress)
+    coverage = coverage_of_run(facts, result.sentences)
+    origin = provenance(document.sha256(), model.kind, model.backend, result, policy, coverage)
+    return Run(document, name, policy, result, origin, coverage)
 
 
 @contextmanager

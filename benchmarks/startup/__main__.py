@@ -1,6 +1,6 @@
 """How long `import lmgym` and its command take to start, beside the interpreter alone and torch, in fresh processes.
 
-    python -m benchmarks.startup [--rounds 15]
+python -m benchmarks.startup [--rounds 15]
 """
 
 from __future__ import annotations

@@ -37,6 +37,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         metavar="RATE",
         help="0 to 1: exit with 1 if a prediction passes less often",
     )
+    top.add_argument(
+        "--cache", type=Path, metavar="FILE", help="keep scores of sentences between calls in this file"
+    )
     shared.add_policy(top)
     shared.add_device(top)
     shared.add_columns(top)
@@ -72,6 +75,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         policy=shared.policy_of(options),
         device=options.device,
         dtype=options.dtype,
+        cache=options.cache,
     )
     rates = result.rates()
     if options.format == "table":

@@ -14,6 +14,7 @@ from gym.runs.work import cache, services
 from gym.runs.work.preview import preview
 from lmgym.models.backends import Backend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs import score_store
 from lmgym.runs.compute import evaluate_document, joined_sentences
 from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import SuiteDocument
@@ -109,7 +110,7 @@ def test_the_score_cache_holds_what_the_masked_model_said(people, settings, mode
     services.queue_run(revision, model, actor=people.alice)
     run_pending()
     texts = [joined.text for joined in joined_sentences(document, POLICY)]
-    known = cache.read(cache.scorer_key(backend.facts, POLICY), texts)
+    known = cache.read(score_store.scorer_key(backend.facts, POLICY), texts)
     assert ScoreCache.objects.count() == len(texts)
     for text, score in zip(texts, raw_scores(document, backend), strict=True):
         assert known[text].bits == pytest.approx(score.bits, abs=NOISE)

@@ -170,7 +170,7 @@ def test_numbers_of_another_engine_are_neither_reused_nor_offered_as_the_same_ru
     model.save()
     asked = (revision, model, ScoringPolicy())
     assert services.same_run(*asked, user=people.alice) == first
-    monkeypatch.setattr("gym.runs.work.cache.ENGINE_VERSION", "another")
+    monkeypatch.setattr("lmgym.runs.score_store.ENGINE_VERSION", "another")
     monkeypatch.setattr("gym.runs.work.services.ENGINE_VERSION", "another")
     assert services.same_run(*asked, user=people.alice) is None
     second = services.queue_run(revision, model, actor=people.alice)

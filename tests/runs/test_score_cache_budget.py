@@ -13,6 +13,7 @@ from gym.runs.models import RunChunk, ScoreCache
 from gym.runs.work import cache
 from gym.runs.work.services import queue_run
 from lmgym.models.engine import ScoringFailure
+from lmgym.runs import score_store
 from tests.factories import make_model, make_revision
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +39,7 @@ def test_reading_counts_as_use(settings):
     cache.read("old", [first])
     settings.GYM_SCORE_CACHE_SENTENCES = 1
     cache.trim()
-    assert ScoreCache.objects.get().text_sha256 == cache.text_key(first)
+    assert ScoreCache.objects.get().text_sha256 == score_store.text_key(first)
 
 
 def test_reading_again_on_the_same_day_writes_nothing(django_assert_num_queries):

@@ -13,9 +13,10 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.presenters import reproduce_command
-from gym.runs.work import cache, services
+from gym.runs.work import services
 from lmgym.models.backends import ModelFacts
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs import score_store
 from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.factories import checked, make_model, make_revision
@@ -86,7 +87,7 @@ def test_scores_are_kept_by_the_token_that_stood_first():
             parameters=1, vocabulary_size=9, tokenizer="", context_length=None, bos=own, eos=None, dtype="float32",
             device="cpu", revision="", fingerprint="f" * 64,
         )  # fmt: skip
-        return cache.scorer_key(facts, ScoringPolicy(bos=bos))
+        return score_store.scorer_key(facts, ScoringPolicy(bos=bos))
 
     assert key("auto", "<s>") == key("always", "<s>") == key("<s>", "</s>") == key("<s>", None)
     assert key("auto", None) == key("never", "<s>")

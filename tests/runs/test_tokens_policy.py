@@ -20,6 +20,7 @@ from gym.runs.read.comparison import run_differences
 from gym.runs.work import cache, services
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs import score_store
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -116,7 +117,7 @@ def test_the_cache_never_holds_a_part_of_a_sentence(start, model):
     run = start()
     stored = ScoreCache.objects.values_list("scores", flat=True)
     assert len(stored) == run.n_sentences
-    assert all(cache.from_json(row).complete for row in stored)
+    assert all(score_store.from_json(row).complete for row in stored)
 
 
 def test_what_a_backend_computes_anyway_goes_into_the_cache(people, revision, model):

@@ -6,8 +6,6 @@ run that misses some all the same scores them again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,33 +16,11 @@ from django.utils import timezone
 
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
-from lmgym.models.backends import ModelFacts
-from lmgym.models.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs.score_store import from_json, is_lasting, is_whole, text_key, to_json
 from lmgym.runs.token_arrays import Scores
 
 BATCH = 500
 USED_TO_THE = timedelta(days=1)
-
-
-def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
-    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine
-    and the versions of the libraries. So a run's record of versions is true for cached scores as well."""
-    parts = {
-        "fingerprint": facts.fingerprint,
-        "bos": facts.start_token(policy),
-        "eos": policy.eos,
-        "whitespace": policy.whitespace,
-        "kernels": facts.kernels,
-        "dtype": facts.dtype,
-        "device": facts.device.split(":")[0],
-        "engine": ENGINE_VERSION,
-        "versions": facts.versions,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def text_key(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
@@ -74,31 +50,13 @@ def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     rows = [
         ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=to_json(value))
         for text, value in scores.items()
-        if not (isinstance(value, ScoringFailure) and value.transient)
+        if is_lasting(value)
     ]
     ScoreCache.objects.bulk_create(
         sorted(rows, key=lambda row: row.text_sha256),
         batch_size=BATCH,
         ignore_conflicts=True,
     )
-
-
-def is_whole(score: Scores) -> bool:
-    """Whether every token of the text was asked for."""
-    return isinstance(score, ScoringFailure) or score.complete
-
-
-def to_json(scores: Scores) -> dict[str, object]:
-    """Token scores, or {"failure": reason}."""
-    if isinstance(scores, ScoringFailure):
-        return {"failure": scores.reason, **({"transient": True} if scores.transient else {})}
-    return scores.to_dict()
-
-
-def from_json(stored: dict[str, object]) -> Scores:
-    if "failure" in stored:
-        return ScoringFailure(str(stored["failure"]), transient=bool(stored.get("transient")))
-    return TokenScores.from_dict(stored)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from gym.jobs.selectors import held_somewhere
 from gym.runs.work import cache
 from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs import score_store
 from lmgym.runs.chunks import plan_chunks
 from lmgym.runs.compute import SentenceResult, joined_sentences, measure
 from lmgym.runs.coverage import Coverage, words_of
@@ -66,7 +67,7 @@ class Waiting:
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
     """The cache key of this model's scores as a worker last saw the model; None when none has seen it."""
     try:
-        return cache.scorer_key(ModelFacts.from_dict(model.facts), policy)
+        return score_store.scorer_key(ModelFacts.from_dict(model.facts), policy)
     except (TypeError, AttributeError):
         return None
 
@@ -272,7 +273,7 @@ def score_preview(context: JobContext) -> None:
             scores = score_missing(context, backend, policy, context.payload["texts"])
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
-    scorer = cache.scorer_key(backend.facts, policy)
+    scorer = score_store.scorer_key(backend.facts, policy)
     failed = {
         text: row.reason for text, row in scores.items() if isinstance(row, ScoringFailure) and row.transient
     }
@@ -297,7 +298,7 @@ def score_missing(
     context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
 ) -> dict[str, Scores]:
     """Scores of all these texts; those that the cache did not know are in it now, less failures that may pass."""
-    scorer = cache.scorer_key(backend.facts, policy)
+    scorer = score_store.scorer_key(backend.facts, policy)
     known = cache.read(scorer, texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     done = len(texts) - len(missing)

@@ -19,12 +19,12 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
 from gym.jobs.services import WAIT_SECONDS, wait_for_job
 from gym.runs.models import KEEP_SCORE_REQUESTS, ScoreRequest
-from gym.runs.work import cache
 from gym.runs.work.preview import score_missing
 from lmgym.models.backends import BackendError
 from lmgym.models.backends.base import refusal
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
 from lmgym.models.engine.whitespace import corrected_scores
+from lmgym.runs import score_store
 from lmgym.runs.compute import Scores
 from models_registry import permissions
 from models_registry.models import RegisteredModel
@@ -111,4 +111,4 @@ def score(context: JobContext) -> None:
 def _row(text: str, scores: Scores, policy: ScoringPolicy) -> dict[str, object]:
     if policy.whitespace == "trailing" and not isinstance(scores, ScoringFailure):
         scores = corrected_scores(text, scores)
-    return cache.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})
+    return score_store.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})

@@ -18,6 +18,7 @@ from gym.runs.work import cache
 from gym.runs.work.shared_chunks import SharedChunks
 from lmgym.models.backends import BACKENDS, Backend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.runs import score_store
 from lmgym.runs.chunks import chunk_characters, plan_chunks
 from lmgym.runs.compute import joined_sentences
 from lmgym.runs.needed import Needed
@@ -38,7 +39,7 @@ class Scoring:
         joined = joined_sentences(self.document, self.policy)
         self.needed = Needed(self.document, joined) if self.policy.tokens == "needed" else None
         self.texts = [row.text for row in joined]
-        self.scorer = cache.scorer_key(backend.facts, self.policy)
+        self.scorer = score_store.scorer_key(backend.facts, self.policy)
         self.passing: dict[str, Scores] = {}  # failures that may not happen again, and are kept nowhere
 
     @property
@@ -132,8 +133,8 @@ class Scoring:
             if isinstance(score, ScoringFailure) and score.transient
         }
         self.passing.update(passing)
-        whole = {text: score for text, score in scores.items() if cache.is_whole(score)}
-        parts = {text: cache.to_json(score) for text, score in scores.items() if text not in whole}
+        whole = {text: score for text, score in scores.items() if score_store.is_whole(score)}
+        parts = {text: score_store.to_json(score) for text, score in scores.items() if text not in whole}
         with self.context.transaction(brings_forward=True):
             cache.write(self.scorer, whole)
             shared.keep(chunk, parts, done=not passing)
@@ -141,7 +142,9 @@ class Scoring:
     @staticmethod
     def _kept(chunks: Iterable[RunChunk]) -> dict[str, Scores]:
         return {
-            text: cache.from_json(stored) for chunk in chunks for text, stored in (chunk.scores or {}).items()
+            text: score_store.from_json(stored)
+            for chunk in chunks
+            for text, stored in (chunk.scores or {}).items()
         }
 
 
@@ -149,10 +152,10 @@ class CachedScores:
     """The site's score cache for one scorer, as `score_document` takes it. Only whole sentences are kept."""
 
     def __init__(self, backend: Backend, policy: ScoringPolicy) -> None:
-        self.scorer = cache.scorer_key(backend.facts, policy)
+        self.scorer = score_store.scorer_key(backend.facts, policy)
 
     def read(self, texts: Sequence[str]) -> dict[str, Scores]:
         return cache.read(self.scorer, texts)
 
     def write(self, scores: Mapping[str, Scores]) -> None:
-        cache.write(self.scorer, {text: row for text, row in scores.items() if cache.is_whole(row)})
+        cache.write(self.scorer, {text: row for text, row in scores.items() if score_store.is_whole(row)})

@@ -1,0 +1,111 @@
+"""Keys and stored form of token scores that are kept between runs, and a store in a file.
+
+A score is kept under its text and everything that may change its bits (`scorer_key`), so it equals one that the same
+versions would compute again on the same kind of device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from lmgym.errors import InvalidArgument
+from lmgym.models.backends import ModelFacts
+from lmgym.models.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs.token_arrays import Scores
+
+BATCH = 500
+"""Keys in one query: SQLite takes 999 parameters everywhere."""
+
+
+def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
+    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine
+    and the versions of the libraries. So a run's record of versions is true for cached scores as well."""
+    parts = {
+        "fingerprint": facts.fingerprint,
+        "bos": facts.start_token(policy),
+        "eos": policy.eos,
+        "whitespace": policy.whitespace,
+        "kernels": facts.kernels,
+        "dtype": facts.dtype,
+        "device": facts.device.split(":")[0],
+        "engine": ENGINE_VERSION,
+        "versions": facts.versions,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def text_key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_whole(score: Scores) -> bool:
+    """Whether every token of the text was scored."""
+    return isinstance(score, ScoringFailure) or score.complete
+
+
+def is_lasting(score: Scores) -> bool:
+    """Whether scoring the text again would give the same: no token is missing, and no failure may pass."""
+    return is_whole(score) and not (isinstance(score, ScoringFailure) and score.transient)
+
+
+def to_json(scores: Scores) -> dict[str, object]:
+    """Token scores, or {"failure": reason}."""
+    if isinstance(scores, ScoringFailure):
+        return {"failure": scores.reason, **({"transient": True} if scores.transient else {})}
+    return scores.to_dict()
+
+
+def from_json(stored: dict[str, object]) -> Scores:
+    if "failure" in stored:
+        return ScoringFailure(str(stored["failure"]), transient=bool(stored.get("transient")))
+    return TokenScores.from_dict(stored)
+
+
+class FileStore:
+    """Scores of one model and policy in an SQLite file that other models and processes may use at the same time.
+
+    Raises InvalidArgument where the file cannot be used.
+    """
+
+    def __init__(self, path: Path, facts: ModelFacts, policy: ScoringPolicy) -> None:
+        self._path = path
+        self._scorer = scorer_key(facts, policy)
+        with self._open() as database:
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS scores (scorer TEXT, text TEXT, scores TEXT, PRIMARY KEY (scorer, text))"
+                " WITHOUT ROWID"
+            )
+
+    def read(self, texts: Sequence[str]) -> dict[str, Scores]:
+        by_key = {text_key(text): text for text in texts}
+        found: dict[str, Scores] = {}
+        with self._open() as database:
+            for start in range(0, len(by_key), BATCH):
+                keys = list(by_key)[start : start + BATCH]
+                asked = f"SELECT text, scores FROM scores WHERE scorer = ? AND text IN ({','.join('?' * len(keys))})"  # noqa: S608
+                for key, stored in database.execute(asked, (self._scorer, *keys)):
+                    found[by_key[key]] = from_json(json.loads(stored))
+        return found
+
+    def write(self, scores: Mapping[str, Scores]) -> None:
+        rows = [
+            (self._scorer, text_key(text), json.dumps(to_json(score)))
+            for text, score in scores.items()
+            if is_lasting(score)
+        ]
+        with self._open() as database:
+            database.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?, ?)", rows)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            raise InvalidArgument(f"The score cache {self._path} cannot be used: {error}.") from error
