@@ -25,7 +25,7 @@ def main() -> None:
     from gym.env import EnvError
 
     try:
-        execute_from_command_line(sys.argv)
+        execute_from_command_line([os.environ.pop("LM_GYM_PROG", sys.argv[0]), *sys.argv[1:]])
     except EnvError as error:
         sys.exit(f"manage.py: {error}")
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""What is missing on this machine, in words: `manage.py doctor` and the staff page's button say the same.
+"""What is missing on this machine, in words: `lmgym doctor` and the staff page's button say the same.
 
 Not for the web process: looking for a GPU imports torch.
 """
@@ -121,7 +121,7 @@ def _queue() -> list[Finding]:
     if alive:
         lines.append((OK, f"{len(alive)} workers are alive"))
     else:
-        lines.append((WARN, "no worker is alive: `make run` or `manage.py worker` starts one"))
+        lines.append((WARN, "no worker is alive: `make run` or `lmgym worker` starts one"))
     lines += [
         (BAD, f"{queue.queued} jobs wait in queue {queue.name} and no worker serves it") for queue in stuck
     ]

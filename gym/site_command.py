@@ -37,8 +37,8 @@ def connection_problem() -> str:
 FORMER = (
     "This database was made by a version of LM Gym from before the tables were made anew, and this version cannot read "
     "it. Suites and results of runs carry over: write them to files with the version that made it (`manage.py "
-    "export_suite`, and tokens.csv of the runs), begin with a new database, and read them with `manage.py "
-    "import_suite` and `manage.py upload_results`. docs/deploy.md says it step by step."
+    "export_suite`, and tokens.csv of the runs), begin with a new database, and read them with `lmgym manage "
+    "import_suite` and `lmgym manage upload_results`. docs/deploy.md says it step by step."
 )
 
 
@@ -55,6 +55,8 @@ def migration_problem() -> str:
     if not plan:
         return ""
     if not executor.loader.applied_migrations:
-        return "The database is empty: run `manage.py migrate` first (`manage.py serve` does it by itself)."
+        return "The database is empty: run `lmgym init` first (`lmgym serve` does it by itself)."
     waiting = "1 migration has" if len(plan) == 1 else f"{len(plan)} migrations have"
-    return f"The database is older than this version of LM Gym ({waiting} not been applied): run `manage.py migrate`."
+    return (
+        f"The database is older than this version of LM Gym ({waiting} not been applied): run `lmgym init`."
+    )

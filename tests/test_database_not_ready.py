@@ -30,8 +30,8 @@ OF_THEIR_OWN = {
     "lmc": "uses the database for models of the site only",
 }
 GIVEN = {"api_schema": ["--check"]}  # without it the command writes a file of the repository
-EMPTY = "The database is empty: run `manage.py migrate` first"
-OLD = "(1 migration has not been applied): run `manage.py migrate`."
+EMPTY = "The database is empty: run `lmgym init` first"
+OLD = "(1 migration has not been applied): run `lmgym init`."
 
 
 def loaded(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What `manage.py doctor` says of GPUs."""
+"""What `lmgym doctor` says of GPUs."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("lmgym.agents.cli", "tests of agents: agenttest, assess"),
     "client": ("lmgym.client.cli", "talk to a site: run, upload, export, games, agent tests"),
     "serve": ("lmgym.cli.site", "run a site: web server and worker together"),
+    "web": ("lmgym.cli.site", "run a site's web server alone"),
     "worker": ("lmgym.cli.site", "run a site's queued jobs"),
     "doctor": ("lmgym.cli.site", "what a site lacks on this machine"),
     "init": ("lmgym.cli.site", "prepare a site's database and first account"),

@@ -15,6 +15,8 @@ from pathlib import Path
 from lmgym.cli.shared import Failed
 
 PACKAGE = Path(__file__).resolve().parents[1]
+PROG = "LM_GYM_PROG"
+"""How manage.py is called here, for its usage lines."""
 
 
 def main(argv: Sequence[str], prog: str) -> int:
@@ -27,7 +29,8 @@ def main(argv: Sequence[str], prog: str) -> int:
         print(f"{prog}: {error}", file=sys.stderr)  # noqa: T201
         return 2
     sys.stdout.flush()
-    os.execv(sys.executable, command)  # noqa: S606  our own command line
+    name_shown = prog if name == "manage" else prog.rpartition(" ")[0]
+    os.execve(sys.executable, command, os.environ | {PROG: name_shown})  # noqa: S606  our own command line
 
 
 def manage_py() -> Path:

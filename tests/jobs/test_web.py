@@ -1,4 +1,4 @@
-"""The web server alone: `manage.py web`, over the lab's pages."""
+"""The web server alone: `lmgym web`, over the lab's pages."""
 
 from __future__ import annotations
 

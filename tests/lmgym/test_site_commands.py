@@ -16,7 +16,7 @@ from lmgym.cli import main, site
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Command lines of the processes that would have replaced this one."""
     calls: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda program, command: calls.append(command))
+    monkeypatch.setattr(os, "execve", lambda program, command, environment: calls.append(command))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     return calls
 
@@ -28,7 +28,7 @@ def installed(folder: Path) -> Path:
     return folder / "manage.py"
 
 
-@pytest.mark.parametrize("name", ["serve", "worker", "doctor", "init"])
+@pytest.mark.parametrize("name", ["serve", "web", "worker", "doctor", "init"])
 def test_a_checkout_runs_its_own_manage_py(started, name):
     main([name, "--port", "1"])
     root = Path(site.__file__).parents[2]

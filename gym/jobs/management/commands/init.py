@@ -1,4 +1,4 @@
-"""manage.py init: prepare the database and the first account."""
+"""lmgym init: prepare the database and the first account."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             return
         if User.objects.filter(username=ADMIN).exists():
             self.stdout.write(
-                f"There is no administrator, and the name {ADMIN} is taken: run `manage.py createsuperuser`."
+                f"There is no administrator, and the name {ADMIN} is taken: run `lmgym manage createsuperuser`."
             )
             return
         password = secrets.token_urlsafe(12)

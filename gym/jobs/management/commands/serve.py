@@ -1,4 +1,4 @@
-"""manage.py serve: the whole site with one command."""
+"""lmgym serve: the whole site with one command."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def bind(command: str, host: str, port: int) -> socket.socket:
     except OSError as error:
         raise CommandError(
             f"Cannot listen on {host}:{port} ({error.strerror}). Is LM Gym already running there? "
-            f"Stop it, or choose another port: manage.py {command} --port {port + 1}"
+            f"Stop it, or choose another port: lmgym {command} --port {port + 1}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""manage.py web: the site behind waitress, without workers."""
+"""lmgym web: the site behind waitress, without workers."""
 
 from __future__ import annotations
 

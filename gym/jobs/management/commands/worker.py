@@ -1,4 +1,4 @@
-"""manage.py worker: run queued jobs."""
+"""lmgym worker: run queued jobs."""
 
 from __future__ import annotations
 
