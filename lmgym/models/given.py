@@ -42,7 +42,11 @@ def name_of(model: Any) -> str:
     """Default name of a model in results."""
     if isinstance(model, str | Path):
         text = str(model)
-        return text if _is_hub_id(text) else Path(text).resolve().name.removesuffix(".ngram")
+        return (
+            text
+            if _is_hub_id(text)
+            else Path(text).resolve().name.removesuffix(".ngram").removesuffix(".gguf")
+        )
     if isinstance(model, tuple):
         return (
             str(getattr(model[0], "name_or_path", "")).rstrip("/").rpartition("/")[2]
@@ -55,8 +59,8 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
     """Load a model.
 
     Args:
-        model: a folder with config.json and safetensors, causal or masked; an n-gram file; "organisation/name" on the
-            Hugging Face hub, with "@revision" if need be; (model, tokenizer) of transformers in memory; or a `Scorer`.
+        model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
+            "organisation/name" on the Hugging Face hub, with "@revision" if need be; (model, tokenizer) of transformers in memory; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
@@ -105,7 +109,7 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
         raise BackendError(
             f"{path.name!r} is no name for a model.", "Rename it: letters, digits, '_', '-' and '.' are read."
         )
-    if path.is_file() or (path / FILE_NAME).is_file():
+    if (path.is_file() and path.suffix != ".gguf") or (path / FILE_NAME).is_file():
         return _load(name, "ngram", {"path": path.name}, path.parent)
     return _load(name, _kind_of(path), {"source": "directory", "path": path.name} | options, path.parent)
 

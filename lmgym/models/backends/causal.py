@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmgym.models.backends import start_tokens
+from lmgym.models.backends import gguf_file, start_tokens
 from lmgym.models.backends.base import BackendError, ModelFacts, no_such_token
 from lmgym.models.backends.loading import (
     EVERY_GPU,
@@ -343,6 +343,11 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         if name == wanted
         else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
     )
+    if folder.suffix == gguf_file.SUFFIX:
+        stored_as = ", ".join(gguf_file.read_header(folder).types)
+        notes.append(
+            f"GGUF file {folder.name} ({stored_as}), dequantised to {name}; tokenizer made of its vocabulary."
+        )
     settings = _read_settings(folder)
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)

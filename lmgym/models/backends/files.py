@@ -94,7 +94,6 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
     links). Raises BackendError.
     """
     if not folder.is_dir():
-        require_no_gguf(folder.name)
         raise BackendError(
             "A model is a folder, and this is a file.", "Name the folder with config.json in it."
         )
@@ -109,8 +108,6 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
         raise BackendError(
             "This is an adapter, not a model.", "Merge it into its base model and save the result."
         )
-    if not (folder / "config.json").is_file():
-        require_no_gguf(*sorted(entry.name for entry in folder.iterdir()))
     config = _read_json(folder / "config.json")
     _refuse_code(config, "config.json")
     for name in ("tokenizer_config.json", "generation_config.json"):
@@ -125,9 +122,8 @@ def require_no_gguf(*names: str) -> None:
     for name in names:
         if name.endswith(".gguf"):
             raise BackendError(
-                f"The weights exist only as GGUF ({name}), which this site cannot load.",
-                "Use the safetensors weights it was converted from, or serve it with llama.cpp and register the "
-                "completion server.",
+                f"The weights exist only as GGUF ({name}), which is not fetched from the hub.",
+                "Use the safetensors weights that it was converted from, or download the file and name it by its path.",
             )
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmgym.models.backends import files, hub
+from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from lmgym.models.backends.room import require_room
 from lmgym.models.backends.tokenizer_file import hold_to_file, no_tokenizer
@@ -33,8 +33,8 @@ SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True)
 class Folder:
-    """A checked model folder. `seen` are its files before anything was read; `commit` is that of the hub, which names
-    what it holds."""
+    """A checked model folder, or a GGUF file. `seen` are its files before anything was read; `commit` is that of the
+    hub, which names what it holds."""
 
     path: Path
     seen: Seen
@@ -63,10 +63,15 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
         files.check_folder(folder, None)
         commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
         return Folder(folder, seen.read(), revision, commit)
-    folder = files.inside(model_dir, config["path"])
-    seen = Seen(folder)
-    files.check_folder(folder, model_dir)
-    return Folder(folder, seen.read())
+    place = files.inside(model_dir, config["path"])
+    if (gguf := gguf_file.find(place)) is not None:
+        gguf = files.inside(model_dir, str(gguf.relative_to(Path(model_dir).resolve())))
+        seen = Seen(gguf)
+        gguf_file.read_header(gguf)
+        return Folder(gguf, seen.read())
+    seen = Seen(place)
+    files.check_folder(place, model_dir)
+    return Folder(place, seen.read())
 
 
 EVERY_GPU = "cuda:all"
@@ -101,14 +106,25 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 
-def read_settings(folder: Path, hint: str) -> tuple[Any, str]:
+def _source(place: Path) -> tuple[Path, dict[str, Any]]:
+    """Arguments of from_pretrained for a model folder or a GGUF file."""
+    return (
+        (place.parent, SAFE | {"gguf_file": place.name})
+        if place.suffix == gguf_file.SUFFIX
+        else (place, SAFE)
+    )
+
+
+def read_settings(place: Path, hint: str) -> tuple[Any, str]:
     """The model's configuration, and what it says the model is."""
     from transformers import AutoConfig
 
+    folder, how = _source(place)
     try:
-        settings = AutoConfig.from_pretrained(folder, **SAFE)
+        settings = AutoConfig.from_pretrained(folder, **how)
     except Exception as error:
-        raise BackendError(f"config.json could not be read: {first_line(error, folder)}", hint) from error
+        name = "config.json" if folder == place else place.name
+        raise BackendError(f"{name} could not be read: {first_line(error, folder)}", hint) from error
     return settings, ", ".join(settings.architectures or ()) or settings.model_type
 
 
@@ -118,7 +134,8 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **SAFE)
+        source, how = _source(folder)
+        tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, **how)
     except Exception as error:
         raise no_tokenizer(folder, first_line(error, folder)) from error
     if not tokenizer.is_fast:
@@ -152,14 +169,18 @@ def read_model(
             _set_libraries_aside()
             require_room(folder, dtype, device, spread=spread)
             full_precision()
-            _require_layers(folder, settings, auto)
+            source, how = _source(folder)
+            if source == folder:
+                _require_layers(folder, settings, auto)
+            else:
+                gguf_file.hide_progress()
             model, report = auto.from_pretrained(
-                folder,
+                source,
                 config=settings,
                 dtype=dtype,
                 use_safetensors=True,
                 output_loading_info=True,
-                **SAFE,
+                **how,
                 **(SPREAD if spread else {}),
             )
         model = model if spread else model.to(device)

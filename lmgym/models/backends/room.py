@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lmgym.models.backends import files
+from lmgym.models.backends import files, gguf_file
 from lmgym.models.backends.base import BackendError, BackendUnavailable
 from lmgym.models.machine_memory import machine_memory
 
@@ -35,7 +35,9 @@ def require_room(folder: Path, dtype: torch.dtype, device: torch.device, *, spre
     """Raise BackendError when the weights in this dtype are larger than the memory of the device, NoRoom when they are
     larger than what is free of it now. On their way to a GPU weights pass through main memory; those of a model that
     is spread go where there is room, on GPUs and then in main memory."""
-    weights = files.count_numbers(folder) * dtype.itemsize
+    is_gguf = folder.suffix == gguf_file.SUFFIX
+    numbers = gguf_file.read_header(folder).numbers if is_gguf else files.count_numbers(folder)
+    weights = numbers * dtype.itemsize
     kind = str(dtype).removeprefix("torch.")
     for place in _places(device, spread):
         needed = weights + (GPU_WORK_BYTES if device.type == "cuda" and place.name != _MAIN else 0)

@@ -90,7 +90,7 @@ CAUSAL_SCHEMA: dict[str, Any] = {
         ),
         _closed(
             ["source", "path"],
-            "Causal language model from a folder in the model directory",
+            "Causal language model from a folder, or a GGUF file, in the model directory",
             source={"const": "directory"},
             path=_PATH,
             dtype=_DTYPE,
@@ -119,7 +119,7 @@ MASKED_SCHEMA: dict[str, Any] = {
     "oneOf": [
         _closed(
             branch["required"],
-            branch["title"].replace("Causal", "Masked"),
+            branch["title"].replace("Causal", "Masked").replace(", or a GGUF file,", ""),
             **{
                 name: kind
                 for name, kind in branch["properties"].items()

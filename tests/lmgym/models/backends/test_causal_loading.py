@@ -236,21 +236,6 @@ def test_missing_files(folder: Path) -> None:
         load(folder.parent, "m")
 
 
-@pytest.mark.parametrize("kept", [(), ("config.json", "tokenizer.json")])
-def test_gguf_is_named_and_says_what_to_do(folder: Path, kept: tuple[str, ...]) -> None:
-    for path in folder.iterdir():
-        if path.name not in kept:
-            path.unlink()
-    (folder / "tiny-Q4_K_M.gguf").write_bytes(b"GGUF")
-    for name in ("m", "m/tiny-Q4_K_M.gguf"):
-        with pytest.raises(BackendError) as caught:
-            load(folder.parent, name)
-        assert caught.value.message == (
-            "The weights exist only as GGUF (tiny-Q4_K_M.gguf), which this site cannot load."
-        )
-        assert "llama.cpp" in caught.value.hint
-
-
 @pytest.mark.parametrize("content", [b"", b"not safetensors", b"\xff" * 64])
 def test_broken_weights(folder: Path, content: bytes) -> None:
     (folder / "model.safetensors").write_bytes(content)
