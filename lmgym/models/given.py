@@ -60,7 +60,8 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
     Args:
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
-            "organisation/name" on the Hugging Face hub, with "@revision" if need be; (model, tokenizer) of transformers in memory; or a `Scorer`.
+            "organisation/name" on the Hugging Face hub, with "@revision" if need be; (model, tokenizer) of
+            transformers in memory; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
