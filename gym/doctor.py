@@ -129,8 +129,6 @@ def _queue() -> list[Finding]:
 
 
 def _models() -> list[Finding]:
-    from huggingface_hub import constants
-
     lines = []
     folder = settings.GYM_MODEL_DIR
     lines.append(
@@ -138,6 +136,10 @@ def _models() -> list[Finding]:
         if folder.is_dir()
         else (WARN, f"model directory {folder} is not there yet")
     )
+    if find_spec("huggingface_hub") is None:  # _packages says so
+        return lines
+    from huggingface_hub import constants
+
     if constants.HF_HUB_OFFLINE or not settings.GYM_HUB_ALLOWED:
         lines.append(
             (WARN, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,18 @@ def test_why_there_is_no_gpu(gpus, monkeypatch, tmp_path, there, cuda, visible, 
     ((level, said),) = doctor._gpus()
     assert level == WARN
     assert why in said
+
+
+def test_without_torch_and_the_hub_it_names_the_install_line(db, monkeypatch):
+    absent = ("torch", "transformers", "huggingface_hub")
+
+    def version(name: str) -> str:
+        if name in absent:
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(doctor, "version", version)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    for name in absent:
+        monkeypatch.setitem(sys.modules, name, None)
+    assert (BAD, 'torch is not installed: pip install "lm-gym[site,hf]"') in doctor.findings()
