@@ -46,7 +46,7 @@ class SeveralFilesField(forms.FileField):
         return [super(SeveralFilesField, self).clean(file, initial) for file in data or []]
 
 
-def read_upload(upload: UploadedFile, limit: int) -> bytes:
+def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
     """The bytes of an upload of at most `limit` bytes; ValidationError otherwise, before anything is read."""
     if upload.size is None or upload.size > limit:
         megabytes = limit / 1_000_000
@@ -59,7 +59,7 @@ def read_upload(upload: UploadedFile, limit: int) -> bytes:
     return data
 
 
-def open_upload(upload: UploadedFile, limit: int) -> IO[bytes]:
+def open_upload(upload: UploadedFile[Any], limit: int) -> IO[bytes]:
     """An upload of at most `limit` bytes as a stream, for what is too large to be held; ValidationError otherwise."""
     if upload.size is None or upload.size > limit:
         raise ValidationError(f"{upload.name} is larger than {limit / 1_000_000:g} MB.", code="too-large")

@@ -177,7 +177,7 @@ class ObjectView(ApiView):
         return Response(status=204)
 
 
-class ListView(ApiView, GenericAPIView):
+class ListView(ApiView, GenericAPIView[Any]):
     """A list: `filterset_class` filters and sorts, pages come by cursor.
 
     @operation("List suites", answers=SuiteSerializer, many=True)
@@ -195,7 +195,7 @@ class ListView(ApiView, GenericAPIView):
         return (*filters, "cursor", "limit")
 
     def page(
-        self, rows: Any, shown: type[BaseSerializer] | Callable[[list[Any]], Any] | None = None
+        self, rows: Any, shown: type[BaseSerializer[Any]] | Callable[[list[Any]], Any] | None = None
     ) -> Response:
         """A page of a queryset (filtered) or of a sequence, shown as the operation `answers`, or by `shown`."""
         if isinstance(rows, QuerySet):

@@ -36,7 +36,7 @@ class Operation:
     answers: Any = None
     status: int = 200
     takes: Any = None
-    query: type[Serializer] | None = None
+    query: type[Serializer[Any]] | None = None
     also: Sequence[int] = ()
     media: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     waits: bool = False
@@ -49,7 +49,7 @@ def operation(
     answers: Any = None,
     status: int = 200,
     takes: Any = None,
-    query: type[Serializer] | None = None,
+    query: type[Serializer[Any]] | None = None,
     also: Sequence[int] = (),
     media: Mapping[str, dict[str, Any]] | None = None,
     waits: bool = False,

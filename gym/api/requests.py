@@ -15,7 +15,7 @@ from lmgym.text.near_names import nearest_name
 _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
 
 
-class Body(serializers.Serializer):
+class Body(serializers.Serializer[Any]):
     """A JSON object (or a form with files). Unknown fields are refused, and nothing is converted: "3" is no number.
 
     Declare the fields as for any serializer. For documents of free form use `serializers.JSONField`.
@@ -69,7 +69,7 @@ class Names(serializers.DictField):
         return found or empty
 
 
-class Query(serializers.Serializer):
+class Query(serializers.Serializer[Any]):
     """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused, and so are
     several values of a parameter that is no list."""
 
@@ -94,7 +94,7 @@ class Several(Pair):
     )
 
 
-def type_problem(field: serializers.Field, value: Any) -> Any:
+def type_problem(field: serializers.Field[Any], value: Any) -> Any:
     """What REST framework would convert silently; None when the JSON type is right."""
     if value is None or value is empty:
         return None
@@ -128,7 +128,7 @@ def _choice_problem(field: serializers.ChoiceField, value: Any) -> list[str] | N
     return [f"“{value[:60]}” is not a valid choice. Choose from: {', '.join(choices)}."]
 
 
-def read(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+def read(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
     """The values of a body; a problem with JSON paths when it is not as it must be."""
     form = kind(data=data)
     form.is_valid(raise_exception=True)
@@ -136,7 +136,7 @@ def read(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
 
 
 def read_query(
-    kind: type[serializers.Serializer] | None, given: QueryDict, others: Iterable[str]
+    kind: type[serializers.Serializer[Any]] | None, given: QueryDict, others: Iterable[str]
 ) -> dict[str, Any]:
     """The values of the query; `others` are parameters that somebody else reads."""
     fields = kind().fields if kind else {}

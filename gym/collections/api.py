@@ -40,7 +40,7 @@ def _refused(error: Refused) -> ApiProblem:
     return ApiProblem(409, str(error), "cannot-be-said")
 
 
-class CollectionSerializer(serializers.ModelSerializer):
+class CollectionSerializer(serializers.ModelSerializer[Collection]):
     owner = serializers.CharField(source="owner.username")
     n_suites = serializers.IntegerField(help_text="those that others may not see included")
 
@@ -53,7 +53,7 @@ class CollectionSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class CollectionEntrySerializer(serializers.ModelSerializer):
+class CollectionEntrySerializer(serializers.ModelSerializer[SuiteRevision]):
     suite = serializers.CharField(source="suite.slug")
     title = serializers.CharField(source="suite.title")
     owner = serializers.CharField(source="suite.owner.username")
@@ -120,7 +120,7 @@ class MissingBody(Body):
     )
 
 
-class MissingSerializer(serializers.Serializer):
+class MissingSerializer(serializers.Serializer[Any]):
     runs = serializers.SerializerMethodField(help_text="keys of the runs queued now")
     waiting = serializers.IntegerField(help_text="were under way already")
     left = serializers.IntegerField(help_text="ask again when these are done")

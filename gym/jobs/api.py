@@ -72,7 +72,7 @@ class BehindField(serializers.CharField):
         return told_behind(self, job)
 
 
-class JobSerializer(serializers.ModelSerializer):
+class JobSerializer(serializers.ModelSerializer[Job]):
     percent = serializers.IntegerField(allow_null=True)
     eta_seconds = serializers.FloatField(allow_null=True)
 
@@ -188,7 +188,7 @@ class WaitedForView(ApiView):
         return response
 
 
-class QueueLineSerializer(serializers.Serializer):
+class QueueLineSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     queued = serializers.IntegerField()
     running = serializers.IntegerField()
@@ -196,7 +196,7 @@ class QueueLineSerializer(serializers.Serializer):
     waiting_seconds = serializers.FloatField(help_text="of the job that waits longest")
 
 
-class WorkerSerializer(serializers.Serializer):
+class WorkerSerializer(serializers.Serializer[Any]):
     host = serializers.CharField()
     pid = serializers.IntegerField()
     alive = serializers.BooleanField()
@@ -209,7 +209,7 @@ class WorkerSerializer(serializers.Serializer):
         return len(worker.jobs)
 
 
-class QueueSerializer(serializers.Serializer):
+class QueueSerializer(serializers.Serializer[Any]):
     queues = QueueLineSerializer(many=True)
     workers = WorkerSerializer(many=True)
 

@@ -120,7 +120,7 @@ class DatabaseBroker(Broker):
             self.queues[queue_name] = None
             self.emit_after("declare_queue", queue_name)
 
-    def enqueue(self, message: Message, *, delay: int | None = None) -> Message:
+    def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
         """Dramatiq's middleware sends a wake-up again after it failed: the job, if it is still queued, is found again,
         but not before `delay` milliseconds."""
         self.look_again_at[message.queue_name] = monotonic() + (delay or 0) / 1000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
@@ -16,7 +18,7 @@ from gym.notices import services
 from gym.notices.models import Notice
 
 
-class NotificationSerializer(serializers.Serializer):
+class NotificationSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(Notice.Kind.values)
     text = serializers.CharField()

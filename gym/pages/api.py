@@ -32,13 +32,13 @@ from lmgym.runs.rules import EACH, RULES
 from lmgym.stats import CORRECTIONS
 
 
-class AllowanceSerializer(serializers.Serializer):
+class AllowanceSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     used = serializers.IntegerField()
     limit = serializers.IntegerField(help_text="0 = none")
 
 
-class KeptSerializer(serializers.Serializer):
+class KeptSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(source="kind.key", help_text="suites, models, agent_runs …")
     number = serializers.IntegerField(source="kept.number")
     max_number = serializers.IntegerField(source="limit.number", help_text="0 = no limit")
@@ -49,13 +49,13 @@ class KeptSerializer(serializers.Serializer):
         return use.kept.bytes if use.kind.has_bytes else None
 
 
-class TokenSerializer(serializers.Serializer):
+class TokenSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     scopes = serializers.ListField(child=serializers.ChoiceField(Scope.values))
     expires = serializers.DateTimeField(allow_null=True)
 
 
-class MeSerializer(serializers.Serializer):
+class MeSerializer(serializers.Serializer[Any]):
     username = serializers.CharField()
     name = serializers.CharField()
     is_staff = serializers.BooleanField()

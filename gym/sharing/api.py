@@ -66,7 +66,7 @@ class RoleBody(Body):
     )
 
 
-class PersonSerializer(serializers.Serializer):
+class PersonSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(source="user.username")
     role = serializers.ChoiceField(Offer.values)
     accepted = serializers.BooleanField(help_text="false: invited, and without any right until they accept")
@@ -143,7 +143,7 @@ def _person(thing: Any, username: str) -> Any:
 # --- invitations to you ---
 
 
-class InvitationSerializer(serializers.Serializer):
+class InvitationSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     kind = serializers.CharField(source="noun", help_text="of thing, e.g. suite, corpus, model")
     title = serializers.CharField(source="thing")
@@ -152,7 +152,7 @@ class InvitationSerializer(serializers.Serializer):
     created = serializers.DateTimeField()
 
 
-class AcceptedSerializer(serializers.Serializer):
+class AcceptedSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     slug = serializers.CharField(help_text="short name of the thing in addresses")
     title = serializers.CharField()

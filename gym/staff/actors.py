@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
@@ -105,7 +106,7 @@ def clean_up(context: JobContext) -> None:
     before = moment(context.payload["days"])
     wanted = context.payload["what"]
 
-    def take(name: str, rows: QuerySet, delete: Callable[[list], None]) -> None:
+    def take(name: str, rows: QuerySet[Any], delete: Callable[[list[Any]], None]) -> None:
         total, done = rows.count(), 0
         while batch := list(rows.exclude(pk=context.job_id).values_list("pk", flat=True)[:BATCH]):
             context.check()

@@ -26,7 +26,7 @@ from gym.staff.storage import storage
 FOR_STAFF = [IsAuthenticated, IsAdminUser, TokenScope]
 
 
-class StaffWorkerSerializer(serializers.Serializer):
+class StaffWorkerSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     host = serializers.CharField()
     pid = serializers.IntegerField()
@@ -46,7 +46,7 @@ class StaffWorkerSerializer(serializers.Serializer):
         return [str(held["name"]) for held in worker.memory.get("held", [])]
 
 
-class FailureSerializer(serializers.Serializer):
+class FailureSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     message = serializers.CharField()
     count = serializers.IntegerField(help_text="failures that say the same but for numbers")
@@ -54,18 +54,18 @@ class FailureSerializer(serializers.Serializer):
     job = serializers.UUIDField(source="latest.pk", help_text="the latest of them")
 
 
-class TableSerializer(serializers.Serializer):
+class TableSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     bytes = serializers.IntegerField(help_text="with indexes")
 
 
-class FolderSerializer(serializers.Serializer):
+class FolderSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     bytes = serializers.IntegerField()
     at_least = serializers.BooleanField(help_text="not all of its files were looked at")
 
 
-class StorageSerializer(serializers.Serializer):
+class StorageSerializer(serializers.Serializer[Any]):
     cached = serializers.IntegerField(help_text="scored sentences kept")
     budget = serializers.IntegerField(help_text="of scored sentences; 0 = no limit")
     over = serializers.IntegerField(help_text="scored sentences beyond the budget")
@@ -80,7 +80,7 @@ class StorageSerializer(serializers.Serializer):
     folders = FolderSerializer(many=True)
 
 
-class UseSerializer(serializers.Serializer):
+class UseSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(source="user.username")
     is_staff = serializers.BooleanField(source="user.is_staff")
     jobs = serializers.IntegerField(source="active", help_text="queued or running")
@@ -101,19 +101,19 @@ class UseSerializer(serializers.Serializer):
         return use.limits[2]
 
 
-class StorageUseSerializer(serializers.Serializer):
+class StorageUseSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(source="user.username")
     is_staff = serializers.BooleanField(source="user.is_staff")
     bytes = serializers.IntegerField(help_text="of everything")
     kept = KeptSerializer(source="uses", many=True)
 
 
-class CheckSerializer(serializers.Serializer):
+class CheckSerializer(serializers.Serializer[Any]):
     level = serializers.ChoiceField(["ok", "note", "BAD"])
     text = serializers.CharField()
 
 
-class ChecksSerializer(serializers.Serializer):
+class ChecksSerializer(serializers.Serializer[Any]):
     job = JobSerializer(allow_null=True, help_text="that made the checks; null when nobody asked yet")
     checks = CheckSerializer(many=True)
 
@@ -132,7 +132,7 @@ class CleanUpBody(Body):
     )
 
 
-class OldSerializer(serializers.Serializer):
+class OldSerializer(serializers.Serializer[Any]):
     days = serializers.IntegerField()
     jobs = serializers.IntegerField()
     runs = serializers.IntegerField()

@@ -15,7 +15,7 @@ from models_registry.models import RegisteredModel
 from models_registry.services import MAX_REASON
 
 
-class ModelSerializer(serializers.ModelSerializer):
+class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
     status_reason = serializers.SerializerMethodField(help_text="why it was refused is its owner's to read")
@@ -52,7 +52,7 @@ class ModelDetailSerializer(ModelSerializer):
         return model.config if permissions.can_edit(self.context["request"].user, model) else None
 
 
-class BackendSerializer(serializers.Serializer):
+class BackendSerializer(serializers.Serializer[Any]):
     """A kind of model and the JSON schema of its configuration."""
 
     kind = serializers.CharField()
@@ -68,13 +68,13 @@ class DownloadBody(Body):
     config = serializers.DictField(help_text="as the backend's schema says")
 
 
-class NeededFileSerializer(serializers.Serializer):
+class NeededFileSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     bytes = serializers.IntegerField()
     here = serializers.BooleanField(help_text="nothing has to be downloaded for it")
 
 
-class DownloadSerializer(serializers.Serializer):
+class DownloadSerializer(serializers.Serializer[Any]):
     """What loading a model would download or read."""
 
     place = serializers.ChoiceField(

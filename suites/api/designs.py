@@ -46,18 +46,18 @@ class DesignBody(Body):
     region = RegionField(required=False, help_text='where effects are predicted: a number, or "*" (default)')
 
 
-class EmptyCellSerializer(serializers.Serializer):
+class EmptyCellSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="what such a condition would be called")
     levels = serializers.ListField(child=serializers.CharField())
 
 
-class OfferSerializer(serializers.Serializer):
+class OfferSerializer(serializers.Serializer[Any]):
     direction = serializers.CharField(help_text="e.g. higher in mismatch than in match")
     words = serializers.CharField()
     formula = serializers.CharField()
 
 
-class EffectSerializer(serializers.Serializer):
+class EffectSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(["main", "simple", "interaction"])
     name = serializers.CharField()
     factors = serializers.ListField(child=serializers.CharField())
@@ -66,12 +66,12 @@ class EffectSerializer(serializers.Serializer):
     reason = serializers.CharField(allow_blank=True)
 
 
-class DesignErrorSerializer(serializers.Serializer):
+class DesignErrorSerializer(serializers.Serializer[Any]):
     where = serializers.CharField(help_text="path in the body, e.g. $.factors[0].levels")
     message = serializers.CharField()
 
 
-class DesignSerializer(serializers.Serializer):
+class DesignSerializer(serializers.Serializer[Any]):
     """`errors`: what keeps the factors from being a design; then the lists are empty."""
 
     ok = serializers.BooleanField()

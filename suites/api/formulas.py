@@ -26,7 +26,7 @@ MAX_VALUES = 1_000
 
 
 @extend_schema_field({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "*"}]})
-class RegionField(serializers.Field):
+class RegionField(serializers.Field[Any]):
     """A region number, or "*" for the whole sentence."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -65,7 +65,7 @@ class EvaluateBody(FormulaBody):
     values = Value(many=True, max_length=MAX_VALUES)
 
 
-class PieceSerializer(serializers.Serializer):
+class PieceSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(["ref", "op", "bracket", "number", "blank"])
     text = serializers.CharField()
     condition = serializers.CharField(allow_null=True)
@@ -74,26 +74,26 @@ class PieceSerializer(serializers.Serializer):
     label = serializers.CharField()
 
 
-class ReferenceSerializer(serializers.Serializer):
+class ReferenceSerializer(serializers.Serializer[Any]):
     condition = serializers.CharField()
     region = RegionField()
 
 
-class ParsedSerializer(serializers.Serializer):
+class ParsedSerializer(serializers.Serializer[Any]):
     canonical = serializers.CharField(help_text="the same with all brackets written")
     references = ReferenceSerializer(many=True)
     warnings = serializers.ListField(child=serializers.CharField())
     pieces = PieceSerializer(many=True)
 
 
-class FormulaErrorSerializer(serializers.Serializer):
+class FormulaErrorSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
     position = serializers.IntegerField()
     length = serializers.IntegerField()
     hint = serializers.CharField()
 
 
-class ChanceSerializer(serializers.Serializer):
+class ChanceSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField()
     exact = serializers.BooleanField()
     standard_error = serializers.FloatField()
@@ -111,7 +111,7 @@ class ChanceSerializer(serializers.Serializer):
     )
 
 
-class ExplainedSerializer(serializers.Serializer):
+class ExplainedSerializer(serializers.Serializer[Any]):
     """`errors`: what keeps the formula from being read, or names that the suite lacks; then there is neither prose nor
     a chance level."""
 
@@ -123,12 +123,12 @@ class ExplainedSerializer(serializers.Serializer):
     pieces = PieceSerializer(many=True)
 
 
-class JudgedSerializer(serializers.Serializer):
+class JudgedSerializer(serializers.Serializer[Any]):
     outcome = serializers.ChoiceField(OUTCOMES)
     margin = serializers.FloatField(allow_null=True, help_text="bits by which it held (+) or failed (-)")
 
 
-class EvaluatedSerializer(serializers.Serializer):
+class EvaluatedSerializer(serializers.Serializer[Any]):
     items = JudgedSerializer(many=True)
 
 

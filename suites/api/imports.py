@@ -43,13 +43,13 @@ class SuiteFilesBody(Body):
     )
 
 
-class _Place(serializers.Serializer):
+class _Place(serializers.Serializer[Any]):
     where = serializers.CharField()
     message = serializers.CharField()
     hint = serializers.CharField(allow_blank=True)
 
 
-class ImportedFileSerializer(serializers.ModelSerializer):
+class ImportedFileSerializer(serializers.ModelSerializer[ImportedFile]):
     suite = serializers.SlugRelatedField(
         slug_field="slug",
         read_only=True,
@@ -64,7 +64,7 @@ class ImportedFileSerializer(serializers.ModelSerializer):
         fields = ["name", "state", "suite", "text", "problems"]
 
 
-class SuiteImportSerializer(serializers.ModelSerializer):
+class SuiteImportSerializer(serializers.ModelSerializer[SuiteImport]):
     id = serializers.CharField(source="key", read_only=True)
     files = ImportedFileSerializer(many=True, read_only=True)
 

@@ -15,14 +15,14 @@ from suites.presenters import author_name, authors_of
 from suites.selectors import design_of, listed_for
 
 
-class RevisionSerializer(serializers.ModelSerializer):
+class RevisionSerializer(serializers.ModelSerializer[SuiteRevision]):
     class Meta:
         model = SuiteRevision
         fields = ["number", "state", "sha256", "note", "errata", "created", "frozen_at"]
         read_only_fields = fields
 
 
-class FactorSerializer(serializers.Serializer):
+class FactorSerializer(serializers.Serializer[Any]):
     """A factor of the design."""
 
     name = serializers.CharField()
@@ -69,7 +69,7 @@ class RevisionDetailSerializer(RevisionSerializer):
         return list(revision.predictions.order_by("position").values("name", "description", "formula"))
 
 
-class SuiteSerializer(serializers.ModelSerializer):
+class SuiteSerializer(serializers.ModelSerializer[Suite]):
     owner = serializers.SerializerMethodField(help_text="user name; null in an unlisted suite of others")
     tags = serializers.SlugRelatedField("name", many=True, read_only=True)
     n_items = serializers.IntegerField(help_text="of the newest revision, as the other counts")
@@ -98,7 +98,7 @@ class SuiteSerializer(serializers.ModelSerializer):
         return suite.owner.username if may_know_owner(self.context["request"].user, suite) else None
 
 
-class AuthorSerializer(serializers.Serializer):
+class AuthorSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     affiliation = serializers.CharField(help_text="empty where it is not stated")
 
@@ -139,7 +139,7 @@ class SuiteDetailSerializer(SuiteSerializer):
         return named.values_list("slug", flat=True).first()
 
 
-class SentenceSerializer(serializers.ModelSerializer):
+class SentenceSerializer(serializers.ModelSerializer[Sentence]):
     contents = serializers.ListField(child=serializers.CharField(), help_text="text of each region")
 
     class Meta:
@@ -148,7 +148,7 @@ class SentenceSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class TagSerializer(serializers.ModelSerializer):
+class TagSerializer(serializers.ModelSerializer[Tag]):
     n = serializers.IntegerField(help_text="suites with this tag that are listed for you")
 
     class Meta:
@@ -157,7 +157,7 @@ class TagSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class FindingSerializer(serializers.Serializer):
+class FindingSerializer(serializers.Serializer[Any]):
     """What the linter found. `ignored` is the reason why somebody put it aside."""
 
     code = serializers.CharField()
@@ -170,24 +170,24 @@ class FindingSerializer(serializers.Serializer):
     setting = serializers.CharField(help_text="the setting of the suite that may answer it: join, or empty")
 
 
-class LintSerializer(serializers.Serializer):
+class LintSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField()
     findings = FindingSerializer(many=True)
 
 
-class PredictionSerializer(serializers.Serializer):
+class PredictionSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     description = serializers.CharField()
     formula = serializers.CharField()
 
 
-class IgnoredSerializer(serializers.Serializer):
+class IgnoredSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     where = serializers.CharField()
     reason = serializers.CharField()
 
 
-class DraftSerializer(serializers.Serializer):
+class DraftSerializer(serializers.Serializer[Any]):
     """A draft without its cells, which come in pages of their own."""
 
     suite = serializers.CharField()
@@ -207,17 +207,17 @@ class DraftSerializer(serializers.Serializer):
     ignored = IgnoredSerializer(many=True)
 
 
-class EditedSerializer(serializers.Serializer):
+class EditedSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="of the draft now")
 
 
-class ChangedSerializer(serializers.Serializer):
+class ChangedSerializer(serializers.Serializer[Any]):
     what = serializers.CharField()
     old = serializers.CharField(allow_null=True)
     new = serializers.CharField(allow_null=True)
 
 
-class CellChangeSerializer(serializers.Serializer):
+class CellChangeSerializer(serializers.Serializer[Any]):
     item = serializers.IntegerField()
     condition = serializers.CharField()
     region = serializers.CharField()
@@ -225,14 +225,14 @@ class CellChangeSerializer(serializers.Serializer):
     new = serializers.CharField()
 
 
-class PredictionChangeSerializer(serializers.Serializer):
+class PredictionChangeSerializer(serializers.Serializer[Any]):
     number = serializers.IntegerField()
     kind = serializers.ChoiceField(["added", "removed", "changed"])
     old = PredictionSerializer(allow_null=True)
     new = PredictionSerializer(allow_null=True)
 
 
-class DiffSerializer(serializers.Serializer):
+class DiffSerializer(serializers.Serializer[Any]):
     """What changed from one revision to another; empty lists where nothing did."""
 
     about = ChangedSerializer(many=True)

@@ -18,7 +18,7 @@ from models_registry.selectors import visible_to as visible_models
 VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
 
 
-class AgentServerSerializer(serializers.ModelSerializer):
+class AgentServerSerializer(serializers.ModelSerializer[AgentServer]):
     id = serializers.CharField(source="model.slug", help_text="the same as slug")
     slug = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
@@ -70,7 +70,7 @@ class AgentServerDetailSerializer(AgentServerSerializer):
         return server.secret_names if self._mine(server) else None
 
 
-class AgentSuiteSerializer(serializers.ModelSerializer):
+class AgentSuiteSerializer(serializers.ModelSerializer[AgentSuite]):
     id = serializers.CharField(source="slug", help_text="the same as slug")
     owner = serializers.CharField(source="owner.username")
 
@@ -105,7 +105,7 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
         return suite.variable_names if may_see else None
 
 
-class AgentScheduleSerializer(serializers.ModelSerializer):
+class AgentScheduleSerializer(serializers.ModelSerializer[AgentSchedule]):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
     pause = serializers.CharField(
@@ -120,18 +120,18 @@ class AgentScheduleSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class AgentCaseSerializer(serializers.ModelSerializer):
+class AgentCaseSerializer(serializers.ModelSerializer[AgentCase]):
     class Meta:
         model = AgentCase
         fields = ["id", "name", "agent"]
         read_only_fields = fields
 
 
-class AgentCasesSerializer(serializers.Serializer):
+class AgentCasesSerializer(serializers.Serializer[Any]):
     cases = AgentCaseSerializer(many=True)
 
 
-class AgentFindingSerializer(serializers.Serializer):
+class AgentFindingSerializer(serializers.Serializer[Any]):
     severity = serializers.ChoiceField(["error", "warning", "info"])
     code = serializers.CharField()
     where = serializers.CharField(help_text="a path such as interactions[0].response.text")
@@ -141,13 +141,13 @@ class AgentFindingSerializer(serializers.Serializer):
     hint = serializers.CharField()
 
 
-class AgentCheckSerializer(serializers.Serializer):
+class AgentCheckSerializer(serializers.Serializer[Any]):
     ok = serializers.BooleanField(help_text="whether it could be saved and run")
     agent = serializers.CharField()
     findings = AgentFindingSerializer(many=True)
 
 
-class AgentCaseHistorySerializer(serializers.ModelSerializer):
+class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
     run = serializers.CharField(source="run.key")
     server = serializers.CharField(source="run.server.model.slug", help_text="its slug")
     created = serializers.DateTimeField(source="run.created")
@@ -169,7 +169,7 @@ class AgentCaseDetailSerializer(AgentCaseSerializer):
         read_only_fields = fields
 
 
-class AgentCaseRunSerializer(serializers.ModelSerializer):
+class AgentCaseRunSerializer(serializers.ModelSerializer[CaseRun]):
     class Meta:
         model = CaseRun
         fields = [
@@ -179,7 +179,7 @@ class AgentCaseRunSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class AgentAtKSerializer(serializers.Serializer):
+class AgentAtKSerializer(serializers.Serializer[Any]):
     k = serializers.IntegerField()
     any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
     any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
@@ -195,7 +195,7 @@ class AgentAtKSerializer(serializers.Serializer):
     )
 
 
-class AgentRunSerializer(serializers.ModelSerializer):
+class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     id = serializers.CharField(source="key")
     suite = serializers.CharField(source="suite.slug")
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
@@ -238,15 +238,15 @@ class AgentRunSerializer(serializers.ModelSerializer):
         return AgentAtKSerializer(repeats_of(run), many=True).data
 
 
-class AgentRunsSerializer(serializers.Serializer):
+class AgentRunsSerializer(serializers.Serializer[Any]):
     runs = AgentRunSerializer(many=True)
 
 
-class AgentResultsSerializer(serializers.Serializer):
+class AgentResultsSerializer(serializers.Serializer[Any]):
     cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
 
 
-class AgentCellSerializer(serializers.Serializer):
+class AgentCellSerializer(serializers.Serializer[Any]):
     """The newest result of a case on a server; null figures: none yet."""
 
     server = serializers.CharField()
@@ -276,17 +276,17 @@ class AgentCellSerializer(serializers.Serializer):
     flaky = serializers.BooleanField()
 
 
-class AgentRowSerializer(serializers.Serializer):
+class AgentRowSerializer(serializers.Serializer[Any]):
     case = serializers.CharField()
     cells = AgentCellSerializer(many=True, help_text="in the order of `servers`")
 
 
-class AgentMatrixSerializer(serializers.Serializer):
+class AgentMatrixSerializer(serializers.Serializer[Any]):
     servers = serializers.ListField(child=serializers.CharField())
     rows = AgentRowSerializer(many=True)
 
 
-class AgentCheckRowSerializer(serializers.Serializer):
+class AgentCheckRowSerializer(serializers.Serializer[Any]):
     """One check over all iterations."""
 
     interaction = serializers.IntegerField(source="first.interaction", help_text="from 0")
@@ -298,7 +298,7 @@ class AgentCheckRowSerializer(serializers.Serializer):
     skipped = serializers.IntegerField(source="counts.skipped", default=0)
 
 
-class AgentFailedCheckSerializer(serializers.Serializer):
+class AgentFailedCheckSerializer(serializers.Serializer[Any]):
     where = serializers.CharField()
     test = serializers.CharField()
     expected = serializers.JSONField(help_text="the criterion, where a judge decides")
@@ -307,7 +307,7 @@ class AgentFailedCheckSerializer(serializers.Serializer):
     reason = serializers.CharField(source="message", help_text="the judge's, or why there is no verdict")
 
 
-class AgentFailureSerializer(serializers.Serializer):
+class AgentFailureSerializer(serializers.Serializer[Any]):
     """An answer to a turn and the checks it did not pass."""
 
     connection = serializers.IntegerField(help_text="from 0")
@@ -320,7 +320,7 @@ class AgentFailureSerializer(serializers.Serializer):
     iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
 
 
-class AgentContradictionSerializer(serializers.Serializer):
+class AgentContradictionSerializer(serializers.Serializer[Any]):
     """An answer that the judge passed in some iterations and failed in others."""
 
     interaction = serializers.IntegerField(help_text="from 0")
@@ -335,7 +335,7 @@ class AgentContradictionSerializer(serializers.Serializer):
     )
 
 
-class AgentCaseResultSerializer(serializers.Serializer):
+class AgentCaseResultSerializer(serializers.Serializer[Any]):
     run = serializers.CharField(source="case_run.run.key")
     id = serializers.IntegerField(source="case_run.pk")
     name = serializers.CharField(source="case_run.name")
@@ -352,7 +352,7 @@ class AgentCaseResultSerializer(serializers.Serializer):
     )
 
 
-class AgentSideSerializer(serializers.ModelSerializer):
+class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
     class Meta:
         model = CaseRun
         fields = ["passed", "made", "errors", "outcome"]
@@ -375,7 +375,7 @@ class AgentIntervalField(serializers.ListField):
         return [value.low, value.high]
 
 
-class AgentComparedCaseSerializer(serializers.Serializer):
+class AgentComparedCaseSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     first = AgentSideSerializer(allow_null=True)
     second = AgentSideSerializer(allow_null=True)
@@ -391,7 +391,7 @@ class AgentComparedCaseSerializer(serializers.Serializer):
     same_text = serializers.BooleanField()
 
 
-class AgentTotalSerializer(serializers.Serializer):
+class AgentTotalSerializer(serializers.Serializer[Any]):
     first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
     second = serializers.ListField(child=serializers.IntegerField())
     errors = serializers.ListField(
@@ -409,7 +409,7 @@ class AgentTotalSerializer(serializers.Serializer):
     )
 
 
-class AgentComparedCheckSerializer(serializers.Serializer):
+class AgentComparedCheckSerializer(serializers.Serializer[Any]):
     case = serializers.CharField()
     connection = serializers.IntegerField(help_text="from 0")
     interaction = serializers.IntegerField(help_text="from 0")
@@ -426,7 +426,7 @@ class AgentComparedCheckSerializer(serializers.Serializer):
     test = serializers.CharField(source="comparison.test")
 
 
-class AgentComparedRunSerializer(serializers.Serializer):
+class AgentComparedRunSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="run.key")
     versions = serializers.ListField(
         source="run.versions", child=serializers.CharField(), help_text="of the agent, in that run"
@@ -438,25 +438,25 @@ class AgentComparedRunSerializer(serializers.Serializer):
     )
 
 
-class AgentBaselineSerializer(serializers.Serializer):
+class AgentBaselineSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="key")
     versions = serializers.ListField(child=serializers.CharField(), help_text="of the agent, in that run")
 
 
-class AgentComparisonSerializer(serializers.Serializer):
+class AgentComparisonSerializer(serializers.Serializer[Any]):
     first = AgentBaselineSerializer()
     comparisons = AgentComparedRunSerializer(
         many=True, source="pairs", help_text="each other run (second) with the first"
     )
 
 
-class AgentFailuresSerializer(serializers.Serializer):
+class AgentFailuresSerializer(serializers.Serializer[Any]):
     cases = serializers.ListField(
         child=serializers.DictField(), help_text="as in the JSON download of failure modes, with the case"
     )
 
 
-class AgentNamingSerializer(serializers.ModelSerializer):
+class AgentNamingSerializer(serializers.ModelSerializer[Naming]):
     case = serializers.CharField(source="case_run.name")
     server = serializers.SerializerMethodField(
         help_text="its slug; null when it was deleted, or is not yours to see"
@@ -490,11 +490,11 @@ class AgentNamingSerializer(serializers.ModelSerializer):
         return len(naming.chosen)
 
 
-class AgentNamingsSerializer(serializers.Serializer):
+class AgentNamingsSerializer(serializers.Serializer[Any]):
     namings = AgentNamingSerializer(many=True)
 
 
-class AgentModeSerializer(serializers.Serializer):
+class AgentModeSerializer(serializers.Serializer[Any]):
     case = serializers.CharField(source="case_name")
     mode = serializers.CharField()
     name = serializers.CharField(source="shown_name")

@@ -32,7 +32,7 @@ def _refused(error: LmcError) -> ApiProblem:
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
-class CorpusSerializer(serializers.ModelSerializer):
+class CorpusSerializer(serializers.ModelSerializer[Corpus]):
     owner = serializers.CharField(source="owner.username")
     format = serializers.CharField(source="form", help_text="text or json")
 

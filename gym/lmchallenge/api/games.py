@@ -34,7 +34,7 @@ PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"
 ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
 
-class GameSerializer(serializers.ModelSerializer):
+class GameSerializer(serializers.ModelSerializer[Game]):
     id = serializers.CharField(source="key")
     corpus = serializers.CharField(source="corpus.slug", allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
@@ -230,7 +230,7 @@ def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
     return playing.Wish(player=player, options=options, words=words, **about)
 
 
-class GameBatchSerializer(serializers.Serializer):
+class GameBatchSerializer(serializers.Serializer[Any]):
     games = GameDetailSerializer(many=True)
 
 
@@ -276,7 +276,7 @@ class LogList(ApiView):
         return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-class LmcPlayerSerializer(serializers.Serializer):
+class LmcPlayerSerializer(serializers.Serializer[Any]):
     player = serializers.CharField(help_text="as a new game takes it")
     name = serializers.CharField()
     kind = serializers.CharField(help_text="causal, ngram, process or adaptive")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -26,13 +27,13 @@ class LmcGuessBody(Body):
     )
 
 
-class LmcPredictionSerializer(serializers.Serializer):
+class LmcPredictionSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     score = serializers.FloatField(allow_null=True, help_text="natural logarithm of a probability")
     bits = serializers.FloatField(allow_null=True, help_text="the same as surprisal: -score / ln 2")
 
 
-class LmcGuessSerializer(serializers.Serializer):
+class LmcGuessSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     state = serializers.ChoiceField(Job.State.values)
     model = serializers.CharField()

@@ -21,7 +21,7 @@ from gym.propara.board import ORDERS, BoardRow, leaderboard
 from gym.propara.models import PublishedResult
 
 
-class ProParaBoardRowSerializer(serializers.Serializer):
+class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     """A line of a leaderboard."""
 
     kind = serializers.ChoiceField(
@@ -94,7 +94,7 @@ def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
     return [*names, "f1_ci_low_95", "f1_ci_high_95"], found
 
 
-class PublishedResultSerializer(serializers.ModelSerializer):
+class PublishedResultSerializer(serializers.ModelSerializer[PublishedResult]):
     link = serializers.CharField(help_text="to the paper, or empty")
 
     class Meta:

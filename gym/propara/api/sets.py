@@ -57,7 +57,7 @@ def queued_scoring(request: Request, job: Job | None) -> Response:
     return Response({"submissions": job.total}, status=202, headers=headers)
 
 
-class AnswerSetVersionSerializer(serializers.ModelSerializer):
+class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
     n_processes = serializers.IntegerField(read_only=True)
     process_ids = serializers.ListField(child=serializers.IntegerField())
     events = serializers.DictField(child=serializers.IntegerField(), help_text="steps by action")
@@ -81,7 +81,7 @@ class AnswerSetVersionSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class AnswerSetSerializer(serializers.ModelSerializer):
+class AnswerSetSerializer(serializers.ModelSerializer[AnswerSet]):
     owner = serializers.CharField(source="owner.username")
     versions = serializers.SerializerMethodField(help_text="numbers, the newest first")
 

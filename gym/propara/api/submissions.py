@@ -43,7 +43,7 @@ MOST_DETAILS = 100
 WAIT = 5
 
 
-class ProParaSubmissionSerializer(serializers.ModelSerializer):
+class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     id = serializers.CharField(source="key")
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
@@ -121,7 +121,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
         }
 
 
-class ProParaProcessSerializer(serializers.Serializer):
+class ProParaProcessSerializer(serializers.Serializer[Any]):
     """One line of a report."""
 
     id = serializers.IntegerField()

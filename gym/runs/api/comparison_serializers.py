@@ -27,7 +27,7 @@ class LimitField(serializers.FloatField):
         super().__init__(allow_null=True, **more)
 
 
-class SeedsSerializer(serializers.Serializer):
+class SeedsSerializer(serializers.Serializer[Any]):
     """Of rows that stand for several seeds; null where the row is one model."""
 
     seeds = serializers.IntegerField(allow_null=True, help_text="null where the row is one model")
@@ -50,13 +50,13 @@ class PolicyField(serializers.CharField):
         )
 
 
-class RuleSerializer(serializers.Serializer):
+class RuleSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     label = serializers.CharField()
     counts = serializers.CharField()
 
 
-class ColumnSerializer(serializers.Serializer):
+class ColumnSerializer(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="of the rows' `suites`: slug, or “slug r2” beside another revision")
     slug = serializers.CharField()
     title = serializers.CharField()
@@ -85,7 +85,7 @@ class MeanSerializer(SeedsSerializer):
         return mean_json(mean)
 
 
-class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
+class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]):
     run = serializers.CharField(allow_null=True, help_text="null for several seeds")
     rate = serializers.FloatField()
     p_below_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
@@ -124,7 +124,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
         ]  # fmt: skip
 
 
-class MissingRateSerializer(serializers.Serializer):
+class MissingRateSerializer(serializers.Serializer[Any]):
     """A model without a pass rate on a suite, and why."""
 
     model = serializers.CharField()
@@ -138,7 +138,7 @@ class MissingRateSerializer(serializers.Serializer):
         return gap.as_json()
 
 
-class BoardRowSerializer(serializers.Serializer):
+class BoardRowSerializer(serializers.Serializer[Any]):
     """A model on the suites of the head; null where it has not run one."""
 
     model = serializers.ListField(child=serializers.CharField(), help_text="several for seeds of one model")
@@ -169,7 +169,7 @@ class BoardSerializer(PageSerializer):
     results = BoardRowSerializer(many=True)
 
 
-class DifferenceSerializer(serializers.Serializer):
+class DifferenceSerializer(serializers.Serializer[Any]):
     """Second − first over the items both have. The interval of pass rates is Newcombe's; that of margins is a paired
     bootstrap, null when all items are alike."""
 
@@ -180,7 +180,7 @@ class DifferenceSerializer(serializers.Serializer):
     effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
 
 
-class TestSerializer(serializers.Serializer):
+class TestSerializer(serializers.Serializer[Any]):
     """Exact and two-sided."""
 
     method = serializers.ChoiceField(
@@ -197,7 +197,7 @@ class TestSerializer(serializers.Serializer):
     p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
 
 
-class EquivalenceSerializer(serializers.Serializer):
+class EquivalenceSerializer(serializers.Serializer[Any]):
     """Whether two pass rates differ by less than the bound: Tango's score test at both bounds (TOST)."""
 
     bound_points = serializers.FloatField()
@@ -205,7 +205,7 @@ class EquivalenceSerializer(serializers.Serializer):
     p_corrected = serializers.FloatField(help_text="for all pairs of this answer")
 
 
-class RunDifferenceSerializer(serializers.Serializer):
+class RunDifferenceSerializer(serializers.Serializer[Any]):
     """A fact besides model and revision in which the runs differ."""
 
     fact = serializers.ChoiceField(list(FACTS), source="key")
@@ -214,7 +214,7 @@ class RunDifferenceSerializer(serializers.Serializer):
     )
 
 
-class LeftOutSerializer(serializers.Serializer):
+class LeftOutSerializer(serializers.Serializer[Any]):
     """A prediction of one of two revisions that is left out of the differences: the other has none with its formula."""
 
     revision = serializers.IntegerField()
@@ -224,12 +224,12 @@ class LeftOutSerializer(serializers.Serializer):
     why = serializers.CharField()
 
 
-class NamedModelSerializer(serializers.Serializer):
+class NamedModelSerializer(serializers.Serializer[Any]):
     model = serializers.CharField(source="slug")
     name = serializers.CharField()
 
 
-class RateSerializer(serializers.Serializer):
+class RateSerializer(serializers.Serializer[Any]):
     run = serializers.CharField(source="run.key")
     rate = serializers.FloatField(allow_null=True)
     ci_low = LimitField(source="scored.score.ci_low")
@@ -237,12 +237,12 @@ class RateSerializer(serializers.Serializer):
     n_items = serializers.IntegerField(source="scored.score.n_items")
 
 
-class AgainstBaselineSerializer(serializers.Serializer):
+class AgainstBaselineSerializer(serializers.Serializer[Any]):
     difference = DifferenceSerializer(source="rate")
     test = TestSerializer(source="*")
 
 
-class ComparedSuiteSerializer(serializers.Serializer):
+class ComparedSuiteSerializer(serializers.Serializer[Any]):
     """One suite: a rate per model, and every other model against the baseline."""
 
     suite = serializers.CharField(source="revision.suite.slug")
@@ -273,7 +273,7 @@ class TotalSerializer(NamedModelSerializer):
     )
 
 
-class ComparedModelsHead(serializers.Serializer):
+class ComparedModelsHead(serializers.Serializer[Any]):
     rule = RuleSerializer()
     note = serializers.CharField()
     correction = serializers.CharField(help_text="for many comparisons, by name")
@@ -307,7 +307,7 @@ class SideSerializer(RateSerializer):
     policy = serializers.DictField(source="run.policy", help_text="how its sentences were scored")
 
 
-class PairSerializer(serializers.Serializer):
+class PairSerializer(serializers.Serializer[Any]):
     """`first` and `second` are places in `sides`."""
 
     first = serializers.SerializerMethodField()
@@ -332,7 +332,7 @@ class PairSerializer(serializers.Serializer):
         return self.context["sides"].index(pair.second)
 
 
-class ComparisonSerializer(serializers.Serializer):
+class ComparisonSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField(source="suite.slug")
     title = serializers.CharField(source="suite.title")
     rule = RuleSerializer()
@@ -357,7 +357,7 @@ class OutcomeField(serializers.CharField):
         return OUTCOME_NAMES[code]
 
 
-class ComparedItemSideSerializer(serializers.Serializer):
+class ComparedItemSideSerializer(serializers.Serializer[Any]):
     outcomes = serializers.ListField(
         source="codes",
         child=OutcomeField(),
@@ -370,7 +370,7 @@ class ComparedItemSideSerializer(serializers.Serializer):
     margin_bits = serializers.FloatField(source="margin", allow_null=True)
 
 
-class ComparedItemSerializer(serializers.Serializer):
+class ComparedItemSerializer(serializers.Serializer[Any]):
     item = serializers.IntegerField()
     differs = serializers.BooleanField()
     sides = serializers.ListField(
@@ -380,7 +380,7 @@ class ComparedItemSerializer(serializers.Serializer):
     )
 
 
-class ComparedItemsHead(serializers.Serializer):
+class ComparedItemsHead(serializers.Serializer[Any]):
     rule = RuleSerializer()
     sides = SideSerializer(many=True)
     unlike = RunDifferenceSerializer(many=True)
@@ -391,14 +391,14 @@ class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):
     results = ComparedItemSerializer(many=True)
 
 
-class TagRowSerializer(serializers.Serializer):
+class TagRowSerializer(serializers.Serializer[Any]):
     tag = serializers.CharField()
     mean = MeanSerializer()
     others_mean = serializers.FloatField(source="field", allow_null=True)
     others = serializers.IntegerField(source="n")
 
 
-class AgainstFieldSerializer(serializers.Serializer):
+class AgainstFieldSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     run = serializers.CharField(source="cell.run")
@@ -421,7 +421,7 @@ class AgainstFieldSerializer(serializers.Serializer):
     rank = serializers.IntegerField()
 
 
-class RobustPairSerializer(serializers.Serializer):
+class RobustPairSerializer(serializers.Serializer[Any]):
     plain = serializers.CharField(source="plain.key")
     modified = serializers.CharField(source="modified.key")
     without = serializers.FloatField(source="change.without")
@@ -439,14 +439,14 @@ class RobustPairSerializer(serializers.Serializer):
     difference_ci_high = LimitField(source="change.difference_interval.high")
 
 
-class CheckpointSerializer(serializers.Serializer):
+class CheckpointSerializer(serializers.Serializer[Any]):
     model = serializers.CharField(source="row.model.slug")
     name = serializers.CharField(source="row.name")
     step = serializers.FloatField()
     score = MeanSerializer(source="row.score", allow_null=True)
 
 
-class FieldModelSerializer(serializers.Serializer):
+class FieldModelSerializer(serializers.Serializer[Any]):
     model = serializers.CharField(source="model.slug")
     name = serializers.CharField()
     parameters = serializers.IntegerField(source="model.parameters", allow_null=True)
@@ -454,7 +454,7 @@ class FieldModelSerializer(serializers.Serializer):
     score = MeanSerializer(allow_null=True)
 
 
-class ProfileSerializer(serializers.Serializer):
+class ProfileSerializer(serializers.Serializer[Any]):
     model = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
     rule = RuleSerializer()

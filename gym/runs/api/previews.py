@@ -95,7 +95,7 @@ class PreviewBody(Body):
     join = serializers.ChoiceField(JOIN_POLICIES, required=False, help_text="default: the draft's")
 
 
-class PreviewRowSerializer(serializers.Serializer):
+class PreviewRowSerializer(serializers.Serializer[Any]):
     item = serializers.IntegerField()
     condition = serializers.CharField()
     bits = serializers.ListField(child=serializers.FloatField(allow_null=True), help_text="of each region")
@@ -111,7 +111,7 @@ class PreviewRowSerializer(serializers.Serializer):
     )
 
 
-class PreviewOutcomeSerializer(serializers.Serializer):
+class PreviewOutcomeSerializer(serializers.Serializer[Any]):
     prediction = serializers.IntegerField(help_text="position, from 0")
     item = serializers.IntegerField()
     outcome = serializers.ChoiceField(list(OUTCOME_NAMES))
@@ -119,7 +119,7 @@ class PreviewOutcomeSerializer(serializers.Serializer):
     too_close = serializers.BooleanField(help_text="within numeric noise of a tie")
 
 
-class PreviewSerializer(serializers.Serializer):
+class PreviewSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="of the draft that was scored")
     job = serializers.UUIDField(allow_null=True, help_text="what scores the missing sentences")
     loading = serializers.BooleanField(help_text="no worker has the model in memory yet")

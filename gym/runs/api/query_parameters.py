@@ -30,7 +30,7 @@ class PagesQuery(Query):
     )
 
 
-class PageSerializer(serializers.Serializer):
+class PageSerializer(serializers.Serializer[Any]):
     """A subclass adds the head's fields and `results`."""
 
     next = serializers.URLField(allow_null=True, help_text="address of the next page; null on the last one")
@@ -58,7 +58,7 @@ class HeadedList(ListView):
         self,
         head: dict[str, Any],
         rows: Sequence[Any],
-        shown: type[BaseSerializer] | Callable[[list[Any]], Any],
+        shown: type[BaseSerializer[Any]] | Callable[[list[Any]], Any],
         most: int = MAX_LIMIT,
     ) -> Response:
         """`most`: rows of a page, whatever ?limit= says."""

@@ -43,7 +43,7 @@ class ScoreBody(Body):
     policy = ScorePolicy(required=False)
 
 
-class TokenScoreSerializer(serializers.Serializer):
+class TokenScoreSerializer(serializers.Serializer[Any]):
     token = serializers.CharField(help_text="as the vocabulary spells it")
     id = serializers.IntegerField()
     start = serializers.IntegerField(help_text="place in the sentence, from 0")
@@ -52,14 +52,14 @@ class TokenScoreSerializer(serializers.Serializer):
     special = serializers.BooleanField(help_text="a start or end token")
 
 
-class SentenceScoreSerializer(serializers.Serializer):
+class SentenceScoreSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     bits = serializers.FloatField(allow_null=True, help_text="sum over the tokens that have a surprisal")
     failure = serializers.CharField(help_text="why there are no scores, or empty")
     tokens = TokenScoreSerializer(many=True)
 
 
-class ScoreSerializer(serializers.Serializer):
+class ScoreSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     state = serializers.ChoiceField(Job.State.values)
     job = serializers.UUIDField(allow_null=True)

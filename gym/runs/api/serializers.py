@@ -39,7 +39,7 @@ class BelowField(serializers.FloatField):
         )
 
 
-class PredictionCountsSerializer(serializers.ModelSerializer):
+class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
     """How one prediction fares over all items; `n_ties` and `n_not_evaluable` count as failures."""
 
     formula = serializers.CharField()
@@ -71,7 +71,7 @@ class PredictionResultSerializer(PredictionCountsSerializer):
         ]  # fmt: skip
 
 
-class RunScoreSerializer(serializers.ModelSerializer):
+class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
     """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
 
     p_below_chance_uncorrected = BelowField()
@@ -82,7 +82,7 @@ class RunScoreSerializer(serializers.ModelSerializer):
         fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *MARGINS]
 
 
-class ProgressSerializer(serializers.Serializer):
+class ProgressSerializer(serializers.Serializer[Any]):
     job = serializers.UUIDField(source="pk")
     done = serializers.IntegerField()
     total = serializers.IntegerField()
@@ -91,7 +91,7 @@ class ProgressSerializer(serializers.Serializer):
     behind = BehindField()
 
 
-class RunSerializer(serializers.ModelSerializer):
+class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     id = serializers.CharField(source="key")
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
@@ -144,7 +144,7 @@ class RunSerializer(serializers.ModelSerializer):
         return known.username if known else None
 
 
-class CellSerializer(serializers.Serializer):
+class CellSerializer(serializers.Serializer[Any]):
     """What became of one model on one suite of a batch: a run, or the reason why there is none."""
 
     suite = serializers.CharField()
@@ -154,20 +154,20 @@ class CellSerializer(serializers.Serializer):
     error = serializers.CharField(allow_null=True)
 
 
-class BatchSerializer(serializers.Serializer):
+class BatchSerializer(serializers.Serializer[Any]):
     queued = serializers.IntegerField()
     refused = serializers.IntegerField()
     cells = CellSerializer(many=True)
 
 
-class OutcomeSerializer(serializers.Serializer):
+class OutcomeSerializer(serializers.Serializer[Any]):
     prediction = serializers.CharField()
     outcome = serializers.ChoiceField(OUTCOME_NAMES)
     margin = serializers.FloatField(allow_null=True, help_text="bits")
     too_close = serializers.BooleanField(help_text="the margin is inside the bound on the numeric error")
 
 
-class ItemSerializer(serializers.Serializer):
+class ItemSerializer(serializers.Serializer[Any]):
     """`labels` of the context: those of the predictions."""
 
     item = serializers.IntegerField()
@@ -181,7 +181,7 @@ class ItemSerializer(serializers.Serializer):
         ]
 
 
-class RegionSerializer(serializers.Serializer):
+class RegionSerializer(serializers.Serializer[Any]):
     region = serializers.IntegerField(source="region_number")
     name = serializers.CharField()
     content = serializers.CharField()
@@ -189,7 +189,7 @@ class RegionSerializer(serializers.Serializer):
     not_computed = serializers.BooleanField(help_text="no bits, because the run has tokens=needed")
 
 
-class SentenceHead(serializers.Serializer):
+class SentenceHead(serializers.Serializer[Any]):
     item = serializers.IntegerField(source="sentence.item")
     condition = serializers.CharField(source="sentence.condition")
     text = serializers.CharField(help_text="as the model read it")
@@ -207,7 +207,7 @@ class SentenceRegionsSerializer(SentenceHead):
         return RegionSerializer(cells, many=True).data
 
 
-class ScoredTokenSerializer(serializers.Serializer):
+class ScoredTokenSerializer(serializers.Serializer[Any]):
     token = serializers.CharField()
     id = serializers.IntegerField(allow_null=True)
     start = serializers.IntegerField()
@@ -228,7 +228,7 @@ class SentenceTokensSerializer(SentenceHead):
         return ScoredTokenSerializer(token_bits(row), many=True).data
 
 
-class UploadSerializer(serializers.ModelSerializer):
+class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
     id = serializers.CharField(source="key")
     runs = serializers.SlugRelatedField("key", many=True, read_only=True)
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
@@ -246,7 +246,7 @@ class UploadSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class PlannedSerializer(serializers.Serializer):
+class PlannedSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(
@@ -269,6 +269,6 @@ class PlannedSerializer(serializers.Serializer):
         return warnings_of(run, self.context["report"])
 
 
-class PlanSerializer(serializers.Serializer):
+class PlanSerializer(serializers.Serializer[Any]):
     report = serializers.DictField()
     runs = PlannedSerializer(many=True)
