@@ -1,0 +1,16 @@
+"""Types of requests from a signed-in account: of views behind `login_required`, of operations that need an account."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from gym.accounts.models import User
+
+
+class SignedInRequest(HttpRequest):
+    user: User
+
+
+class SignedInApiRequest(Request):
+    user: User
