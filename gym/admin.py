@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from lmgym.text import MOST_CHARACTERS
 
 
-class SiteAdmin(admin.ModelAdmin):
+class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Lists are filtered by what they show and by nothing else: a filter such as `?text__startswith=` reads a hidden
     text letter by letter."""
 

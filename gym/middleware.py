@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 from django.urls import reverse
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
-class StaticFiles(WhiteNoiseMiddleware):
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
     """WhiteNoise. STATIC_ROOT exists only after `collectstatic`; before, the finders find every file."""
 
     def add_files(self, root: str | Path, prefix: str | None = None) -> None:
@@ -33,7 +34,7 @@ class StaticFiles(WhiteNoiseMiddleware):
 class Compressed(GZipMiddleware):
     """Text goes out compressed to whoever takes it that way. Archives, Parquet and pictures are compressed already."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         kind = response.get("Content-Type", "").partition(";")[0]
         if kind.startswith("text/") or kind.endswith(("json", "xml", "javascript")):
             return super().process_response(request, response)
@@ -50,7 +51,7 @@ class SignOfLife(MiddlewareMixin):
 class PrivateAnswers(MiddlewareMixin):
     """Answers to a session or a token are cached by neither proxies nor browsers."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers:
             response["Cache-Control"] = "private, no-store"
         return response
@@ -60,7 +61,7 @@ class VisitorPages(ConditionalGetMiddleware):
     """A browser keeps the page of a visitor, and asks each time whether it has changed: what was made private is hidden
     at once. Fragments for htmx have the addresses of pages, so they are not kept."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_page = (
             response.get("Content-Type", "").startswith("text/html") and "HX-Request" not in request.headers
         )
@@ -74,7 +75,7 @@ class FormsSentByScript(MiddlewareMixin):
     """A script that sends a form (keep-files.js) is told where to go on, and the browser goes there by itself. Were the
     redirect followed by the script, the messages of the next page would be shown to nobody."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.status_code != 302 or request.headers.get("X-Sent-By") != "script":
             return response
         told = HttpResponse(status=204, headers={"X-Go-To": response["Location"]})

@@ -109,5 +109,5 @@ def forget_secrets(thing: Any) -> None:
         names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
         for name in names:
             setattr(part, name, {})
-        if names:
+        if part is not None and names:
             part.save(update_fields=names)

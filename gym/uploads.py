@@ -53,7 +53,7 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
         raise ValidationError(
             f"{upload.name} is larger than {megabytes:g} MB. Split it into several files.", code="too-large"
         )
-    data = upload.read(limit + 1)
+    data: bytes = upload.read(limit + 1)
     if len(data) > limit:
         raise ValidationError(f"{upload.name} is larger than it said.", code="too-large")
     return data
@@ -64,5 +64,5 @@ def open_upload(upload: UploadedFile[Any], limit: int) -> IO[bytes]:
     if upload.size is None or upload.size > limit:
         raise ValidationError(f"{upload.name} is larger than {limit / 1_000_000:g} MB.", code="too-large")
     upload.seek(0)
-    stream: IO[bytes] = upload.file
-    return stream
+    assert upload.file is not None
+    return upload.file

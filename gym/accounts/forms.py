@@ -34,7 +34,7 @@ RESERVED = frozenset(
 EMAIL_HELP = "Where a link goes when you forget your password. Other people do not see it."
 
 
-class SignUpForm(UserCreationForm):
+class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     class Meta:
         model = User
         fields = ["username", "email"]
@@ -76,7 +76,7 @@ class CurrentPassword(forms.Form):
         return password
 
 
-class ProfileForm(forms.ModelForm):
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     password = forms.CharField(
         required=False,
         label="Your password",

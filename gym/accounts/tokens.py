@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gym.accounts.models import ApiToken, Scope, User
@@ -79,5 +79,5 @@ def revoke_token(token: ApiToken, *, actor: User) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now())
 
 
-def live_tokens(user: User):
+def live_tokens(user: User) -> QuerySet[ApiToken]:
     return user.api_tokens.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked=None)

@@ -27,6 +27,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gym.accounts import mail, throttle, tokens
 from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.models import ApiToken, User
+from gym.accounts.requests import SignedInRequest
 from gym.accounts.throttle import TooManyTries, client_address
 from gym.accounts.ways_back import asked_for, is_door, leading_to
 
@@ -52,7 +53,7 @@ SIGNED_OUT = "gym_signed_out"
 
 
 class SignOut(auth.LogoutView):
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         person = request.user
         response = super().post(request, *args, **kwargs)
         if person.is_authenticated:
@@ -71,7 +72,7 @@ class SignIn(auth.LoginView):
 
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
         """`next`, on this site only, and never this page again."""
         address: str = super().get_redirect_url()
         return "" if is_door(address) else address
@@ -187,7 +188,7 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 @sensitive_post_parameters("password")
 @form_page
 @throttled
-def profile_edit(request: HttpRequest) -> HttpResponse:
+def profile_edit(request: SignedInRequest) -> HttpResponse:
     """Context: form."""
     user = request.user
     old = user.email
@@ -205,7 +206,7 @@ def profile_edit(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @form_page
 @throttled
-def password_change(request: HttpRequest) -> HttpResponse:
+def password_change(request: SignedInRequest) -> HttpResponse:
     """Context: form. Other sessions of the account end; this one goes on."""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
@@ -219,7 +220,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 @form_page
-def token_list(request: HttpRequest) -> HttpResponse:
+def token_list(request: SignedInRequest) -> HttpResponse:
     """Context: tokens, form, created, plain. `plain` is shown by the answer to the POST and kept nowhere."""
     form = TokenForm(request.POST or None)
     created, plain = None, ""
@@ -244,7 +245,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
     messages.success(request, f"{token.name} is revoked. It no longer works.")

@@ -12,7 +12,7 @@ class SentRequestAdmin(SiteAdmin):
     list_filter = ["status", "created"]
     search_fields = ["key", "user__username"]
     list_select_related = ["user"]
-    fields = readonly_fields = ["user", "key", "digest", "status", "created"]
+    fields = readonly_fields = ("user", "key", "digest", "status", "created")
 
     def has_add_permission(self, request: object) -> bool:
         return False

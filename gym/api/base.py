@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
@@ -59,7 +59,7 @@ class ApiView(APIView):
 
     def permission_denied(
         self, request: Request, message: str | None = None, code: str | None = None
-    ) -> None:
+    ) -> NoReturn:
         """Refused requests count against the limit, too."""
         self.check_throttles(request)
         super().permission_denied(request, message, code)
@@ -84,7 +84,7 @@ class AddressDecides(DefaultContentNegotiation):
 class Filters(DjangoFilterBackend):
     """Filters of django-filter; a wrong value is a 400 that names the parameter."""
 
-    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+    def filter_queryset(self, request: Any, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
         if filterset is None:
             return queryset
@@ -202,11 +202,11 @@ class ListView(ApiView, GenericAPIView[Any]):
             rows = self.filter_queryset(rows)
         found = self.paginate_queryset(rows)
         assert found is not None
-        shown = shown or self.operation.answers
-        if isinstance(shown, type) and issubclass(shown, BaseSerializer):
-            data = shown(found, many=True, context=self.get_serializer_context()).data
+        kind: Any = shown or self.operation.answers
+        if isinstance(kind, type) and issubclass(kind, BaseSerializer):
+            data = kind(found, many=True, context=self.get_serializer_context()).data
         else:
-            data = shown(found)
+            data = kind(found)
         pages: Any = self.paginator
         return self.get_paginated_response(pages.fitting(data))
 

@@ -18,7 +18,7 @@ MOST_WORDS = 10
 class WholeNumberFilter(django_filters.NumberFilter):
     """1.5 is refused, not rounded."""
 
-    field_class = forms.IntegerField
+    field_class = forms.IntegerField  # type: ignore[assignment]  # a decimal field to the stubs
 
 
 class _Words(forms.CharField):

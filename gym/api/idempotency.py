@@ -15,6 +15,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +29,9 @@ PATTERN = r"^[\x21-\x7e]{1,200}$"
 KEPT_HEADERS = ("Location", "Retry-After", "ETag")
 
 
-def answer_once(request: Request, act: Callable[[], Response], *, atomic: bool = True) -> Response:
+def answer_once(
+    request: Request, act: Callable[[], HttpResponseBase], *, atomic: bool = True
+) -> HttpResponseBase:
     """Act, or give the answer that this request got before. `atomic=False` for views that wait for a worker."""
     key = request.headers.get(HEADER)
     if key is None:
@@ -86,7 +89,8 @@ def _claim(user: Any, key: str, digest: str) -> SentRequest:
     )
 
 
-def _keep(claim: SentRequest, response: Response) -> None:
+def _keep(claim: SentRequest, response: HttpResponseBase) -> None:
+    assert isinstance(response, Response)  # files are read, not sent
     claim.status = response.status_code
     claim.headers = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
     claim.answer = json.loads(json.dumps(response.data, cls=JSONEncoder))

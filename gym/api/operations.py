@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from gym.api.idempotency import answer_once
@@ -56,7 +56,7 @@ def operation(
     many: bool = False,
     description: str = "",
     name: str = "",
-) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Describe a method of an ApiView.
 
     answers   serializer class (or JSON schema) of the success; None = no body. many: a page of them
@@ -68,9 +68,9 @@ def operation(
     """
     known = Operation(summary, answers, status, takes, query, also, media or {}, waits, many)
 
-    def describe(method: Callable[..., Response]) -> Callable[..., Response]:
+    def describe(method: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(method)
-        def answer(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        def answer(self: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
             self.operation = known
             self.query = read_query(query, request.query_params, self.list_parameters(known))
             if request.method != "POST" or not request.user.is_authenticated:

@@ -84,9 +84,10 @@ class Pair(Query):
     second = serializers.SlugField(max_length=24, help_text="id")
 
 
-class Several(Pair):
+class Several(Query):
     """What a comparison of two or more compares: each `second` against the first."""
 
+    first = serializers.SlugField(max_length=24, help_text="id; the baseline")
     second = serializers.ListField(
         child=serializers.SlugField(max_length=24),
         min_length=1,
@@ -94,7 +95,7 @@ class Several(Pair):
     )
 
 
-def type_problem(field: serializers.Field[Any], value: Any) -> Any:
+def type_problem(field: serializers.Field[Any, Any, Any, Any], value: Any) -> Any:
     """What REST framework would convert silently; None when the JSON type is right."""
     if value is None or value is empty:
         return None

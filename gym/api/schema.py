@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
-from rest_framework.permissions import SAFE_METHODS
+from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 
 from gym.accounts.models import Scope
 from gym.api.errors import PROBLEM
@@ -66,7 +66,7 @@ class GymSchema(AutoSchema):
 
     def get_auth(self) -> list[dict[str, Any]]:
         reading = self.method in SAFE_METHODS
-        private = any(kind.__name__ == "IsAuthenticated" for kind in self.view.permission_classes)
+        private = IsAuthenticated in self.view.permission_classes
         return [{"token": []}, *([{}] if reading and not private else [])]
 
     def _is_list_view(self, serializer: Any = None) -> bool:

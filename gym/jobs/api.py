@@ -68,7 +68,7 @@ class BehindField(serializers.CharField):
         told = "what it is waiting for, in words; empty in lists and when it is not waiting"
         super().__init__(source="*", read_only=True, help_text=told, **more)
 
-    def to_representation(self, job: Job) -> str:
+    def to_representation(self, job: Any) -> str:
         return told_behind(self, job)
 
 

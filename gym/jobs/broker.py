@@ -99,8 +99,8 @@ def ready_messages(queue: str) -> int:
     broker: Any = dramatiq.get_broker()
     if hasattr(broker, "get_queue_message_counts"):  # RabbitMQ
         broker.declare_queue(queue, ensure=True)
-        return broker.get_queue_message_counts(queue)[0]
-    return broker.client.llen(f"{broker.namespace}:{queue}")
+        return int(broker.get_queue_message_counts(queue)[0])
+    return int(broker.client.llen(f"{broker.namespace}:{queue}"))
 
 
 class DatabaseBroker(Broker):

@@ -45,7 +45,7 @@ class JobContext:
         self._cancelled = threading.Event()
         self._stopping = stopping or threading.Event()
         self._checked_at = monotonic()
-        self._progress = {"done": job.done, "total": job.total, "unit": job.unit}
+        self._progress: dict[str, Any] = {"done": job.done, "total": job.total, "unit": job.unit}
         self._written_at = float("-inf")
         self._written_done = job.done
         self._samples: deque[tuple[float, int]] = deque()

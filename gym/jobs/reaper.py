@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import Error as DatabaseError
 from django.db import connection, connections, transaction
@@ -93,7 +94,7 @@ def describe_exit(code: int) -> str:
     return f"killed by signal {-code}" + (": often memory ran out" if -code == signal.SIGKILL else "")
 
 
-def end_lost_attempt(job_id: object, attempt: int, *, expired_only: bool, how: str = SILENT) -> bool:
+def end_lost_attempt(job_id: UUID, attempt: int, *, expired_only: bool, how: str = SILENT) -> bool:
     live = states.fenced(job_id, attempt)
     if expired_only:  # asked again inside the transaction: a heartbeat may have come in between
         live = live.filter(lease_until__lt=timezone.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -137,7 +137,7 @@ def idle_threads(queue: str) -> int:
     """How many threads of living workers that serve this queue have nothing to do, and get nothing from it either."""
     ordinary = [name for name in conf.queues() if not conf.has_own_thread(name)]
     running = Job.objects.filter(state=State.RUNNING, queue__in=ordinary).order_by()
-    busy = dict(running.values_list("claimed_by").annotate(n=Count("pk")))
+    busy: dict[str, int] = dict(running.values_list("claimed_by").annotate(n=Count("pk")))
     idle = sum(
         max(0, row.threads - busy.get(row.pk, 0))
         for row in WorkerHeartbeat.objects.all()
@@ -164,8 +164,8 @@ def waited_for(jobs: QuerySet[Job]) -> list[tuple[str, int]]:
 
 def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:
     """One line per queue that exists or has active jobs. `there`: what `workers` said, if it was asked already."""
-    counts = {
-        row["queue"]: row
+    counts: dict[str, dict[str, Any]] = {
+        row["queue"]: dict(row)
         for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])
         .order_by()
         .values("queue")
@@ -191,5 +191,5 @@ def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:
     ]
 
 
-def _seconds_since(moment: object) -> float:
+def _seconds_since(moment: datetime | None) -> float:
     return max(0.0, (timezone.now() - moment).total_seconds()) if moment else 0.0

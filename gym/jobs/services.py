@@ -136,7 +136,7 @@ def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> Non
     """For a request that waits a moment for the job it queued: most are done before their answer could be read. Returns
     when the job has ended, when the time is up, or at once where enough others wait: it holds a thread of the web
     server, so at most MOST_WAIT wait at a time in a process."""
-    if not _places.acquire(blocking=False):
+    if job_id is None or not _places.acquire(blocking=False):
         return
     try:
         end = time.monotonic() + seconds

@@ -114,7 +114,7 @@ def end_attempt(
         Job.objects.filter(pk=job.pk).update(**changes)
         if changes["state"] == State.QUEUED:
             wake(job.queue, delay=delay)
-    return changes["state"]
+    return str(changes["state"])
 
 
 def lose_attempt(live: QuerySet[Job], how: str) -> str | None:

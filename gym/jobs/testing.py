@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from gym.jobs import conf, runner, states
 from gym.jobs.models import Job
 
@@ -10,7 +12,7 @@ def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
     """Claim and run queued jobs until none can be claimed; returns them as they are afterwards. Without a queue those
     of all that are not quick."""
     queues = [queue] if queue else [name for name in conf.queues() if not conf.is_quick(name)]
-    ran: dict[object, None] = {}
+    ran: dict[UUID, None] = {}
     for _ in range(limit):
         claimed = (states.claim_next(name, "test") for name in queues)
         job = next((job for job in claimed if job is not None), None)

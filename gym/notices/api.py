@@ -7,9 +7,9 @@ from typing import Any
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
-from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -40,7 +40,7 @@ class NotificationList(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("List notifications", answers=NotificationSerializer, many=True)
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """Yours, newest first. They are deleted after 90 days."""
         return self.page(request.user.notices.all())
 
@@ -49,7 +49,7 @@ class NotificationsRead(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Mark notifications as read", takes=ReadBody, status=204)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Numbers that are not yours are passed over."""
         services.mark_read(request.user, self.body().get("ids"))
         return Response(status=204)

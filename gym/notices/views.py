@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.mail import has_server
+from gym.accounts.requests import SignedInRequest
 from gym.notices import services
 
 PER_PAGE = 50
@@ -16,7 +17,7 @@ PER_PAGE = 50
 
 @login_required
 @require_safe
-def notifications(request: HttpRequest) -> HttpResponse:
+def notifications(request: SignedInRequest) -> HttpResponse:
     """Context: page (of Notices, newest first), days (how long they stay), mail ("on", "off", "none": no server)."""
     page = Paginator(request.user.notices.all(), PER_PAGE).get_page(request.GET.get("page"))
     mail = "none" if not has_server() else "on" if request.user.notices_by_mail else "off"
@@ -25,14 +26,14 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def notifications_read(request: HttpRequest) -> HttpResponse:
+def notifications_read(request: SignedInRequest) -> HttpResponse:
     services.mark_read(request.user)
     return redirect("notifications")
 
 
 @login_required
 @require_POST
-def notification_read(request: HttpRequest, pk: int) -> HttpResponse:
+def notification_read(request: SignedInRequest, pk: int) -> HttpResponse:
     """One; `go` leads on to what it is about."""
     notice = get_object_or_404(request.user.notices, pk=pk)
     services.mark_read(request.user, [notice.pk])

@@ -53,9 +53,10 @@ class Addressed(models.Model):
 
     def _public_address_left(self) -> str:
         """The address that everybody could open and that saving would close or change; empty if there is none."""
-        rows = type(self)._default_manager.select_for_update().only("slug", "visibility")
+        kind: Any = type(self)
+        rows = kind._default_manager.select_for_update().only("slug", "visibility")
         with transaction.atomic():
-            stored: Any = rows.filter(pk=self.pk, visibility=Visibility.PUBLIC).first()
+            stored = rows.filter(pk=self.pk, visibility=Visibility.PUBLIC).first()
             if stored is None or (self.slug, self.visibility) == (stored.slug, stored.visibility):  # type: ignore[attr-defined]
                 return ""
             stored.require_not_in_use()

@@ -15,6 +15,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, get_or_404
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -92,7 +93,7 @@ class People(ThingView, ListView):
         return self.page([*people, *asked])
 
     @operation("Invite a collaborator", takes=PersonBody, answers=PersonSerializer, status=201)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Ask somebody to edit or view it. For its owner. They have no right until they accept."""
         thing = self.get_object()
         services.require_owner(request.user, thing)
@@ -103,7 +104,7 @@ class People(ThingView, ListView):
 
 class Person(ThingView):
     @operation("Change what a collaborator may do", takes=RoleBody, answers=PersonSerializer)
-    def patch(self, request: Request, slug: str, username: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
         """edit or view, also of an invitation. owner offers it to an editor: it changes hands when they accept, and
         the owner of before may edit from then on. Another role takes that offer back."""
         thing = self.get_object()
@@ -119,7 +120,7 @@ class Person(ThingView):
         return self.answer(row)
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
-    def delete(self, request: Request, slug: str, username: str) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
         """The owner removes anybody, everybody themselves. Who is invited declines in this way."""
         thing = self.get_object()
         if username != request.user.username:
@@ -172,7 +173,7 @@ class InvitationAccept(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Accept an invitation", answers=AcceptedSerializer)
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: SignedInApiRequest, pk: int) -> Response:
         """409 when it is no longer open: whoever sent it withdrew it or does not own the thing any more."""
         row = _mine(request, pk)
         thing = invitations.accept(row, actor=request.user)
@@ -184,13 +185,13 @@ class InvitationDetail(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Decline an invitation", status=204)
-    def delete(self, request: Request, pk: int) -> Response:
+    def delete(self, request: SignedInApiRequest, pk: int) -> Response:
         """The same person cannot ask you again about this thing for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 
 
-def _mine(request: Request, pk: int) -> Invitation:
+def _mine(request: SignedInApiRequest, pk: int) -> Invitation:
     return get_or_404(Invitation.objects.filter(invited=request.user, declined=None), pk=pk)
 
 

@@ -22,7 +22,7 @@ class MineFilter(django_filters.ChoiceFilter):
     def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
             return rows
-        user = self.parent.request.user
+        user = self.parent.request.user  # type: ignore[attr-defined]  # set by the FilterSet
         if not user.is_authenticated:
             return rows.none() if value == "true" else rows
         mine = worked_on_by(user, self.kind)

@@ -30,11 +30,11 @@ def note_in(data: Any) -> str:
     """The note that was sent with a deletion; ValidationError for one that is too long."""
     form = NoteForm(data)
     if not form.is_valid():
-        raise forms.ValidationError(form.errors["former_address_note"])
+        raise forms.ValidationError(form.errors["former_address_note"].as_data())
     return str(form.cleaned_data["former_address_note"])
 
 
-class AddressedForm(forms.ModelForm):
+class AddressedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Of a thing with an address: a note for the public address that it left, or leaves with this change."""
 
     former_address_note = note_field()

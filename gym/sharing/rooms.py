@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 
 @dataclass(frozen=True)
 class Room:
@@ -16,5 +18,5 @@ class Room:
     api: str
     home: str
     title: str
-    visible_to: Callable[[Any], Any]
+    visible_to: Callable[[Any], QuerySet[Any]]
     template: str = "sharing/people.html"

@@ -59,10 +59,17 @@ def shares_of(user: User) -> list[Collaborator]:
     return found
 
 
+def things_of(table: type[Collaborator]) -> Any:
+    """The model of the things that they work on."""
+    fields: Any = table._meta
+    return fields.get_field("thing").related_model
+
+
 def light(table: type[Collaborator]) -> QuerySet[Any]:
     """Rows with their things and owners, without the texts of things."""
-    things = table._meta.get_field("thing").related_model
-    return table._default_manager.select_related("thing__owner").defer(*_heavy(things, "thing__"))
+    things = things_of(table)
+    rows: QuerySet[Any] = table._default_manager.all()
+    return rows.select_related("thing__owner").defer(*_heavy(things, "thing__"))
 
 
 def _heavy(kind: Any, before: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from gym.conflicts import Conflict
 from gym.secrets import forget_secrets
 from gym.sharing.models import Role
 from gym.sharing.permissions import owns
-from gym.sharing.selectors import tables
+from gym.sharing.selectors import tables, things_of
 
 MAX_COLLABORATORS = 100
 
@@ -64,7 +64,7 @@ def settle_owner(thing: Any) -> None:
 def hold_all_of(owner: User) -> None:
     """Lock everything that the account owns, so that nobody becomes a collaborator of it meanwhile."""
     for table in tables():
-        kind: Any = table._meta.get_field("thing").related_model
+        kind = things_of(table)
         list(kind._base_manager.select_for_update().filter(owner=owner).order_by("pk").values_list("pk"))
 
 

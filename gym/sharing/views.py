@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_POST
 
+from gym.accounts.requests import SignedInRequest
 from gym.sharing import invitations, permissions, services
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.rooms import Room
@@ -50,7 +51,7 @@ def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
+def people(request: SignedInRequest, slug: str, room: Room) -> HttpResponse:
     """Context: thing, noun, room, names (of addresses), visibility, people (their roles), invited (open invitations,
     for the owner), offered (keys of people who are offered the ownership), roles, form, may_share, may_edit, mine (my
     own role), address."""
@@ -105,7 +106,7 @@ def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorFor
 
 @login_required
 @require_POST
-def collaborator_role(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+def collaborator_role(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
     """POST role: edit or view; "owner" offers the thing to an editor."""
     thing, row = _collaboration(request, slug, pk, room)
     role = request.POST.get("role", "")
@@ -121,7 +122,7 @@ def collaborator_role(request: HttpRequest, slug: str, pk: int, room: Room) -> H
 
 @login_required
 @require_POST
-def collaborator_remove(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+def collaborator_remove(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
     thing, row = _collaboration(request, slug, pk, room)
     done = f"{row.user.display_name} is no longer a collaborator."
     return _answer(
@@ -131,7 +132,7 @@ def collaborator_remove(request: HttpRequest, slug: str, pk: int, room: Room) ->
 
 @login_required
 @require_POST
-def invitation_withdraw(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+def invitation_withdraw(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
     thing = _visible(request, slug, room)
     services.require_owner(request.user, thing)
     row = get_object_or_404(invited_to(thing), pk=pk)
@@ -141,7 +142,7 @@ def invitation_withdraw(request: HttpRequest, slug: str, pk: int, room: Room) ->
 
 @login_required
 @require_POST
-def leave(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
+def leave(request: SignedInRequest, slug: str, room: Room) -> HttpResponse:
     thing = _visible(request, slug, room)
     row = thing.collaborations.filter(user=request.user).first()
     if row is None:
@@ -168,7 +169,7 @@ def _visible(request: HttpRequest, slug: str, room: Room) -> Any:
     return get_object_or_404(room.visible_to(request.user).select_related("owner"), slug=slug)
 
 
-def _collaboration(request: HttpRequest, slug: str, pk: int, room: Room) -> tuple[Any, Any]:
+def _collaboration(request: SignedInRequest, slug: str, pk: int, room: Room) -> tuple[Any, Any]:
     thing = _visible(request, slug, room)
     services.require_owner(request.user, thing)
     return thing, get_object_or_404(thing.collaborations.select_related("user"), pk=pk)
@@ -186,7 +187,7 @@ SAID = {
 
 @login_required
 @require_POST
-def invitation_accept(request: HttpRequest, pk: int) -> HttpResponse:
+def invitation_accept(request: SignedInRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
     thing = invitations.accept(row, actor=request.user)
     messages.success(request, SAID[Offer(row.role)].format(thing))
@@ -195,13 +196,13 @@ def invitation_accept(request: HttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def invitation_decline(request: HttpRequest, pk: int) -> HttpResponse:
+def invitation_decline(request: SignedInRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
     invitations.decline(row, actor=request.user)
     messages.success(request, f"You declined the invitation of {row.inviter.display_name}.")
     return redirect("home")
 
 
-def _mine(request: HttpRequest, pk: int) -> Invitation:
+def _mine(request: SignedInRequest, pk: int) -> Invitation:
     mine = Invitation.objects.filter(invited=request.user, declined=None).select_related("inviter")
     return get_object_or_404(mine, pk=pk)

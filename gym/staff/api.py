@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -118,7 +119,7 @@ class ChecksSerializer(serializers.Serializer[Any]):
     checks = CheckSerializer(many=True)
 
 
-DAYS = {"min_value": actors.MIN_DAYS, "max_value": actors.MAX_DAYS}
+DAYS: dict[str, Any] = {"min_value": actors.MIN_DAYS, "max_value": actors.MAX_DAYS}
 
 
 class AgeQuery(Query):
@@ -200,7 +201,7 @@ class Tidy(ApiView):
     token_scope = Scope.RUN
 
     @operation("Tidy up", answers=JobSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Queues a job, or names the one under way: scored sentences go down to the budget, plans of finished runs go.
         Results stay."""
         job = services.ask_for(TIDY, actor=request.user)
@@ -217,7 +218,7 @@ class CleanUp(ApiView):
         return self.answer(actors.totals(before) | {"days": self.query["days"]})
 
     @operation("Delete what is old", takes=CleanUpBody, answers=JobSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Queues a job, or names the one under way. Look first: it cannot be undone."""
         body = self.body()
         job = services.ask_to_clean_up(body["days"], body["what"], actor=request.user)
@@ -236,7 +237,7 @@ class Doctor(ApiView):
         return self.answer({"job": job, "checks": checks})
 
     @operation("Run the doctor's checks", answers=JobSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Queues a job, or names the one under way. GET has what it finds."""
         job = services.ask_for(DOCTOR, actor=request.user)
         return self.answer(job, "api-staff-doctor")

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth import get_user_model
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+
+from gym.accounts.models import User
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 OWN_DOOR = {"login", "logout", "admin:login", "admin:logout"}
@@ -26,11 +27,11 @@ class StaffLog:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if request.method in UNSAFE and response.status_code < 400 and request.user.is_staff:
-            _log(request)
+            _log(request, request.user)
         return response
 
 
-def _log(request: HttpRequest) -> None:
+def _log(request: HttpRequest, user: User) -> None:
     match = request.resolver_match
     if match is None or match.view_name in OWN_DOOR:
         return
@@ -45,8 +46,8 @@ def _log(request: HttpRequest) -> None:
             f"{name}={value}" for name, values in request.POST.lists() for value in values if name != TOKEN
         ]
         message += f": {' '.join(given)}"
-    entry = {"user_id": request.user.pk, "object_repr": request.path[:200], "change_message": message}
-    if not get_user_model().objects.filter(pk=request.user.pk).exists():
+    entry = {"user_id": user.pk, "object_repr": request.path[:200], "change_message": message}
+    if not User.objects.filter(pk=user.pk).exists():
         return  # they deleted their own account
     if not LogEntry.objects.filter(**entry, action_time__gt=timezone.now() - QUIET).exists():
         LogEntry.objects.create(**entry, action_flag=CHANGE)

@@ -115,7 +115,7 @@ class UserUse:
 def busiest_users() -> list[UserUse]:
     """Those who have jobs under way, queued most sentences in the last day, keep most runs, or have own limits."""
     own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
-    users = (
+    users: QuerySet[Any] = (
         get_user_model()
         .objects.filter(is_active=True)
         .annotate(**used_columns(), **quotas.columns_of([RUNS]))

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gym.accounts import quotas
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.jobs.models import Job, State
 from gym.jobs.selectors import queue_summary, workers
 from gym.staff import actors, selectors, services
@@ -47,7 +48,7 @@ class CleanUpForm(AgeForm):
 
 @login_required
 @require_safe
-def staff(request: HttpRequest) -> HttpResponse:
+def staff(request: SignedInRequest) -> HttpResponse:
     """Context: workers, summary, counts, state, q, page (of jobs), failures, storage, users, waiting, doctor, lines,
     tidy, may (what else of the admin this person may open)."""
     services.require_staff(request.user)
@@ -89,7 +90,7 @@ def staff(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-def staff_accounts(request: HttpRequest) -> HttpResponse:
+def staff_accounts(request: SignedInRequest) -> HttpResponse:
     """What each account keeps. Context: page (of selectors.StorageUse), kinds (those that an account on it keeps),
     may_users."""
     services.require_staff(request.user)
@@ -107,7 +108,7 @@ def staff_accounts(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def staff_jobs(request: HttpRequest) -> HttpResponse:
+def staff_jobs(request: SignedInRequest) -> HttpResponse:
     """Cancel or requeue the ticked jobs."""
     services.require_staff(request.user)
     act = request.POST.get("act", "")
@@ -134,21 +135,21 @@ def staff_jobs(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def staff_doctor(request: HttpRequest) -> HttpResponse:
+def staff_doctor(request: SignedInRequest) -> HttpResponse:
     """Queue the doctor's checks."""
     return _ask(request, lambda: services.ask_for(DOCTOR, actor=request.user), "doctor")
 
 
 @login_required
 @require_POST
-def staff_tidy(request: HttpRequest) -> HttpResponse:
+def staff_tidy(request: SignedInRequest) -> HttpResponse:
     """Queue tidying up."""
     return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def staff_clean_up(request: HttpRequest) -> HttpResponse:
+def staff_clean_up(request: SignedInRequest) -> HttpResponse:
     """What would be deleted of what is old; POST with `confirm` queues it. Context: age, form, days, jobs, runs (how
     many), sentences, oldest (the first runs), last (the newest such job)."""
     services.require_staff(request.user)

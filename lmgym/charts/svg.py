@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeGuard
 from xml.sax.saxutils import escape, quoteattr
 
@@ -64,7 +64,7 @@ class Markup(str):
         return self
 
 
-def element(tag: str, attributes: dict[str, object] | None = None, *children: str) -> Markup:
+def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
     """One element. Plain strings among the children are escaped; Markup is kept."""
     written = "".join(
         f" {name}={quoteattr(clean(_number(value)))}"
