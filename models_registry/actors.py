@@ -155,6 +155,7 @@ def settle_ended_checks(**_: Any) -> None:
     unchecked = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNCHECKED)
     ended = unchecked.filter(check_job__state__in=[State.FAILED, State.CANCELLED])
     for model in ended.select_related("check_job"):
+        assert model.check_job is not None
         why = model.check_job.error or "it was cancelled."
         reason = f"The check ended without a result: {why} Check the model again."
         unchecked.filter(pk=model.pk, check_job=model.check_job).update(**_broken(reason))

@@ -1,7 +1,13 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.sharing.admin import ThingAdmin
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
@@ -33,7 +39,7 @@ class RegisteredModelAdmin(ThingAdmin):
     actions = ["approve"]
 
     @admin.action(description="Approve and check")
-    def approve(self, request, queryset) -> None:
+    def approve(self, request: SignedInRequest, queryset: QuerySet[Any]) -> None:
         queued = 0
         for model in queryset.select_related("check_job"):
             try:

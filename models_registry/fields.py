@@ -20,7 +20,7 @@ def choose_models(field: Any, models: Any) -> None:
     field.widget.attrs |= SEARCHED
 
 
-class OneModelField(forms.ModelChoiceField):
+class OneModelField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     def __init__(self, **more: Any) -> None:
         super().__init__(RegisteredModel.objects.none(), **{"to_field_name": "slug", "label": "Model"} | more)
         self.widget.attrs |= SEARCHED
@@ -29,7 +29,7 @@ class OneModelField(forms.ModelChoiceField):
         return named_with_owner(obj)
 
 
-class SomeModelsField(forms.ModelMultipleChoiceField):
+class SomeModelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """With tick boxes."""
 
     widget = forms.CheckboxSelectMultiple

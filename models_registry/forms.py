@@ -169,7 +169,9 @@ class SourceForm(forms.Form):
         offered = [source for source in sources() if source.backend != "lmzoo" or commands]
         self._sources: dict[str, Source] = {source.key: source for source in offered}
         self._asked = fields_of(offered, list(self.fields), {"command": commands})
-        self.fields["kind"].choices = [(source.key, source.label) for source in offered]
+        kind = self.fields["kind"]
+        assert isinstance(kind, forms.ChoiceField)
+        kind.choices = [(source.key, source.label) for source in offered]
         self.fields |= {name: asked.field for name, asked in self._asked.items()}
         if model is not None:
             self._begin_with(model)
@@ -178,11 +180,13 @@ class SourceForm(forms.Form):
         for source in self._sources.values():
             if source.backend == model.backend and source.fixed.items() <= model.config.items():
                 self.initial["kind"] = source.key
-                self.initial |= {
-                    name: model.config[asked.name]
-                    for name, asked in self._asked.items()
-                    if source.key in asked.for_sources and asked.name in model.config
-                }
+                self.initial.update(
+                    {
+                        name: model.config[asked.name]
+                        for name, asked in self._asked.items()
+                        if source.key in asked.for_sources and asked.name in model.config
+                    }
+                )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -241,7 +245,7 @@ class SourceForm(forms.Form):
                 yield " ".join(asked.for_sources), self[name]
 
 
-class _CardFields(forms.ModelForm):
+class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
     tag_names = TagNames()
 
@@ -286,6 +290,7 @@ class CardForm(_CardFields):
         if not may_manage:
             del self.fields["visibility"]
         for name in self._secret_names:
+            assert spec is not None
             schema = spec.schema["properties"][name]
             title = schema.get("title", name)
             stored = name in self.instance.secrets

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
 from gym.sharing.rooms import Room
 from lmgym.models.backends.downloads import reads_files
@@ -34,7 +35,7 @@ def model_list(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def model_register(request: HttpRequest) -> HttpResponse:
+def model_register(request: SignedInRequest) -> HttpResponse:
     """A model that lies in files is reviewed first (POST reviewed, or back). Context: form, may_approve (staff's
     registrations are checked at once); of the review: form, download, may_approve."""
     form = RegisterForm(request.POST or None, owner=request.user)
@@ -64,7 +65,7 @@ def model_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: model, form."""
     model = _visible(request, slug)
     if not permissions.can_edit(request.user, model):
@@ -84,7 +85,7 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
+def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
     """What the model is, and its end; reviewed like a new one. Context: model, form, used_in (what keeps it as it is),
     may_approve."""
     model = _managed(request, slug)

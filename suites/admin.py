@@ -1,11 +1,17 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.sharing.admin import ThingAdmin
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
 
-class CollaboratorInline(admin.TabularInline):
+class CollaboratorInline(admin.TabularInline):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     model = SuiteCollaborator
     extra = 0
     autocomplete_fields = ["user"]
@@ -25,13 +31,13 @@ class SuiteAdmin(ThingAdmin):
     readonly_fields = ["slug"]
 
 
-class PredictionInline(admin.TabularInline):
+class PredictionInline(admin.TabularInline):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     model = Prediction
-    fields = readonly_fields = ["position", "name", "formula"]
+    fields = readonly_fields = ("position", "name", "formula")
     extra = 0
     can_delete = False
 
-    def has_add_permission(self, request, obj=None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
@@ -45,23 +51,23 @@ class SuiteRevisionAdmin(SiteAdmin):
     search_fields = ["suite__slug", "sha256"]
     inlines = [PredictionInline]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request, obj=None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_delete_permission(self, request, obj=None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
 class InUse(admin.SimpleListFilter):
     title = parameter_name = "use"
 
-    def lookups(self, request, model_admin) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("used", "by suites"), ("unused", "by none")]
 
-    def queryset(self, request, queryset):
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         wanted = {"used": False, "unused": True}.get(self.value() or "")
         return queryset if wanted is None else queryset.filter(suites__isnull=wanted).distinct()
 

@@ -365,10 +365,11 @@ def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
     """Write these fields of these rows with one prepared statement: `bulk_update` takes seconds for thousands."""
     if not rows:
         return
-    fields = [Sentence._meta.get_field(name) for name in names]
+    fields: list[Any] = [Sentence._meta.get_field(name) for name in names]
     quote = connection.ops.quote_name
     columns = ", ".join(f"{quote(field.column)} = %s" for field in fields)
-    table, key = quote(Sentence._meta.db_table), quote(Sentence._meta.pk.column)
+    primary_key: Any = Sentence._meta.pk
+    table, key = quote(Sentence._meta.db_table), quote(primary_key.column)
     statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  names of our own columns only
     values = [
         [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]

@@ -68,12 +68,11 @@ class LanguageField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         about = "Of the sentences: a name or a BCP 47 tag, e.g. German or de. Empty: not stated."
-        super().__init__(
-            **{"required": False, "max_length": 60, "label": "Language", "help_text": about} | kwargs
-        )
+        usual: dict[str, Any] = {"required": False, "max_length": 60, "label": "Language", "help_text": about}
+        super().__init__(**usual | kwargs)
 
     def to_python(self, value: Any) -> str:
-        text = super().to_python(value)
+        text = super().to_python(value) or ""
         tag = tag_of(text)
         if tag is None:
             raise ValidationError(

@@ -262,5 +262,6 @@ def keep_said(batch: SuiteImport, said: dict[int, list[dict[str, Any]]]) -> None
     """Add to the report what was done with the suites afterwards: pk of a suite -> rows."""
     with SUITES.growing(batch.owner):
         for row in batch.files.filter(suite__in=list(said)):
+            assert row.suite_id is not None
             row.report["said"] = [*row.report.get("said", []), *said[row.suite_id]]
             row.save(update_fields=["report"])

@@ -20,7 +20,10 @@ def read_pasted(data: QueryDict) -> tuple[Reading, AnswersForm | None]:
     """What `text` puts into a suite with these names (`condition`, `region`; none: an empty suite, which takes over the
     sheet's), and what it leaves open. The answers given so far come with every request: each is taken where the sheet,
     read with those before it, asks for it."""
-    known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}
+    known: dict[str, Sequence[str]] = {
+        "conditions": data.getlist("condition"),
+        "regions": data.getlist("region"),
+    }
     suite = _named(known)
     text = data.get("text", "")[: MAX_BYTES + 1].replace("\r\n", "\n")
     answers, form = NOTHING, None

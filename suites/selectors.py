@@ -71,7 +71,7 @@ def _readable(user: AnyUser) -> Q:
     if user.is_authenticated and user.is_staff:
         return Q()
     frozen = SuiteRevision.objects.filter(suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN)
-    readable = Q(state=SuiteRevision.State.FROZEN) | ~Exists(frozen)
+    readable = Q(state=SuiteRevision.State.FROZEN) | Q(~Exists(frozen))
     if user.is_authenticated:
         readable |= worked_on_by(user, Suite, "suite__")
     return readable
@@ -82,7 +82,7 @@ def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
     all of the newest revision that this user may read."""
     newest = SuiteRevision.objects.filter(_readable(user), suite=OuterRef("pk")).order_by("-number")
 
-    def count(model: type[Sentence] | type[Prediction], column: str) -> Subquery:
+    def count(model: type[Sentence] | type[Prediction], column: str) -> Coalesce:
         rows = model.objects.filter(revision=OuterRef("newest_")).order_by().values("revision")
         return Coalesce(Subquery(rows.annotate(n=Count(column, distinct=True)).values("n")), 0)
 
@@ -100,7 +100,7 @@ def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
 def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
     """Tags in use among these suites with their counts: [{"name": …, "n": …}]."""
     counted = Tag.objects.filter(suites__in=suites).annotate(n=Count("suites", distinct=True))
-    return list(counted.order_by("name").values("name", "n"))
+    return [{"name": tag.name, "n": tag.n} for tag in counted.order_by("name")]
 
 
 READINGS = 3

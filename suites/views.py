@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import download, file_download
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
@@ -71,7 +72,7 @@ def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @login_required
-def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """What a suite says about itself; its sentences live in revisions. Context: suite, form."""
     suite = editable(request, slug)
     form = SuiteForm(request.POST or None, instance=copy(suite), user=request.user)
@@ -92,7 +93,7 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
     """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems, version
     (of the draft that the file would replace)."""
     suite = editable(request, slug)
@@ -126,7 +127,7 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def suite_errata(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Say what turned out to be wrong with a revision. Context: suite, revision, form."""
     suite = editable(request, slug)
     revision = revision_or_404(request, suite, number)
@@ -141,7 +142,7 @@ def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_discard_draft(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = editable(request, slug)
     try:
         services.discard_draft(suite, actor=request.user)
@@ -154,7 +155,7 @@ def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = _visible(request, slug)
     try:
         services.delete_suite(suite, actor=request.user, note=note_in(request.POST))
@@ -195,7 +196,7 @@ WAYS = {
 
 
 @login_required
-def suite_new(request: HttpRequest) -> HttpResponse:
+def suite_new(request: SignedInRequest) -> HttpResponse:
     """Context: way, ways [(key, label)], form, reading (what was understood of a pasted sheet), blueprints.
     A new suite is a private draft and opens in the editor."""
     way = request.POST.get("by") or request.GET.get("by") or "guided"
@@ -246,7 +247,7 @@ def _new_form(request: HttpRequest, way: str) -> Any:
     return {"guided": GuidedForm, "paste": PasteForm}[way](data)
 
 
-def _create(request: HttpRequest, way: str, form: Any) -> Suite:
+def _create(request: SignedInRequest, way: str, form: Any) -> Suite:
     given = form.cleaned_data
     if way == "copy":
         source = given["suite"]
@@ -262,13 +263,13 @@ def _create(request: HttpRequest, way: str, form: Any) -> Suite:
     )
 
 
-def _copy(request: HttpRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:
+def _copy(request: SignedInRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:
     revision.suite = suite
     return services.copy_suite(revision, actor=request.user, title=title, visibility=visibility)
 
 
 @login_required
-def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
     """Whoever may see a suite may take a copy. Context: suite, form."""
     suite = _visible(request, slug)
     form = CopyForm(
@@ -284,7 +285,9 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
         except OverQuota as error:
             form.add_error(None, error)
         else:
-            messages.success(request, f"{made.title} is yours: {shape(document_of(made.draft))}.")
+            draft = made.draft
+            assert draft is not None
+            messages.success(request, f"{made.title} is yours: {shape(document_of(draft))}.")
             return redirect("suite-editor", made.slug)
     return render(request, "suites/copy.html", {"suite": suite, "form": form}, status=_form_status(request))
 
@@ -294,7 +297,7 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
     """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
     sheet},
@@ -350,7 +353,7 @@ def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def suite_new_address(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_new_address(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = _visible(request, slug)
     try:
         services.new_secret_address(suite, actor=request.user)

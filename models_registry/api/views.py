@@ -10,6 +10,7 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
@@ -59,7 +60,7 @@ class ModelList(ListView):
         return self.page(visible_to(request.user))
 
     @operation("Register a model", takes=NewModel, answers=ModelDetailSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """`config` is held against the JSON schema of the backend. A model that reads files waits for staff; others
         are checked at once: ask the model until its status is ready or broken. It is private unless `visibility` says
         otherwise."""
@@ -77,7 +78,7 @@ class ModelDetail(ModelView):
         return self.read()
 
     @operation("Change a model", takes=ModelChanges, answers=ModelDetailSerializer, also=[409])
-    def patch(self, request: Request, slug: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Only the fields sent are changed. `backend` and `config` say what the model is: its owner corrects them as
         long as no results rest on it (else 409, `in-use`: register a new model), and it is checked and approved like a
         new one. A stored secret stays unless the `base_url` changes."""
@@ -107,7 +108,7 @@ class ModelDetail(ModelView):
 
 class ModelCheck(ModelView):
     @operation("Check a model again", answers=ModelDetailSerializer, status=202)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Queued: ask the model until its status is ready or broken."""
         model = self.get_object()
         services.check_model(model, actor=request.user)
@@ -116,7 +117,7 @@ class ModelCheck(ModelView):
 
 class ModelApprove(ModelView):
     @operation("Approve a model", answers=ModelDetailSerializer, status=202)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Staff lets a model be loaded; its check is queued."""
         model = self.get_object()
         services.approve_model(model, actor=request.user)
@@ -125,7 +126,7 @@ class ModelApprove(ModelView):
 
 class ModelRefuse(ModelView):
     @operation("Refuse a model", takes=RefusalBody, answers=ModelDetailSerializer)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Staff does not let a waiting model be loaded. The reason is its `status_reason`."""
         model = self.get_object()
         if not permissions.can_approve(request.user):

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ListView, check_match, get_or_404
 from gym.api.errors import ApiProblem
 from gym.api.operations import operation
@@ -73,7 +74,7 @@ class Draft(SuiteView):
         return shown(draft_of(self.changeable()))
 
     @operation("Open a draft", answers=DraftSerializer, status=201)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """The draft there is, or a copy of the newest frozen revision."""
         suite = self.changeable()
         draft = services.open_draft(suite, actor=request.user)
@@ -89,7 +90,7 @@ class Draft(SuiteView):
         answers=DraftSerializer,
         also=[412, 428],
     )
-    def put(self, request: Request, slug: str) -> Response:
+    def put(self, request: SignedInApiRequest, slug: str) -> Response:
         """Replaces the draft, or opens one; frozen revisions stay. Where there is a draft, If-Match must name its
         ETag. A table keeps the suite's name, metric and predictions, which tables cannot say."""
         suite = self.changeable()
@@ -112,7 +113,7 @@ class Draft(SuiteView):
         return shown(draft)
 
     @operation("Discard the draft", status=204, also=[412])
-    def delete(self, request: Request, slug: str) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str) -> Response:
         """The frozen revisions stay. The only revision of a suite is not discarded: delete the suite instead."""
         suite = self.changeable()
         with transaction.atomic():
@@ -134,7 +135,7 @@ class DraftCells(SuiteView, ListView):
         return response
 
     @operation("Edit the draft", takes=EditsBody, answers=EditedSerializer, also=[409, 412])
-    def patch(self, request: Request, slug: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Edits as in docs/grid.md, made on `version`. They are done if items, conditions and regions have not changed
         since; a cell is written if it holds its `old` text, else it is answered as 409 with both texts. With If-Match
         nothing is done unless the draft is that very one. An edit whose `id` was done before is not done again."""
@@ -159,7 +160,7 @@ class DraftCells(SuiteView, ListView):
 
 class Freeze(SuiteView):
     @operation("Freeze the draft", takes=NoteBody, answers=RevisionSerializer, status=201, also=[412])
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """The draft becomes a revision that never changes, with its sha256; models run on such revisions alone."""
         suite = self.changeable()
         body = self.body()
@@ -184,7 +185,7 @@ class Lint(SuiteView):
         return Response(findings(self.revision_of(suite, number)))
 
     @operation("Put a finding aside", takes=IgnoreBody, answers=LintSerializer)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Keep the reason why a finding is accepted; an empty one takes it back."""
         suite = self.changeable()
         services.ignore_finding(suite, actor=request.user, **self.body())

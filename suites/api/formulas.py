@@ -26,7 +26,7 @@ MAX_VALUES = 1_000
 
 
 @extend_schema_field({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "*"}]})
-class RegionField(serializers.Field[Any]):
+class RegionField(serializers.Field[Any, Any, Any, Any]):
     """A region number, or "*" for the whole sentence."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -62,7 +62,7 @@ class Value(Body):
 
 
 class EvaluateBody(FormulaBody):
-    values = Value(many=True, max_length=MAX_VALUES)
+    values = Value(many=True, max_length=MAX_VALUES)  # type: ignore[call-arg]  # of the list
 
 
 class PieceSerializer(serializers.Serializer[Any]):
@@ -71,7 +71,7 @@ class PieceSerializer(serializers.Serializer[Any]):
     condition = serializers.CharField(allow_null=True)
     region = RegionField(allow_null=True)
     start = serializers.IntegerField(help_text="place in the formula, from 0")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field
 
 
 class ReferenceSerializer(serializers.Serializer[Any]):
@@ -116,7 +116,7 @@ class ExplainedSerializer(serializers.Serializer[Any]):
     a chance level."""
 
     ok = serializers.BooleanField()
-    errors = FormulaErrorSerializer(many=True)
+    errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a field
     prose = serializers.CharField()
     chance = ChanceSerializer(allow_null=True)
     warnings = serializers.ListField(child=serializers.CharField())

@@ -7,10 +7,10 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
@@ -21,7 +21,7 @@ from lmgym.files.bounded import Refused
 from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
 from suites.imports import MAX_FILES, Wishes, import_files, unpacked
-from suites.models import ImportedFile, JoinPolicy, SuiteImport
+from suites.models import ImportedFile, JoinPolicy, Suite, SuiteImport
 
 
 class SuiteFilesBody(Body):
@@ -50,7 +50,7 @@ class _Place(serializers.Serializer[Any]):
 
 
 class ImportedFileSerializer(serializers.ModelSerializer[ImportedFile]):
-    suite = serializers.SlugRelatedField(
+    suite: serializers.SlugRelatedField[Suite] = serializers.SlugRelatedField(
         slug_field="slug",
         read_only=True,
         allow_null=True,
@@ -83,7 +83,7 @@ class SuiteImports(ApiView):
         answers=SuiteImportSerializer,
         status=201,
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Each file becomes a draft of yours, or its row says why not; a file whose sentences, predictions and metrics
         are those of a suite in your lists becomes none, and names that suite. At most 200 files and 20 MB, unpacked."""
         body: dict[str, Any] = self.body()
@@ -108,7 +108,7 @@ class SuiteImportReport(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Read the report of an import", answers=SuiteImportSerializer)
-    def get(self, request: Request, key: str) -> Response:
+    def get(self, request: SignedInApiRequest, key: str) -> Response:
         """For the account that imported; kept for a week."""
         batch = get_or_404(SuiteImport.objects.filter(owner=request.user), key=key)
         return Response(SuiteImportSerializer(batch).data)

@@ -32,7 +32,7 @@ from suites.models import FrozenRevision, JoinPolicy, Suite
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 
-_LANGUAGE = Suite._meta.get_field("language")
+_LANGUAGE: Any = Suite._meta.get_field("language")
 _MOST = 100_000
 
 
@@ -135,7 +135,7 @@ class AnswersBody(Body):
 
 
 def answers_in(body: dict[str, Any]) -> Answers:
-    return Answers(**{name: body[name] for name in AnswersBody().fields if name in body})
+    return Answers(**{name: body[name] for name, _ in AnswersBody().fields.items() if name in body})
 
 
 def metric_choice() -> serializers.ChoiceField:

@@ -66,12 +66,13 @@ class RevisionDetailSerializer(RevisionSerializer):
         return written(design_of(revision))
 
     def get_predictions(self, revision: SuiteRevision) -> list[dict[str, str]]:
-        return list(revision.predictions.order_by("position").values("name", "description", "formula"))
+        rows: Any = revision.predictions.order_by("position").values("name", "description", "formula")
+        return list(rows)
 
 
 class SuiteSerializer(serializers.ModelSerializer[Suite]):
     owner = serializers.SerializerMethodField(help_text="user name; null in an unlisted suite of others")
-    tags = serializers.SlugRelatedField("name", many=True, read_only=True)
+    tags: serializers.SlugRelatedField[Tag] = serializers.SlugRelatedField("name", many=True, read_only=True)
     n_items = serializers.IntegerField(help_text="of the newest revision, as the other counts")
     n_sentences = serializers.IntegerField()
     n_predictions = serializers.IntegerField()
@@ -135,6 +136,8 @@ class SuiteDetailSerializer(SuiteSerializer):
         return [asdict(author) for author in authors_of(suite, self.context["request"].user)]
 
     def get_without_modifier(self, suite: Suite) -> str | None:
+        if suite.without_modifier_id is None:
+            return None
         named = listed_for(self.context["request"].user).filter(pk=suite.without_modifier_id)
         return named.values_list("slug", flat=True).first()
 

@@ -11,6 +11,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
@@ -70,7 +71,7 @@ class SuiteList(SuiteView, ListView):
         return self.page(suites.prefetch_related("collaborations"))
 
     @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
         `document`, other files as `text` or as a multipart `file`; or a `template` to begin with. 409 names the suite
         in your lists that says the same, in `suite` and `revision`; `again` makes a new one all the same."""
@@ -95,7 +96,7 @@ class SuiteList(SuiteView, ListView):
         return self.again(suite, "api-suite")
 
 
-def _refuse_the_same(request: Request, document: SuiteDocument) -> None:
+def _refuse_the_same(request: SignedInApiRequest, document: SuiteDocument) -> None:
     there = says_the_same(document, request.user)
     if there is not None:
         more = {"suite": there.suite.slug, "revision": there.number}
@@ -115,7 +116,7 @@ class SuiteDetail(SuiteView):
         return self.change(services.edit_card)
 
     @operation("Delete a suite", status=204, query=DeletionQuery)
-    def delete(self, request: Request, slug: str) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str) -> Response:
         """A suite that models were run on stays, because results point to it."""
         services.delete_suite(self.get_object(), actor=request.user, note=self.query["note"])
         return Response(status=204)
@@ -123,7 +124,7 @@ class SuiteDetail(SuiteView):
 
 class SuiteCopy(SuiteView):
     @operation("Copy a suite", takes=CopyBody, answers=SuiteDetailSerializer, status=201)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """A suite of your own that begins as a copy of a revision."""
         suite = self.get_object()
         body = self.body()
@@ -181,7 +182,7 @@ class Revision(SuiteView):
         return self.answer(detailed(request, suite, number))
 
     @operation("Say what is wrong with a revision", takes=ErrataBody, answers=RevisionDetailSerializer)
-    def patch(self, request: Request, slug: str, number: int) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
         """Readers see it with the revision, whose sentences stay as they are."""
         suite = self.changeable()
         services.set_errata(self.revision_of(suite, number), self.body()["errata"], actor=request.user)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from gym.accounts.models import User
 from lmgym.cli.shared import unread
 from lmgym.suites.formats import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import NotUnderstood, read_any
@@ -27,11 +28,9 @@ def read_file(path: Path, columns: Mapping[str, str] | None = None) -> SuiteDocu
         raise CommandError(unread(path, error)) from error
 
 
-def actor_named(username: str):
+def actor_named(username: str) -> User:
     """The account that acts; without a name the first superuser."""
-    from django.contrib.auth import get_user_model
-
-    users = get_user_model().objects
+    users = User.objects
     user = (
         users.filter(username=username).first()
         if username

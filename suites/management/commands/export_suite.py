@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -42,6 +42,6 @@ class Command(SiteCommand):
 
 def _write(document: SuiteDocument, form: str, *, trimmed: bool) -> str:
     if trimmed and form.startswith("json"):
-        dialect = "early" if form == "json-early" else "current"
+        dialect: Literal["current", "early"] = "early" if form == "json-early" else "current"
         return write_json(document, dialect=dialect, whitespace="trimmed")
     return str(WRITERS[form](document))
