@@ -1,16 +1,21 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from gym.collections.models import Collection, CollectionEntry
 from gym.sharing.admin import ThingAdmin
 
 
-class CollectionEntryInline(admin.TabularInline):
+class CollectionEntryInline(admin.TabularInline):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     model = CollectionEntry
     extra = 0
     readonly_fields = ["revision", "position"]
     can_delete = False
 
-    def has_add_permission(self, request, obj=None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
@@ -26,9 +31,9 @@ class CollectionAdmin(ThingAdmin):
     readonly_fields = ["sha256", "published_at"]
     inlines = [CollectionEntryInline]
 
-    def has_change_permission(self, request, obj=None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Published, it is for looking at alone."""
         return super().has_change_permission(request, obj) and not (obj and obj.is_published)
 
-    def has_delete_permission(self, request, obj=None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj and obj.is_published)

@@ -6,7 +6,6 @@ from typing import Any
 
 import django_filters
 from django.db.models import Count, QuerySet
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 from drf_spectacular.utils import extend_schema_field
@@ -15,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, locked, referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
@@ -197,7 +197,7 @@ class CollectionList(CollectionView, ListView):
         return self.page(rows_of(request).order_by("title"))
 
     @operation("Make a collection", takes=NewCollection, answers=CollectionDetailSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Yours alone until it is published; its suites are frozen revisions that you may see."""
         body = self.body()
         made = services.make_collection(
@@ -218,7 +218,7 @@ class CollectionDetail(CollectionView):
         return self.read()
 
     @operation("Change a collection", takes=CollectionCard, answers=CollectionDetailSerializer)
-    def patch(self, request: Request, slug: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Only the fields sent are changed. Not once it is published."""
         collection = self.changeable()
         body = self.body()
@@ -244,7 +244,7 @@ class CollectionEntries(CollectionView):
         answers=CollectionDetailSerializer,
         status=201,
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """At the end; one that is there already stays where it is."""
         collection = self.changeable()
         revision = found(request, self.body(), "$.suite")
@@ -254,7 +254,7 @@ class CollectionEntries(CollectionView):
 
 class CollectionEntry(CollectionView):
     @operation("Take a revision out of a collection", status=204)
-    def delete(self, request: Request, slug: str, suite: str, number: int) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str, suite: str, number: int) -> Response:
         """The suite is as it was."""
         collection = self.changeable()
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
@@ -294,8 +294,7 @@ class CollectionFile(CollectionView):
         if form == "zip":
             return self.zip_or_wait(collection)
         options = Options(rule=rule_of(self.query["rule"]))
-        response: HttpResponse = views.file_of(request, collection, form, options)  # type: ignore[arg-type]
-        return response
+        return views.file_of(request, collection, form, options)
 
     def zip_or_wait(self, collection: Collection) -> HttpResponseBase:
         request: Any = self.request
@@ -314,7 +313,7 @@ class RunMissing(ApiView):
     token_scope = Scope.RUN
 
     @operation("Run what a leaderboard lacks", takes=MissingBody, answers=MissingSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Models on the newest frozen revisions of suites, or on those of a collection, where there is no result and
         none is under way; at most 100 runs at a time."""
         body = self.body()

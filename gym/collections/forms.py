@@ -13,7 +13,7 @@ from gym.collections.picker import Picker
 from gym.collections.services import TAKEN
 
 
-class CollectionForm(forms.ModelForm):
+class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """`may_be_empty`: the collection has entries that this user cannot list, which stay."""
 
     class Meta:

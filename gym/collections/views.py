@@ -22,8 +22,8 @@ from gym.downloads import download, stream
 from gym.jobs.pages import progress_of, show_error
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
-from gym.runs.read.leaderboard.build import Board, leaderboard
-from gym.runs.read.leaderboard.model import Options, read_options
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import Board, Options, read_options
 from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
@@ -184,7 +184,7 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
     found, is_current = zips.seen(collection, request.user)
-    context = {"collection": collection, "zip": found, "is_current": is_current}
+    context: dict[str, Any] = {"collection": collection, "zip": found, "is_current": is_current}
     context |= progress_of(found.job, request.user, found.state) if found else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)
 

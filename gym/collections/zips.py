@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
-from gym.accounts.models import AnyUser
+from gym.accounts.models import AnyUser, User
 from gym.collections import services
 from gym.collections.bundle import bundle
 from gym.collections.models import Collection, CollectionZip, ZipPiece
@@ -218,7 +218,7 @@ def _rows(collection: Collection, reader: Any) -> QuerySet[CollectionZip]:
     return rows.select_related("job", "collection").order_by("-created", "-pk")
 
 
-def _reader(collection: Collection, user: AnyUser, held: Contents) -> AnyUser | None:
+def _reader(collection: Collection, user: AnyUser, held: Contents) -> User | None:
     """None where this user sees no more than everybody."""
     if not user.is_authenticated:
         return None

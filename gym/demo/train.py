@@ -131,7 +131,7 @@ class Measured:
     predictions: list[PredictionOutcome]
 
     @property
-    def outcomes(self) -> list[list[int]]:
+    def outcomes(self) -> list[Sequence[int]]:
         """A code per item, of each prediction."""
         return [prediction.outcomes for prediction in self.predictions]
 

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from gym.accounts.models import ApiToken, Scope
 from gym.accounts.quotas import Use
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, renderers
 from gym.api.formats import CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import BINARY, TEXT, operation
@@ -24,9 +25,10 @@ from gym.pages.profile import use_of
 from gym.runs.api.comparison_serializers import BoardSerializer
 from gym.runs.api.query_parameters import BoardQuery, HeadedList, not_there, options_of
 from gym.runs.api.results import TABLES
-from gym.runs.pages.figures import FORMS
+from gym.runs.pages.figures import FORMS, figure_file
 from gym.runs.read.leaderboard import export
-from gym.runs.read.leaderboard.build import Board, leaderboard
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import Board
 from lmgym.lmchallenge.tokens import FILTER_WORDS
 from lmgym.runs.rules import EACH, RULES
 from lmgym.stats import CORRECTIONS
@@ -68,7 +70,7 @@ class Me(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Who am I", answers=MeSerializer)
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """The account, the token of this request, what is used of the allowances, and what it keeps."""
         token = request.auth if isinstance(request.auth, ApiToken) else None
         allowances, kept = use_of(request.user)
@@ -114,7 +116,7 @@ class FigureQuery(Query):
     )
     tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
     q = serializers.CharField(required=False, max_length=200, help_text="only models with these words")
-    source = serializers.ChoiceField(
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # a field
         ["computed", "uploaded"], required=False, help_text="only results of this kind"
     )
     sort = serializers.CharField(
@@ -185,7 +187,7 @@ class FigureFile(ApiView):
         if kind not in figure_views.KINDS or form not in FORMS:
             raise Http404
         wanted: Any = request
-        return figure_views.figure_file(figure_views.KINDS[kind](wanted), form)
+        return figure_file(figure_views.KINDS[kind](wanted), form)
 
 
 MAX_CELLS = 10_000

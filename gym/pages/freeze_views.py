@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_once
 from lmgym.suites.diff import diff
@@ -42,7 +43,7 @@ class FreezeAndRunForm(FreezeForm):
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
     """GET: what freezing would do. POST: do it, and queue runs on the models chosen.
     Context: suite, draft, form, previous, diff, cells, more_cells, obstacles, findings, shape,
     metric."""
@@ -51,7 +52,7 @@ def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         if not form.is_valid():
             for errors in form.errors.values():
-                messages.error(request, " ".join(errors))
+                messages.error(request, " ".join(map(str, errors)))
             return redirect(suite)
         return _freeze(request, suite, form)
     draft = suite.draft
@@ -76,7 +77,7 @@ def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "suites/freeze.html", context)
 
 
-def _freeze(request: HttpRequest, suite: Suite, form: FreezeAndRunForm) -> HttpResponse:
+def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> HttpResponse:
     try:
         revision = services.freeze(suite, actor=request.user, note=form.cleaned_data["note"])
     except ValidationError as error:

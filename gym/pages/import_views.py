@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from gym.accounts.requests import SignedInRequest
 from gym.runs.work.several import queue_each
 from lmgym.suites.intake.readings import Answers
 from lmgym.text import count
@@ -47,7 +48,7 @@ class ImportAndRunForm(ImportForm):
 
 
 @login_required
-def suite_import(request: HttpRequest) -> HttpResponse:
+def suite_import(request: SignedInRequest) -> HttpResponse:
     """Context: form, problems [{where, message, hint}] of a single file. One file that becomes a draft opens its page;
     anything else has a report."""
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
@@ -62,6 +63,7 @@ def suite_import(request: HttpRequest) -> HttpResponse:
             form.add_error(None, only.report["text"])
         elif only is not None and only.state == ImportedFile.State.MADE and not wishes.freeze:
             suite = only.suite
+            assert suite is not None
             batch.delete()
             messages.success(request, f"Imported as a draft: {only.report['text']}")
             return redirect(suite)
@@ -92,7 +94,7 @@ def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: Any) -> None
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def import_report(request: HttpRequest, key: str) -> HttpResponse:
+def import_report(request: SignedInRequest, key: str) -> HttpResponse:
     """What became of each file; POST (`file`: its position) answers what one asks. Context: batch, rows [(ImportedFile,
     AnswersForm or None)], summary (sentence), suites (of the files), what (their number),
     wishes."""

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model, logout
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from gym.accounts import daily_sentences, quotas
 from gym.accounts.forms import CurrentPassword
 from gym.accounts.models import ApiToken, User
+from gym.accounts.requests import SignedInRequest
 from gym.accounts.tokens import live_tokens
 from gym.accounts.views import forget_in_browser, form_page, form_status, throttled, with_password
 from gym.jobs.models import ACTIVE_STATES, Job
@@ -70,7 +71,7 @@ def used_columns() -> dict[str, Any]:
 
 @login_required
 @require_safe
-def profile(request: HttpRequest) -> HttpResponse:
+def profile(request: SignedInRequest) -> HttpResponse:
     """Context: profile (Profile)."""
     return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
 
@@ -79,7 +80,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @form_page
 @throttled
-def account_delete(request: HttpRequest) -> HttpResponse:
+def account_delete(request: SignedInRequest) -> HttpResponse:
     """What will happen, and the password to make it happen. Context: form, plan (account_deletion.DeletionPlan)."""
     form = CurrentPassword(request.POST or None, user=request.user)
     if request.method == "POST" and with_password(request, form, "password"):

@@ -1,4 +1,10 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
@@ -14,10 +20,12 @@ class SuiteRunAdmin(SiteAdmin):
     search_fields = ["revision__suite__slug", "model__slug"]
     readonly_fields = [field.name for field in SuiteRun._meta.fields]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def get_deleted_objects(self, objs, request):
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
         """Django's page of what goes; runs that somebody relies on are protected, in words."""
         deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         try:
@@ -26,10 +34,10 @@ class SuiteRunAdmin(SiteAdmin):
             protected = [*protected, *error.messages]
         return deleted, counts, perms_needed, protected
 
-    def delete_model(self, request, obj) -> None:
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
         delete_runs(SuiteRun.objects.filter(pk=obj.pk))
 
-    def delete_queryset(self, request, queryset) -> None:
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         delete_runs(SuiteRun.objects.filter(pk__in=list(queryset.values_list("pk", flat=True))))
 
 
@@ -40,7 +48,7 @@ class DeletedRunAdmin(SiteAdmin):
     search_fields = ["key", "model", "suite"]
     readonly_fields = [field.name for field in DeletedRun._meta.fields]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
@@ -52,7 +60,7 @@ class ResultUploadAdmin(SiteAdmin):
     search_fields = ["owner__username", "key"]
     readonly_fields = [field.name for field in ResultUpload._meta.fields]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
@@ -63,13 +71,13 @@ class ScoreCacheAdmin(SiteAdmin):
     show_full_result_count = False  # a count of millions, twice
     search_fields = ["scorer", "text_sha256"]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request, obj=None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def get_queryset(self, request):
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer("scores")
 
 
@@ -81,7 +89,7 @@ class RunScoreAdmin(SiteAdmin):
     search_fields = ["run__key", "run__revision__suite__slug", "run__model__slug"]
     readonly_fields = [field.name for field in RunScore._meta.fields]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
@@ -91,7 +99,7 @@ class ScoreRequestAdmin(SiteAdmin):
     list_filter = ["created"]
     search_fields = ["key", "owner__username", "model__slug"]
     list_select_related = ["owner", "model"]
-    fields = readonly_fields = [
+    fields = readonly_fields = (
         "key",
         "owner",
         "model",
@@ -100,7 +108,7 @@ class ScoreRequestAdmin(SiteAdmin):
         "n_sentences",
         "created",
         "completed_at",
-    ]
+    )
 
     def has_add_permission(self, request: object) -> bool:
         return False

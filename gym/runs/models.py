@@ -155,7 +155,7 @@ class SuiteRun(HasJob, models.Model):
     @property
     def has_all_tokens(self) -> bool:
         """False where only the regions that predictions look at were computed."""
-        return self.policy.get("tokens") != "needed"
+        return bool(self.policy.get("tokens") != "needed")
 
     @property
     def names_start_token(self) -> bool:

@@ -52,7 +52,7 @@ class PolicyField(serializers.CharField):
 
 class RuleSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field
     counts = serializers.CharField()
 
 
@@ -81,7 +81,7 @@ class MeanSerializer(SeedsSerializer):
         "it. 1: they share none; null: not computed, the interval assumes independent items",
     )
 
-    def to_representation(self, mean: Mean) -> dict[str, Any] | None:
+    def to_representation(self, mean: Mean) -> Any:
         return mean_json(mean)
 
 
@@ -98,7 +98,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
         [*CHANCE_WORDS, ""],
         help_text=f"by the corrected p if there is a family, else by the exact p, {VERDICT}",
     )
-    source = serializers.ChoiceField(["computed", "uploaded"])
+    source = serializers.ChoiceField(["computed", "uploaded"])  # type: ignore[assignment]  # a field
     policy = PolicyField()
     score_kind = serializers.ChoiceField(
         ["surprisal", "pseudo-log-likelihood", ""],
@@ -291,7 +291,7 @@ class ComparedModelsSerializer(ComparedModelsHead, PageSerializer):
 class SideSerializer(RateSerializer):
     model = serializers.CharField(source="run.model.slug")
     name = serializers.CharField(source="run.model.name")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field
     revision = serializers.IntegerField(source="run.revision.number")
     score_kind = serializers.CharField(
         source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"
@@ -326,10 +326,10 @@ class PairSerializer(serializers.Serializer[Any]):
     )
 
     def get_first(self, pair: Pair) -> int:
-        return self.context["sides"].index(pair.first)
+        return int(self.context["sides"].index(pair.first))
 
     def get_second(self, pair: Pair) -> int:
-        return self.context["sides"].index(pair.second)
+        return int(self.context["sides"].index(pair.second))
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
@@ -353,7 +353,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 
 
 class OutcomeField(serializers.CharField):
-    def to_representation(self, code: int) -> str:
+    def to_representation(self, code: Any) -> str:
         return OUTCOME_NAMES[code]
 
 

@@ -18,7 +18,7 @@ class StartTokenField(serializers.CharField):
     """`bos` of a scoring policy: a way to choose, or a token by name."""
 
     def __init__(self, **kwargs: Any) -> None:
-        more = {"max_length": MAX_BOS, "trim_whitespace": False, "help_text": HELP}
+        more: dict[str, Any] = {"max_length": MAX_BOS, "trim_whitespace": False, "help_text": HELP}
         super().__init__(**more | kwargs)
 
     def to_internal_value(self, data: Any) -> str:

@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
@@ -65,7 +65,7 @@ class PreviewBody(Body):
         required=False,
         help_text=f"numbers; default: all, if there are at most {MAX_ROWS:,} sentences",
     )
-    sentences = PreviewSentence(
+    sentences = PreviewSentence(  # type: ignore[call-arg]  # max_length is of the list
         many=True,
         max_length=MAX_ROWS,
         required=False,
@@ -138,7 +138,7 @@ class Preview(SuiteView):
     @operation(
         "Try a model on the draft", takes=PreviewBody, answers=PreviewSerializer, also=[202], waits=True
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Bits of each region, outcomes and margins of items of the draft, or of sentences that are sent along. Nothing
         is kept as a result. 202 while sentences are being scored: send the same again after `Retry-After` seconds."""
         suite = self.changeable()

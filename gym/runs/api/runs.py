@@ -16,6 +16,7 @@ from rest_framework.reverse import reverse
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
 from gym.accounts.quotas import OverQuota
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referred
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
@@ -24,6 +25,7 @@ from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.api.serializers import BatchSerializer, RunSerializer
 from gym.runs.filters import RunFilter
 from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
+from gym.runs.policies import default_policy
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
@@ -106,7 +108,7 @@ class RunList(ListView):
         )
 
     @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201, also=[200])
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """One model on one frozen revision. Ask the run until its state is done, failed or cancelled. 200 is the same
         run, done or under way, that is there already; `again` makes a new one all the same."""
         body = self.body()
@@ -145,7 +147,7 @@ def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevisi
 
 def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
     try:
-        return ScoringPolicy.from_dict(services.default_policy(revision).to_dict() | changes)
+        return ScoringPolicy.from_dict(default_policy(revision).to_dict() | changes)
     except ValueError as error:
         raise invalid(FieldError("$.policy", f"{revision.suite.slug}: {error}.")) from error
 
@@ -256,7 +258,7 @@ class RunDetail(ApiView):
         return Response(shown(request, run))
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
-    def delete(self, request: Request, key: str) -> Response:
+    def delete(self, request: SignedInApiRequest, key: str) -> Response:
         """With its results. For who queued it, when it has ended. 409 for a run that a published collection shows."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)

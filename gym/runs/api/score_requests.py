@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.urls import path
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
@@ -103,7 +103,7 @@ class ScoreList(ScoreView):
     token_scope = Scope.RUN
 
     @operation("Score sentences", takes=ScoreBody, answers=ScoreSerializer, also=[202], waits=True)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Surprisals of their tokens, in bits. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has the scores later. They are kept for a day and count for the daily cap."""
         body = self.body()
@@ -119,7 +119,7 @@ class ScoreList(ScoreView):
 
 class Score(ScoreView):
     @operation("Read scores", answers=ScoreSerializer, also=[202, 422])
-    def get(self, request: Request, key: str) -> Response:
+    def get(self, request: SignedInApiRequest, key: str) -> Response:
         """202 while they are waited for. For who sent the sentences."""
         return self.shown(get_or_404(visible_to(request.user), key=key))
 

@@ -204,7 +204,7 @@ class SentenceRegionsSerializer(SentenceHead):
     @extend_schema_field(RegionSerializer(many=True))
     def get_regions(self, row: Any) -> list[dict[str, Any]]:
         cells = region_bits(self.context["regions"], row.sentence.contents, row)
-        return RegionSerializer(cells, many=True).data
+        return RegionSerializer(cells, many=True).data  # type: ignore[return-value]  # a list with many=True
 
 
 class ScoredTokenSerializer(serializers.Serializer[Any]):
@@ -225,12 +225,14 @@ class SentenceTokensSerializer(SentenceHead):
 
     @extend_schema_field(ScoredTokenSerializer(many=True))
     def get_tokens(self, row: Any) -> list[dict[str, Any]]:
-        return ScoredTokenSerializer(token_bits(row), many=True).data
+        return ScoredTokenSerializer(token_bits(row), many=True).data  # type: ignore[return-value]  # a list
 
 
 class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
     id = serializers.CharField(source="key")
-    runs = serializers.SlugRelatedField("key", many=True, read_only=True)
+    runs: serializers.SlugRelatedField[SuiteRun] = serializers.SlugRelatedField(
+        "key", many=True, read_only=True
+    )
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
     report = serializers.DictField(help_text="what matched no suite, what was refused, notices, warnings")
     state = serializers.ChoiceField(

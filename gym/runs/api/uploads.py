@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
@@ -76,7 +77,7 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
     return ModelChoice(model=model)
 
 
-def plan_of(request: Request, body: dict[str, Any]) -> Plan:
+def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
     revision = None
     if "revision" in body and "suite" not in body:
         raise invalid(FieldError("$.revision", "Say which suite it is a revision of.", "Send suite too."))
@@ -120,7 +121,7 @@ class UploadPlan(ApiView):
     parser_classes = [MultiPartParser]
 
     @operation("Look at what a file of results comes to", takes={FORM: ResultsUpload}, answers=PlanSerializer)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why. Takes what
         `POST /uploads/` takes."""
         body = self.body()
@@ -138,13 +139,13 @@ class UploadList(ListView):
     parser_classes = [MultiPartParser]
 
     @operation("List your uploads", answers=UploadSerializer, many=True)
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """Files of results that you uploaded, newest first, and the runs they became."""
         rows = told(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
     @operation("Upload results", takes={FORM: ResultsUpload}, answers=UploadSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Each pair of model and suite in the file becomes a run, marked as uploaded. Of more than 300 pairs a job
         makes the runs: `state` is “queued” then, `progress` names the job, and `GET /uploads/{id}/` says how far it
         is."""
@@ -169,7 +170,7 @@ class UploadDetail(ApiView):
         return Response(UploadSerializer(own(request, key), context={"request": request}).data)
 
     @operation("Take an upload back", status=204, also=[409])
-    def delete(self, request: Request, key: str) -> Response:
+    def delete(self, request: SignedInApiRequest, key: str) -> Response:
         """With all its runs; a job that still makes some is stopped, and the models' cards stay. 409 when a published
         collection shows one of the runs."""
         uploads.delete_upload(own(request, key), actor=request.user)

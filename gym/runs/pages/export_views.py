@@ -77,7 +77,7 @@ def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every:
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, given, every)
-    found = runs.iterator(chunk_size=100)
+    found: Any = runs.iterator(chunk_size=100)
     frame = frame_for(what, designed(runs))
     if form == "csv":
         return _table(frame, what, form, found, stem)

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.runs.policies import default_policy
 from gym.runs.work.uploads import GivenFile, ModelChoice
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
@@ -82,10 +83,9 @@ class RunForm(forms.Form):
     )
 
     def __init__(self, *args: Any, revision: SuiteRevision, user: Any, **kwargs: Any) -> None:
-        from gym.runs.work.services import default_policy
-
         super().__init__(*args, **kwargs)
         offered = self.fields["models"]
+        assert isinstance(offered, SomeModelsField)
         offered.queryset = runnable_by(user)
         offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
         self.has_models = bool(offered.choices)
@@ -172,7 +172,9 @@ class ResultsForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model"].queryset = uploadable_by(user)
+        field = self.fields["model"]
+        assert isinstance(field, OneModelField)
+        field.queryset = uploadable_by(user)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

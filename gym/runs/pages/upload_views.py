@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, progress_of, show_error
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.pages.forms import ResultsForm
@@ -33,7 +34,7 @@ PER_PAGE = 100
 
 
 @login_required
-def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> HttpResponse:
+def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) -> HttpResponse:
     """A file of results, for one revision or for the suites it names. Context: form, revision, suite, problems,
     and after “Check only” also rows (the first of them), n_runs, report, refused
     (see `upload_report`)."""
@@ -99,7 +100,7 @@ def upload_retry(request: HttpRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
+def upload_delete(request: SignedInRequest, key: str) -> HttpResponse:
     upload = _own(request, key)
     try:
         n = uploads.delete_upload(upload, actor=request.user)

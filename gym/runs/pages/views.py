@@ -17,6 +17,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import json_download
 from gym.jobs.models import FINAL_STATES, Job
 from gym.jobs.pages import act, polled, progress_of, show_error
@@ -66,7 +67,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     )
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
-        runs = runs.filter(owner=request.user)
+        runs = runs.filter(owner=request.user.pk)
     asked = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
     filtered = RunFilter(asked, queryset=runs)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
@@ -103,7 +104,7 @@ def _compare(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def run_start(request: HttpRequest) -> HttpResponse:
+def run_start(request: SignedInRequest) -> HttpResponse:
     """Queue the chosen models on one revision."""
     revision = get_object_or_404(
         revisions_for(request.user).select_related("suite"),
@@ -113,7 +114,7 @@ def run_start(request: HttpRequest) -> HttpResponse:
     form = RunForm(request.POST, revision=revision, user=request.user)
     if not form.is_valid():
         for problems in form.errors.values():
-            messages.error(request, " ".join(problems))
+            messages.error(request, " ".join(map(str, problems)))
         return redirect(revision)
     runs: list[SuiteRun] = []
     there: list[SuiteRun] = []

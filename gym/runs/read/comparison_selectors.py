@@ -196,7 +196,7 @@ def frozen_of(suite: Suite) -> list[SuiteRevision]:
     rows = SuiteRevision.objects.filter(state=SuiteRevision.State.FROZEN).order_by("-number")
     counted = rows.annotate(n_predictions=Count("predictions"))
     prefetch_related_objects([suite], Prefetch("revisions", counted, to_attr="frozen"))
-    found: list[SuiteRevision] = suite.frozen
+    found: list[SuiteRevision] = suite.frozen  # type: ignore[attr-defined]  # by the prefetch
     return found
 
 
@@ -214,7 +214,7 @@ def on_a_suite(
     visible to the user; the baseline is the first of the models, or there is none and every pair is compared.
     `bound`: 0..1, of the difference of pass rates within which runs are to count as equivalent."""
     by_cell = _with_results(user, revisions, models)
-    expected = {row.pk: row.n_predictions for row in revisions}
+    expected = {row.pk: row.n_predictions for row in revisions}  # type: ignore[attr-defined]  # by frozen_of
     paired = _paired_predictions(revisions, rule)
     among = _among(revisions, paired)
     wanted = [(revision, model) for model in models for revision in revisions]

@@ -25,7 +25,7 @@ from lmgym.models.backends.base import refusal
 from lmgym.models.engine import ScoringFailure, ScoringPolicy
 from lmgym.models.engine.whitespace import corrected_scores
 from lmgym.runs import score_store
-from lmgym.runs.compute import Scores
+from lmgym.runs.token_arrays import Scores
 from models_registry import permissions
 from models_registry.models import RegisteredModel
 

@@ -6,6 +6,7 @@ So there is one lease, that of the job. Which attempt scores a chunk changes not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -50,7 +51,7 @@ class SharedChunks:
         """Whether chunks are left, all of them with others; to be asked when `take` gave none."""
         return self._left().exists()
 
-    def keep(self, chunk: RunChunk, scores: dict[str, object], *, done: bool) -> None:
+    def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:
         """Write what a chunk came to. One that could not be scored is anybody's again. Writes nothing when the run was
         planned anew meanwhile."""
         changes = {"scores": scores or None, "done": done, **({} if done else {"taken_by": None})}

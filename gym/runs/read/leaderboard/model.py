@@ -83,7 +83,7 @@ def _weights(given: QueryDict) -> dict[str, float]:
     """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
     pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
     found = {name.strip(): value for name, _, value in pairs if name.strip()}
-    found |= {key[2:]: value for key, value in given.items() if key.startswith("w.")}
+    found |= {key[2:]: str(value) for key, value in given.items() if key.startswith("w.")}
     weights: dict[str, float] = {}
     for name, value in list(found.items())[:MAX_NAMES]:
         try:
