@@ -334,7 +334,8 @@ def agent_rescore(context: JobContext) -> None:
             clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
         except SecretError as error:
             raise PermanentFailure(str(error)) from error
-        answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
+        made = before.case_runs.all()
+        answers: dict[int | None, CaseRun] = {row.case_id: row for row in made if row.case_id}
         for case_run, case in work.cases():
             earlier = answers.get(case_run.case_id)
             if earlier is None:
@@ -417,6 +418,7 @@ def _write_choice(naming: Naming, choice: Choice, chosen: dict[str, str], troubl
     values = {"chosen": chosen, **({"trouble": trouble} if trouble else {})}
     Naming.objects.filter(pk=naming.pk).update(**values)
     if choice.new:
-        place = {"suite": naming.case_run.run.suite, "case_name": naming.case_run.name, "mode": choice.mode}
+        row = naming.case_run
+        place: dict[str, Any] = {"suite": row.run.suite, "case_name": row.name, "mode": choice.mode}
         proposal = {"group": choice.group, "proposed": choice.name}
         FailureMode.objects.update_or_create(**place, defaults=proposal)

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
@@ -8,7 +11,7 @@ from gym.sharing.admin import ThingAdmin
 class ChangeOnly(SiteAdmin):
     """Rows are added on the site's own pages."""
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 

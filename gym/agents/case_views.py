@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.requests import SignedInRequest
 from gym.agents import permissions, selectors, services
 from gym.agents.charts import case_trend
 from gym.agents.forms import CaseForm, agent_names
@@ -94,18 +95,18 @@ def trend_chart(request: HttpRequest) -> Figure:
 
 
 @login_required
-def case_new(request: HttpRequest, slug: str) -> HttpResponse:
+def case_new(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = editable_suite(request, slug)
     return _edit(request, suite, AgentCase(suite=suite, text=EXAMPLE))
 
 
 @login_required
-def case_edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def case_edit(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = editable_suite(request, slug)
     return _edit(request, suite, _case(suite, pk))
 
 
-def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
+def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
     """Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
@@ -134,7 +135,7 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     """The case in fields. Saving writes its text anew, so comments go."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
@@ -152,13 +153,13 @@ def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @login_required
-def case_new_form(request: HttpRequest, slug: str) -> HttpResponse:
+def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = editable_suite(request, slug)
     return _fields(request, suite, AgentCase(suite=suite), {"connections": "http"})
 
 
 def _fields(
-    request: HttpRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
+    request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
     """Sent by htmx: what there is to say about the fields so far. With a button of STAYING: the same with one more
     turn, or with one check more or less. Context: suite, case, new (bool), name, top, turns (with rows and places),
@@ -209,7 +210,7 @@ def _look_at_fields(
     return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
 
 
-def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[str]:
+def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> list[str]:
     """Why it cannot be saved, or nothing."""
     form = CaseForm({"name": name, "text": text}, instance=case)
     try:
@@ -217,7 +218,7 @@ def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[
             services.save_case(form.save(commit=False), actor=request.user)
     except ValidationError as error:
         add_errors(form, error)
-    return [message for found in form.errors.values() for message in found]
+    return [str(message) for found in form.errors.values() for message in found]
 
 
 def _with_rows(
@@ -263,7 +264,7 @@ def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 @login_required
 @require_POST
-def case_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def case_delete(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = editable_suite(request, slug)
     services.delete_case(_case(suite, pk), actor=request.user)
     messages.success(request, "The case is deleted. Runs keep its text and its results.")

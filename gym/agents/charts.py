@@ -90,12 +90,14 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         RowMark(
             when if series else f"{when} · {row.run.server.model.label}",
             found.rate,
-            *found.ends,
+            low,
+            high,
             found.required,
             servers.index(row.run.server.model.label),
             f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
         )
         for row, found, when in told
+        for low, high in [found.ends]
     ]
     title = f"{case.name} over time"
     draw = partial(

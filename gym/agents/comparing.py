@@ -105,7 +105,9 @@ class Compared:
         for name in sorted(set().union(*by_name)):
             rows = [rows.get(name) for rows in by_name]
             first = next((row for row in rows if row and row.first), None)
-            found.append(CaseBeside(name, first and first.first, first.counts[0] if first else "", rows))
+            found.append(
+                CaseBeside(name, first.first if first else None, first.counts[0] if first else "", rows)
+            )
         return found
 
     def checks_beside(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:

@@ -72,7 +72,7 @@ class SecretLines(forms.CharField):
         return read_secrets(super().clean(value), headers=self.headers)
 
 
-class ServerForm(forms.ModelForm):
+class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
     name = forms.CharField(max_length=200)
     slug = forms.SlugField(
@@ -107,7 +107,7 @@ class ServerForm(forms.ModelForm):
             self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
 
 
-class SuiteForm(forms.ModelForm):
+class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     variable_lines = SecretLines(
         headers=False,
         label="Variables",
@@ -122,7 +122,9 @@ class SuiteForm(forms.ModelForm):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         judge = self.fields["judge"]
-        choose_models(judge, judges_for(user))
+        assert isinstance(judge, forms.ModelChoiceField)
+        judges = judges_for(user)
+        choose_models(judge, judges)
         judge.empty_label = "no judge: gist cannot be checked"
         judge.help_text = (
             "An agent that answers pass or fail, or a model, asked which word surprises it less."
@@ -132,7 +134,7 @@ class SuiteForm(forms.ModelForm):
             label="Judge agent",
             help_text="Of a server with several agents, the one that judges.",
         )
-        agent.offer(servers_usable_by(user).filter(model__in=judge.queryset), self.instance.judge_agent)
+        agent.offer(servers_usable_by(user).filter(model__in=judges), self.instance.judge_agent)
         self.fields["judge_agent"] = agent
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
         self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
@@ -142,7 +144,7 @@ class SuiteForm(forms.ModelForm):
         if self.instance.pk and not owns(user, self.instance):
             for name in ("visibility", "variable_lines"):
                 del self.fields[name]
-            if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
+            if self.instance.judge_id and not judges.filter(pk=self.instance.judge_id).exists():
                 del self.fields["judge"]
 
     def clean_judge_votes(self) -> int:
@@ -152,7 +154,7 @@ class SuiteForm(forms.ModelForm):
         return votes
 
 
-class CaseForm(forms.ModelForm):
+class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Line ends stay as the case had them."""
 
     class Meta:
@@ -162,15 +164,17 @@ class CaseForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"].strip = False
-        self.fields["text"].label = "Test case (HOCON)"
+        text = self.fields["text"]
+        assert isinstance(text, forms.CharField)
+        text.strip = False
+        text.label = "Test case (HOCON)"
         self.fields["name"].help_text = "A path such as music/beatles."
 
     def clean_text(self) -> str:
         text = plain_lines(self.cleaned_data["text"])
         if "\0" in text:
             raise ValidationError("Text cannot hold the character U+0000.")
-        before = self.instance.text
+        before: str = self.instance.text
         if plain_lines(before) == text:
             return before
         windows = "\r\n" in before and "\n" not in before.replace("\r\n", "")
@@ -278,12 +282,12 @@ class AgentPicker(forms.ChoiceField):
         self.choices = [("", self.empty), *old, *listed]
 
 
-class ServerField(forms.ModelChoiceField):
+class ServerField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     def label_from_instance(self, obj: Any) -> str:
         return named_with_owner(obj.model)
 
 
-class ServersField(forms.ModelMultipleChoiceField):
+class ServersField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     def label_from_instance(self, obj: Any) -> str:
         return named_with_owner(obj.model)
 
@@ -319,6 +323,7 @@ class RunForm(forms.Form):
         """`agents`: those that the cases ask for; servers that list all of them come first."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
+        assert isinstance(field, ServersField)
         field.queryset = servers_usable_by(user)
         asked = sorted(set(agents))
         # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
@@ -362,6 +367,7 @@ class ScheduleForm(forms.Form):
         """`servers`: those that the person may use, where they are known already."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
+        assert isinstance(field, ServerField)
         field.queryset = servers_usable_by(user)
         offered = field.queryset if servers is None else servers
         field.choices = [(server.pk, field.label_from_instance(server)) for server in offered]
@@ -375,8 +381,10 @@ class NamerForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["server"]
+        field, agent = self.fields["server"], self.fields["agent"]
+        assert isinstance(field, ServerField)
+        assert isinstance(agent, AgentPicker)
         field.queryset = servers_usable_by(user)
         servers = list(field.queryset)  # asked for once
         field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
-        self.fields["agent"].offer(servers)
+        agent.offer(servers)

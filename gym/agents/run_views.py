@@ -17,6 +17,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.agents import permissions, presenters, selectors, services
 from gym.agents.comparing import MOST_COMPARED, Compared, compare_runs
 from gym.agents.forms import NamerForm
@@ -118,7 +119,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def run_rescore(request: HttpRequest, key: str) -> HttpResponse:
+def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
     """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
     run = visible_run(request, key)
     try:
@@ -305,7 +306,7 @@ def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
-        return _name(request, found)
+        return _name(request, found)  # type: ignore[arg-type]  # it asks who is not signed in to sign in
     current = _naming_of(found)
     context = {"run": found.run, "case_run": found, "naming": current}
     final = current is None or current.state in FINAL_STATES
@@ -313,7 +314,7 @@ def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 
 @login_required
-def _name(request: HttpRequest, found: CaseRun) -> HttpResponse:
+def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
     form = NamerForm(request.POST, user=request.user)
     if not form.is_valid():
         show_form_errors(request, form)
@@ -328,7 +329,7 @@ def _name(request: HttpRequest, found: CaseRun) -> HttpResponse:
 
 @login_required
 @require_POST
-def forget(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+def forget(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
     """Group without a model again."""
     services.forget_naming(visible_case_run(request, key, pk), actor=request.user)
     return redirect("agent-assess", key, pk)
@@ -336,7 +337,7 @@ def forget(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def change_mode(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+def change_mode(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
     """Name or merge a failure mode."""
     found = visible_case_run(request, key, pk)
     given = request.POST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
@@ -28,6 +28,9 @@ from lmgym.agents.checks import OUTCOMES, VERDICTS
 from lmgym.agents.pass_rates import Evidence, evidence
 from lmgym.agents.results import IterationResult
 from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 
@@ -182,12 +185,12 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
     by = ("case_id", "run__server_id", "run__server_version")
     rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
     # Texts are long: only those of cases that can have flipped are looked at.
-    both = {
-        "passes": Count("pk", filter=Q(outcome="pass")),
-        "others": Count("pk", filter=~Q(outcome="pass")),
-    }
+    passes, others = Count("pk", filter=Q(outcome="pass")), Count("pk", filter=~Q(outcome="pass"))
     mixed = set(
-        rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0).values_list("case", flat=True)
+        rows.values("case")
+        .alias(passes=passes, others=others)
+        .filter(passes__gt=0, others__gt=0)
+        .values_list("case", flat=True)
     )
     if not mixed:
         return set()
@@ -198,10 +201,17 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
         .order_by()
         .values_list(*by, "text", "run__options__reading")
     )
-    return set(groups.alias(**both).filter(passes__gt=0, others__gt=0))
+    return set(groups.alias(passes=passes, others=others).filter(passes__gt=0, others__gt=0))
 
 
-def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[AgentSuite]:
+class Seen(TypedDict):
+    """What `with_versions` annotates."""
+
+    has_versions: bool
+    has_schedules: bool
+
+
+def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithAnnotations[AgentSuite, Seen]]:
     """With `has_versions`: were there runs on several versions of one server? And `has_schedules`."""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.agents import selectors, services
 from gym.agents.forms import ServerForm, changed_secrets
 from gym.agents.models import AgentServer
@@ -58,7 +59,7 @@ def server_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def server_new(request: HttpRequest) -> HttpResponse:
+def server_new(request: SignedInRequest) -> HttpResponse:
     """Context: form."""
     form = ServerForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
@@ -74,7 +75,7 @@ def server_new(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: form, server."""
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):

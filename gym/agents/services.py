@@ -257,11 +257,11 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
         if changed:
             note_changes(suite, changed, actor=actor)
         for name, text in files.items():
-            case = there.get(name) or AgentCase(suite=suite, name=name)
-            case.text, case.agent = text, agents[name]
-            case.full_clean()
-            case.save()
-            saved.append(case)
+            row = there.get(name) or AgentCase(suite=suite, name=name)
+            row.text, row.agent = text, agents[name]
+            row.full_clean()
+            row.save()
+            saved.append(row)
     return saved
 
 
@@ -291,7 +291,7 @@ def queue_run(
     parallel = max(1, min(16, parallel))
     _require_short(
         chosen, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
-    )  # type: ignore[arg-type]
+    )
     with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
         options |= {} if iterations is None else {"iterations": iterations}

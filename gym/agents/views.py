@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
 from gym.agents.charts import matrix_figure, suite_trend
 from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
@@ -41,7 +42,7 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
 
 def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
     """Errors of a service, at their fields where the form has them."""
-    if not hasattr(error, "error_dict"):
+    if isinstance(error, TooManyJobs) or not hasattr(error, "error_dict"):
         form.add_error(None, getattr(error, "messages", str(error)))
         return
     for field, found in error.message_dict.items():
@@ -85,7 +86,7 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "columns": columns,
         "rows": rows,
         "by_version": by_version,
-        "has_versions": suite.has_versions,
+        "has_versions": suite.has_versions,  # type: ignore[attr-defined]  # annotated
         "figure": matrix_figure(suite, columns, rows, by_version=by_version),
         "runs": runs,
         "more_runs": more_runs,
@@ -93,7 +94,7 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": may_edit,
         "may_see_people": may_read(request.user, suite),
         "run_form": may_run,
-        "schedules": schedules.visible_to(request.user, suite) if suite.has_schedules else [],
+        "schedules": schedules.visible_to(request.user, suite) if suite.has_schedules else [],  # type: ignore[attr-defined]  # annotated
         "schedule_form": may_run and ScheduleForm(user=request.user, servers=may_run.servers),
     }
     return render(request, "agents/suite.html", context)
@@ -117,16 +118,16 @@ def matrix_chart(request: HttpRequest) -> Figure:
 
 
 @login_required
-def suite_new(request: HttpRequest) -> HttpResponse:
+def suite_new(request: SignedInRequest) -> HttpResponse:
     return _suite_form(request, AgentSuite())
 
 
 @login_required
-def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     return _suite_form(request, editable_suite(request, slug))
 
 
-def _suite_form(request: HttpRequest, suite: AgentSuite) -> HttpResponse:
+def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
     """Context: suite (None when new), form, may_manage."""
     form = SuiteForm(request.POST or None, instance=suite, user=request.user)
     new = suite.pk is None
@@ -159,7 +160,7 @@ def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def suite_import(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_import(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: suite, form, problems."""
     suite = editable_suite(request, slug)
     form = ImportForm(request.POST or None, request.FILES or None)
@@ -192,7 +193,7 @@ def cases_file(suite: AgentSuite) -> HttpResponse:
 
 @login_required
 @require_POST
-def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
+def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
     """Queue the chosen cases (all, unless some are chosen) on the chosen agents, a run on each."""
     suite = visible_suite(request, slug)
     form = RunForm(request.POST, user=request.user)
@@ -215,7 +216,7 @@ def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def schedule_new(request: HttpRequest, slug: str) -> HttpResponse:
+def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
     suite = visible_suite(request, slug)
     form = ScheduleForm(request.POST, user=request.user)
     if not form.is_valid():
@@ -245,7 +246,7 @@ def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
     suite = visible_suite(request, slug)
     form = ScheduleForm(request.GET, user=request.user, servers=())
     form.is_valid()  # the other fields may be empty
-    problem = " ".join(form.errors.get("iterations", ()))
+    problem = " ".join(map(str, form.errors.get("iterations", ())))
     found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
     least = least_iterations(sum(limit.cases for limit in found)) if found else None
     context = {"suite": suite, "limits": found, "least": least, "problem": problem}
@@ -254,7 +255,7 @@ def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def schedule_resume(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def schedule_resume(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = visible_suite(request, slug)
     schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
     try:
@@ -268,7 +269,7 @@ def schedule_resume(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def schedule_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def schedule_delete(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = visible_suite(request, slug)
     schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
     schedules.remove_schedule(schedule, actor=request.user)

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.lmchallenge.models import Corpus, Game, Guess
@@ -31,7 +34,7 @@ class GameAdmin(SiteAdmin):
         "counted_at",
     ]  # fmt: skip
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
@@ -43,8 +46,7 @@ class GuessAdmin(SiteAdmin):
     list_filter = ["model"]
     list_select_related = ["owner", "model"]
     search_fields = ["owner__username", "model__slug"]
-    fields = ["owner", "model", "job", "created"]
-    readonly_fields = fields
+    fields = readonly_fields = ("owner", "model", "job", "created")
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False

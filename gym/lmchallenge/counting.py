@@ -163,7 +163,8 @@ def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, A
     found["all"] = stats.statistics(table, "all", mix)
     found["user"] = _by_user(table, mix)
     found["more"] = extra_metrics(table, mix, learnt=learnt)
-    return finite(found)
+    shown: dict[str, Any] = finite(found)
+    return shown
 
 
 def _intervals(table: Table) -> dict[str, Any]:
@@ -341,7 +342,9 @@ def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | N
 
 def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[Mix | None]]:
     """Logs of version 5 have no lines without tokens, and other names for users: the words of the others tell."""
-    tables, mixes, texts = [], [], []
+    tables: list[Table] = []
+    mixes: list[Mix | None] = []
+    texts = []
     for game in games:
         words = WordsFingerprint()
         if game.version == 5:

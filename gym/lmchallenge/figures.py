@@ -87,7 +87,7 @@ def _more(games: Sequence[Game], keep: str, name: str) -> list[dict[str, Any]] |
         counting.statistics_of(game, counting.keep_of(keep, *games)).get("more", {}).get(name)
         for game in games
     ]
-    return found if games and all(found) else None  # type: ignore[return-value]
+    return found if games and all(found) else None
 
 
 def _interval(n: float, of: int) -> tuple[float | None, float | None]:

@@ -202,7 +202,9 @@ class GameForm(forms.Form):
         for player, row in self.players.items():
             group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
             groups.setdefault(group, []).append((player, words.format(row["words"])))
-        self.fields["player"].choices = list(groups.items())
+        player_field = self.fields["player"]
+        assert isinstance(player_field, forms.ChoiceField)
+        player_field.choices = list(groups.items())
         for name, (takers, option) in OPTIONS.items():
             self.fields[f"player_{name}"] = forms.IntegerField(
                 required=False,
@@ -259,7 +261,7 @@ class GameForm(forms.Form):
         )
 
 
-class AboutGameForm(forms.ModelForm):
+class AboutGameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     class Meta:
         model = Game
         fields = ["title", "visibility", "description"]
@@ -292,7 +294,9 @@ class LogForm(AboutGameForm):
 
     def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["corpus"].queryset = corpora
+        field = self.fields["corpus"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = corpora
 
 
 class GuessForm(forms.Form):
@@ -307,4 +311,6 @@ class GuessForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model"].queryset = playable(runnable_by(user))
+        field = self.fields["model"]
+        assert isinstance(field, OneModelField)
+        field.queryset = playable(runnable_by(user))

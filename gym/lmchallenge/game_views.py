@@ -11,10 +11,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge import (
     changes,
@@ -43,7 +45,7 @@ FILTER = "alphaemoji"
 
 
 @login_required
-def start(request: HttpRequest, slug: str) -> HttpResponse:
+def start(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: corpus, form."""
     corpus = selectors.get_corpus(request.user, slug)
     if not permissions.can_play(request.user, corpus):
@@ -64,7 +66,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def upload(request: HttpRequest) -> HttpResponse:
+def upload(request: SignedInRequest) -> HttpResponse:
     """Context: form, problems."""
     corpora = selectors.listed_for(request.user)
     initial = {"corpus": request.GET.get("corpus", "")}
@@ -145,7 +147,7 @@ def game_count_again(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @login_required
-def game_edit(request: HttpRequest, key: str) -> HttpResponse:
+def game_edit(request: SignedInRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
     if request.method == "POST" and form.is_valid():
@@ -158,7 +160,7 @@ def game_edit(request: HttpRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def game_delete(request: HttpRequest, key: str) -> HttpResponse:
+def game_delete(request: SignedInRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     playing.delete_game(game, actor=request.user)
     messages.success(request, f"{game.title} is deleted, with its log.")
@@ -166,7 +168,7 @@ def game_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @require_safe
-def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
+def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv; what
     `game_text` shows as text.html."""
     game = selectors.get_game(request.user, key)
@@ -236,7 +238,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     if ticked := [key for key in request.GET.getlist("game") if key]:
         given = request.GET.copy()
         del given["game"]
-        given["first"] = first = given["first"] if given.get("first") in ticked else ticked[0]
+        first = str(given["first"]) if given.get("first") in ticked else ticked[0]
+        given["first"] = first
         given.setlist("second", [key for key in ticked if key != first])
         return redirect(f"{request.path}?{given.urlencode()}")
     asked = _compared(request)
@@ -335,9 +338,9 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
     figure (the same as a drawing), wrong."""
     game = selectors.get_counted_game(request.user, key)
     if game.game == "wr":
-        found = counting.statistics_of(game, "all")
-        context = {**about(request, game), "mix": found["mix"], "figures": presenters.figures(game, found)}
-        return render(request, "lmchallenge/mixture_5.html", context)
+        counted = counting.statistics_of(game, "all")
+        shown = {"mix": counted["mix"], "figures": presenters.figures(game, counted)}
+        return render(request, "lmchallenge/mixture_5.html", {**about(request, game), **shown})
     if game.game != "ic":
         raise Http404("Only input correction and word reranking have a mixture.")
     asked = _asked(request, game)

@@ -13,7 +13,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.accounts import daily_sentences
-from gym.accounts.models import User
+from gym.accounts.models import AnyUser, User
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.jobs.errors import WrongState
@@ -92,7 +92,7 @@ def _check_player_options(kind: str, given: dict[str, Any]) -> None:
         raise ValidationError({"player_options": wrong})
 
 
-def players_for(user: User) -> list[dict[str, Any]]:
+def players_for(user: AnyUser) -> list[dict[str, Any]]:
     """{"player", "name", "kind", "learns", "options", "words"} of everybody who can play for this user."""
     found = [
         _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
@@ -154,7 +154,6 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     _check_options(options)
     kind, name, model = _player(wish.player, actor)
     _check_player_options(model.backend if model is not None else kind, wish.player_options)
-    is_of_5 = isinstance(options, version5.Options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
             {"train": ["The adaptive model knows only what it is taught: play with training."]}
@@ -182,8 +181,9 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
             },
             words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
             n_words=len(words),
-            has_targets=is_of_5 or options.targets,
-            has_predictions=is_of_5 or (options.game == "wp" and options.predictions and options.targets),
+            has_targets=isinstance(options, version5.Options) or options.targets,
+            has_predictions=isinstance(options, version5.Options)
+            or (options.game == "wp" and options.predictions and options.targets),
         )
         if model is not None:
             game.report = {"fingerprint": model.fingerprint}

@@ -132,7 +132,8 @@ def _rows(index: Index, places: Ints) -> Ints:
     """The rows of these lines, line by line."""
     sizes = index.rows[places]
     starts = np.repeat(index.numbers[places] - (np.cumsum(sizes) - sizes), sizes)
-    return np.arange(len(starts), dtype=np.int64) + starts
+    rows: Ints = np.arange(len(starts), dtype=np.int64) + starts
+    return rows
 
 
 def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:

@@ -9,10 +9,12 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import stream
 from gym.lmchallenge import guessing, permissions, presenters, selectors, services, storage
 from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm, GuessForm
@@ -42,7 +44,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def corpus_new(request: HttpRequest) -> HttpResponse:
+def corpus_new(request: SignedInRequest) -> HttpResponse:
     """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says). Where
     most lines are JSON and read as plain text, json_as_text (how many): nothing is kept before that is answered."""
     about = AboutCorpusForm(request.POST or None)
@@ -96,7 +98,7 @@ def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def corpus_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     corpus = selectors.get_editable_corpus(request.user, slug)
     may_manage = permissions.can_manage(request.user, corpus)
     unsaved = Corpus.objects.get(pk=corpus.pk)
@@ -115,7 +117,7 @@ def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
+def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     corpus = selectors.get_editable_corpus(request.user, slug)
     try:
         services.delete_corpus(corpus, actor=request.user, note=note_in(request.POST))
@@ -127,7 +129,7 @@ def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
     """corpus.txt, corpus.jsonl, sorted.jsonl, vocabulary.txt, vocabulary.tsv."""
     corpus = selectors.get_corpus(request.user, slug)
     try:
@@ -167,7 +169,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
 
 
 @login_required
-def playground(request: HttpRequest) -> HttpResponse:
+def playground(request: SignedInRequest) -> HttpResponse:
     """Context: form, guess (models.Guess, answered or still waited for). htmx gets the answer alone."""
     data = request.POST.copy() if request.method == "POST" else None
     if data is not None and data.get("take"):

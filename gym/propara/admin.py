@@ -1,4 +1,9 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
@@ -26,10 +31,10 @@ class AnswerSetVersionAdmin(SiteAdmin):
     list_select_related = ["answer_set"]
     search_fields = ["answer_set__title", "answer_set__slug", "sha256"]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request, obj=None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
@@ -57,7 +62,7 @@ class SubmissionAdmin(SiteAdmin):
         not in ("system", "description", "paper", "link", "visibility", "file", "samples", "report")
     ]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
@@ -71,5 +76,5 @@ class PublishedResultAdmin(SiteAdmin):
     search_fields = ["system", "citation", "version__answer_set__slug"]
     readonly_fields = ["version"]
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False

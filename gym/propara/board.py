@@ -50,9 +50,10 @@ class BoardRow:
         return number_at(self.report, SORTS["f1"])
 
     @property
-    def interval(self) -> list[float] | None:
+    def interval(self) -> tuple[float, float] | None:
         """Of F1, 95 %."""
-        return (self.report.get("intervals") or {}).get("f1")
+        ends = (self.report.get("intervals") or {}).get("f1")
+        return (ends[0], ends[1]) if ends else None
 
 
 def leaderboard(

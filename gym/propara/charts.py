@@ -22,8 +22,9 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
     baseline = next((row.f1 for row in board if row.kind == "baseline"), None)
     kinds = ("scored here", "published") if any(row.published for row in known) else ()
     marks = [
-        RowMark(row.system, row.f1, *(row.interval or (None, None)), baseline, int(row.published is not None))
+        RowMark(row.system, row.f1, low, high, baseline, int(row.published is not None))
         for row in known
+        for low, high in [row.interval or (None, None)]
     ]
     title = f"{version.answer_set.title} v{version.number}"
     draw = partial(

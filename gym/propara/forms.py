@@ -18,7 +18,7 @@ from models_registry.fields import OneModelField
 from models_registry.selectors import runnable_by
 
 
-def _bytes(form: forms.Form, field: str) -> None:
+def _bytes(form: forms.BaseForm, field: str) -> None:
     """The bytes of an uploaded file beside it, as `<field>_bytes`."""
     upload = form.cleaned_data.get(field)
     if upload:
@@ -72,7 +72,7 @@ class AboutSetForm(AddressedForm):
         return {name: self.cleaned_data[name] for name in self.fields}
 
 
-class AboutForm(forms.ModelForm):
+class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Submission metadata. `about()` is what the services take."""
 
     link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
@@ -111,7 +111,7 @@ class SubmitForm(AboutForm):
         return self.cleaned_data
 
 
-class PublishedForm(forms.ModelForm):
+class PublishedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     link = forms.URLField(required=False, assume_scheme="https", help_text="Where the paper can be read.")
 
     class Meta:
@@ -125,7 +125,9 @@ class GenerateForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model"].queryset = runnable_by(user)
+        field = self.fields["model"]
+        assert isinstance(field, OneModelField)
+        field.queryset = runnable_by(user)
 
     def about(self) -> About:
         return about_generated(self.cleaned_data["model"], self.cleaned_data["visibility"])

@@ -149,7 +149,7 @@ def _question(name: str, process: ProcessReport) -> PresentedQuestion:
         name,
         scores.precision if scores else None,
         scores.recall if scores else None,
-        tuple(process.corrected[name]),
+        (process.corrected[name].precision, process.corrected[name].recall),
         [_item(one) for one in answers],
         [_item(one) for one in predictions],
         close[:MAX_PAIRS],
@@ -186,8 +186,8 @@ def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
     """The explainer's sentences about answers and prediction, step by step."""
     grids = process.answer_grid, process.prediction_grid
     steps = range(1, max(grid.steps for grid in grids) + 1)
-    rows = [(step, *(_events_in_words(grid, step) for grid in grids)) for step in steps]
-    return [(step, answers, prediction) for step, answers, prediction in rows if answers or prediction]
+    rows = [(step, [_events_in_words(grid, step) for grid in grids]) for step in steps]
+    return [(step, answers, prediction) for step, (answers, prediction) in rows if answers or prediction]
 
 
 def _events_in_words(grid: Grid, step: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -10,6 +12,9 @@ from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey,
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 HEAVY = ("file", "samples")
 """Columns of a submission that lists do not need."""
@@ -90,7 +95,13 @@ def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
-def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[Submission]:
+class Twin(TypedDict):
+    """What `with_twin` annotates."""
+
+    same_file_as: str | None
+
+
+def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[WithAnnotations[Submission, Twin]]:
     """Annotates `same_file_as`: key of the earliest submission of the same file to the same answer set that this user
     may see in lists. Those that score a file on another version are no news."""
     earlier = (
@@ -108,7 +119,15 @@ def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[Submission]
     return rows.annotate(same_file_as=Subquery(earlier.values("key")[:1]))
 
 
-def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[AnswerSet]:
+class Counts(TypedDict):
+    """What `with_counts` annotates."""
+
+    newest: int | None
+    n_submissions: int | None
+    best: float | None
+
+
+def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[WithAnnotations[AnswerSet, Counts]]:
     """Annotates `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
     newest = AnswerSetVersion.objects.filter(answer_set=OuterRef("pk")).order_by("-number")
     shown = listed_submissions(user).filter(

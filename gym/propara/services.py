@@ -519,8 +519,8 @@ def queue_rescore(*, actor: User) -> Job | None:
 def kept_sets(user: User) -> Any:
     """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
-    others = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
-    others = others.values("version__answer_set")
+    rows = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
+    others = rows.values("version__answer_set")
     return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AnswerSet))
 
 

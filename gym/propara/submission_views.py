@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, polled, progress_of
 from gym.propara import exports, generation, permissions, presenters, selectors, services
 from gym.propara.charts import confusion_figure
@@ -41,7 +42,7 @@ from lmgym.propara.uploads import KINDS
 
 
 @login_required
-def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Score a file and save it, or with `check` show first what would be saved. Context: version, answer_set, form,
     problems."""
     version = version_of(request, slug, number)
@@ -60,7 +61,7 @@ def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @login_required
-def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def generate(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Context: version, answer_set, form."""
     version = version_of(request, slug, number)
     form = GenerateForm(request.POST or None, user=request.user)
@@ -82,9 +83,9 @@ def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     if submission.key != key:
         return redirect(submission)
     twin = selectors.with_twin(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
-    on_others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
+    others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
+    on_others = list(others.defer(*selectors.HEAVY, "report"))
     newest = submission.version.answer_set.latest
-    on_others = list(on_others.defer(*selectors.HEAVY, "report"))
     context = {
         **_about(request, submission),
         "repairs": submission.repairs,
@@ -221,7 +222,7 @@ def submission_save(request: HttpRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def submission_score_on(request: HttpRequest, key: str, number: int) -> HttpResponse:
+def submission_score_on(request: SignedInRequest, key: str, number: int) -> HttpResponse:
     """Score the file against another version of the same answers."""
     submission = steered(request, key)
     version = version_of(request, submission.version.answer_set.slug, number)
@@ -249,7 +250,7 @@ def submission_retry(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @login_required
-def submission_edit(request: HttpRequest, key: str) -> HttpResponse:
+def submission_edit(request: SignedInRequest, key: str) -> HttpResponse:
     submission = steered(request, key)
     form = AboutForm(request.POST or None, instance=Submission.objects.get(pk=submission.pk))
     if request.method == "POST" and form.is_valid():
@@ -261,7 +262,7 @@ def submission_edit(request: HttpRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def submission_delete(request: HttpRequest, key: str) -> HttpResponse:
+def submission_delete(request: SignedInRequest, key: str) -> HttpResponse:
     submission = steered(request, key)
     version = submission.version
     services.delete_submission(submission, actor=request.user)

@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import download
 from gym.propara import permissions, selectors, services
 from gym.propara.board import leaderboard
@@ -48,7 +49,7 @@ def set_list(request: HttpRequest) -> HttpResponse:
     """Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most submissions), splits,
     n_outdated (for staff)."""
     sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
-    page = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
+    page: Any = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
     staff = request.user.is_authenticated and request.user.is_staff
     context = {
         "page": page,
@@ -61,7 +62,7 @@ def set_list(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def set_new(request: HttpRequest) -> HttpResponse:
+def set_new(request: SignedInRequest) -> HttpResponse:
     """Context: about, files (forms), problems."""
     about = AboutSetForm(request.POST or None)
     files = AnswerFilesForm(request.POST or None, request.FILES or None)
@@ -174,7 +175,7 @@ def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -
 
 
 @login_required
-def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def set_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: answer_set, form, may_manage."""
     answer_set = editable(request, slug)
     may_manage = permissions.can_manage(request.user, answer_set)
@@ -193,7 +194,7 @@ def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def version_new(request: HttpRequest, slug: str) -> HttpResponse:
+def version_new(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: answer_set, form, problems."""
     answer_set = editable(request, slug)
     form = VersionForm(request.POST or None, request.FILES or None)
@@ -213,7 +214,7 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def score_earlier(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Score, on this version, what was submitted to other ones."""
     version = _editable_version(request, slug, number)
     job = services.queue_scoring_on(version, actor=request.user)
@@ -227,7 +228,7 @@ def score_earlier(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @login_required
-def published(request: HttpRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
+def published(request: SignedInRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
     """Add a published result, or change the one of `pk`. Context: version, answer_set, form, row (or None), rows,
     offers_known."""
     version = _editable_version(request, slug, number)
@@ -256,7 +257,7 @@ def published(request: HttpRequest, slug: str, number: int, pk: int = 0) -> Http
 
 @login_required
 @require_POST
-def published_delete(request: HttpRequest, slug: str, number: int, pk: int) -> HttpResponse:
+def published_delete(request: SignedInRequest, slug: str, number: int, pk: int) -> HttpResponse:
     row = get_object_or_404(_editable_version(request, slug, number).published, pk=pk)
     services.delete_published(row, actor=request.user)
     messages.success(request, f"{row.system} is no longer on the leaderboard.")
@@ -265,7 +266,7 @@ def published_delete(request: HttpRequest, slug: str, number: int, pk: int) -> H
 
 @login_required
 @require_POST
-def published_known(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def published_known(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Add what papers report on the official test split."""
     version = _editable_version(request, slug, number)
     try:
@@ -286,7 +287,7 @@ def _editable_version(request: HttpRequest, slug: str, number: int) -> AnswerSet
 
 @login_required
 @require_POST
-def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
+def set_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
     try:
         services.delete_answer_set(answer_set, actor=request.user, note=note_in(request.POST))
@@ -299,7 +300,7 @@ def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def rescore(request: HttpRequest) -> HttpResponse:
+def rescore(request: SignedInRequest) -> HttpResponse:
     job = services.queue_rescore(actor=request.user)
     messages.success(
         request,

@@ -312,7 +312,7 @@ class ChatTransport(HTTPTransport):
     """An OpenAI-compatible chat endpoint: `url` ends before /chat/completions. Without `chat_model` the case's agent
     names the model. Private data and metadata are not sent: such an endpoint has no place for them."""
 
-    unsent = ("sly_data", "metadata")
+    unsent: tuple[str, ...] = ("sly_data", "metadata")
 
     def __init__(self, url: str, chat_model: str = "", **more: Any) -> None:
         super().__init__(url, **more)
@@ -445,7 +445,7 @@ class ContinuingTransport:
     """
 
     secrets: tuple[str, ...] = ()
-    unsent = ("sly_data", "metadata")
+    unsent: tuple[str, ...] = ("sly_data", "metadata")
     scheme = ""
 
     def __init__(self, name: str, continue_text: Callable[[str, float], tuple[str, int, int]]) -> None:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.agents import presenters, selectors, services
 from gym.agents.api.serializers import (
     AgentCaseResultSerializer,
@@ -79,7 +80,7 @@ class RunView(ObjectView):
 
     def ended(self) -> AgentRun:
         """409 while it is under way. What a failed or cancelled run has is read."""
-        run = self.get_object()
+        run: AgentRun = self.get_object()
         _require_ended(run)
         return run
 
@@ -110,7 +111,7 @@ class Runs(RunView, ListView):
         return self.page(runs)
 
     @operation("Run agent tests", takes=AgentRunBody, answers=AgentRunSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Cases of a suite on one server. Ask the run until its state is done, failed or cancelled."""
         body = self.body()
         suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
@@ -128,7 +129,7 @@ class Batch(ApiView):
     @operation(
         "Run agent tests on several servers", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """The same cases, a run on each server, in the order given: all of them are queued, or none."""
         body = self.body()
         suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
@@ -217,7 +218,7 @@ class Rescore(RunView):
     @operation(
         "Score the answers of a run again", takes=AgentRescoreBody, answers=AgentRunSerializer, status=201
     )
-    def post(self, request: Request, key: str) -> Response:
+    def post(self, request: SignedInApiRequest, key: str) -> Response:
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
         one is named. No agent is asked. Verdicts of the same judge on an answer stay, unless `ask_judge` is set."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
@@ -306,7 +307,7 @@ class Namings(RunView):
         return self.answer({"namings": rows})
 
     @operation("Let a model name failures", takes=AgentNamingBody, answers=AgentNamingSerializer, status=201)
-    def post(self, request: Request, key: str) -> Response:
+    def post(self, request: SignedInApiRequest, key: str) -> Response:
         """For each wrong answer of a case it chooses one of the reasons there are, or gives a new one. Ask the list
         until the state is done, failed or cancelled."""
         body = self.body()
@@ -319,7 +320,7 @@ class Namings(RunView):
 
 class CaseNaming(RunView):
     @operation("Forget who named failures", status=204)
-    def delete(self, request: Request, key: str, pk: int) -> Response:
+    def delete(self, request: SignedInApiRequest, key: str, pk: int) -> Response:
         """Back to the groups made without a model, for one case of a run; what is under way stops. The names stay
         known."""
         run = self.get_object()
@@ -333,7 +334,7 @@ class Modes(SuiteView):
     @operation(
         "Rename or merge a failure mode", takes=AgentModeBody,  answers=AgentModeSerializer
     )  # fmt: skip
-    def put(self, request: Request, slug: str) -> Response:
+    def put(self, request: SignedInApiRequest, slug: str) -> Response:
         """Give it a name, or say which other mode it belongs to. Both empty: as it was grouped or proposed."""
         body = self.body()
         suite = self.get_object()

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.agents import selectors, services
 from gym.agents.api.serializers import AgentServerDetailSerializer, AgentServerSerializer
 from gym.agents.forms import secret_problem
@@ -110,7 +111,7 @@ class Servers(ServerView, ListView):
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent server", takes=NewServer, answers=AgentServerDetailSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """It is asked at once who it is and which agents it has: read it until its state is ready or broken. Where
         requests may go is this site's rule."""
         body = self.body()
@@ -139,7 +140,7 @@ class Server(ServerView):
     @operation(
         "Change how an agent server is reached", takes=ServerAddress, answers=AgentServerDetailSerializer
     )
-    def patch(self, request: Request, slug: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
         for the old one. Name, visibility and description are changed at `models/`."""
         server = self.changeable()

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
 from gym.agents.api.serializers import (
     AgentCaseDetailSerializer,
@@ -194,7 +195,7 @@ class Schedules(SuiteView, ListView):
         return self.page(schedules.visible_to(request.user, self.get_object()).order_by("pk"))
 
     @operation("Schedule agent tests", takes=AgentScheduleBody, answers=AgentScheduleSerializer, status=201)
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Every hour, every night, when the cases have changed, or when the server's version changes. You get a
         notification when the pass rate or a single case falls significantly, and when a case loses its verdict."""
         suite, body = self.get_object(), self.body()
@@ -209,7 +210,7 @@ class Schedule(SuiteView):
     token_scope = Scope.RUN
 
     @operation("Delete a schedule of agent tests", status=204)
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
         """Its runs stay."""
         found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
         schedules.remove_schedule(found, actor=request.user)
@@ -226,7 +227,7 @@ class ScheduleResume(SuiteView):
     token_scope = Scope.RUN
 
     @operation("Resume a schedule of agent tests", takes=ResumeBody, answers=AgentScheduleSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
         """A schedule that uses secrets pauses when somebody else changes a case (`unseen`). Its owner reviews the
         cases and sends `seen`. If a case changed in the meantime, the answer is 400 and the schedule stays paused."""
         found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
@@ -270,7 +271,7 @@ class Cases(SuiteView, ListView):
         answers=AgentCasesSerializer,
         status=201,
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """All of them, or none, with every problem named. Cases of the same name are replaced."""
         suite = self.changeable()
         body = self.body()
@@ -294,7 +295,7 @@ class Case(SuiteView):
         return self.shown(get_or_404(self.get_object().cases.all(), pk=pk))
 
     @operation("Change a test case", takes=AgentCaseBody, answers=AgentCaseDetailSerializer)
-    def patch(self, request: Request, slug: str, pk: int) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
         """Its name or its text. Runs keep the text they were made with."""
         case = get_or_404(self.changeable().cases.select_related("suite"), pk=pk)
         body = self.body()
@@ -305,7 +306,7 @@ class Case(SuiteView):
         return self.shown(case)
 
     @operation("Delete a test case", status=204)
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
         """Runs keep its text and its results."""
         case = get_or_404(self.changeable().cases.select_related("suite"), pk=pk)
         services.delete_case(case, actor=request.user)

@@ -11,6 +11,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, referred
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
@@ -114,7 +115,7 @@ class CorpusList(ListView):
         return self.page(selectors.listed_for(request.user).order_by("slug"))
 
     @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
         body: dict[str, Any] = self.body()
         made = services.create_corpus(given_corpus(body), actor=request.user, **body)

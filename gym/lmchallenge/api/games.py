@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
@@ -215,7 +216,7 @@ class GameList(ListView):
         return self.page(rows.order_by("-created", "-pk"))
 
     @operation("Start a game", takes=NewGame, answers=GameDetailSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
@@ -238,7 +239,7 @@ class GameBatch(ApiView):
     token_scope = Scope.RUN
 
     @operation("Start several games", takes=NewGames, answers=GameBatchSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Every game by every player, all or none of them. `train` is for players that learn; models of this site play
         without, and player_options go to players that take them."""
         body: dict[str, Any] = self.body()
@@ -264,7 +265,7 @@ class LogList(ApiView):
     parser_classes = [MultiPartParser]
 
     @operation("Upload a log", takes={FORM: NewLog}, answers=GameDetailSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
         not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
         body = self.body()

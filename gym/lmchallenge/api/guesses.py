@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import get_or_404, referred
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -65,7 +65,7 @@ class GuessList(GuessView):
     token_scope = Scope.RUN
 
     @operation("Ask what follows", takes=LmcGuessBody, answers=LmcGuessSerializer, also=[202], waits=True)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """The ten words a model holds most likely. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has it later. Your earlier question that nobody answered yet is cancelled."""
         body = self.body()
@@ -76,7 +76,7 @@ class GuessList(GuessView):
 
 class GuessDetail(GuessView):
     @operation("Read what follows", answers=LmcGuessSerializer, also=[202, 422])
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: SignedInApiRequest, pk: int) -> Response:
         """202 while it is waited for. For who asked, within an hour."""
         rows = Guess.objects.filter(owner=request.user).select_related("model", "job")
         return self.shown(get_or_404(rows, pk=pk))

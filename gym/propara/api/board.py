@@ -10,6 +10,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, renderers
 from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
@@ -85,7 +86,11 @@ class Leaderboard(ListView):
 
 def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of a CSV file."""
-    names = [name for name in ProParaBoardRowSerializer().fields if name not in ("interval", "questions")]
+    names = [
+        name
+        for name, _ in ProParaBoardRowSerializer().fields.items()
+        if name not in ("interval", "questions")
+    ]
     found = []
     for row in rows:
         shown = ProParaBoardRowSerializer(row).data
@@ -127,7 +132,7 @@ class PublishedList(SetView, ListView):
         return self.page(version_of(request, slug, number).published.all())
 
     @operation("Add a published result", takes=NewPublished, answers=PublishedResultSerializer, status=201)
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
         """With its citation; numbers from 0 to 1. For whoever may edit the reference answers."""
         self.changeable()
         version = version_of(request, slug, number)
@@ -172,7 +177,7 @@ class PublishedKnown(ApiView):
         "Add known published results",
         answers={"type": "object", "properties": {"added": {"type": "integer"}}},
     )
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
         """What papers report on the official test split; 400 for a version that is not as large as that one."""
         version = version_of(request, slug, number)
         return Response({"added": services.add_known_published(version, actor=request.user)})

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
@@ -161,7 +162,7 @@ class SetList(ListView):
     @operation(
         "Create reference answers", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """The files become version 1. All that is wrong with them is said at once."""
         body = self.body()
         made = services.create_answer_set(*files_of(body), actor=request.user, **body)
@@ -197,7 +198,7 @@ class VersionList(SetView, ListView):
     @operation(
         "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Submissions stay with the version they were scored against; `score-earlier/` scores them on this one, too."""
         answer_set = self.changeable()
         body = self.body()
@@ -238,7 +239,7 @@ class ScoreEarlier(SetView):
         status=202,
         also=[200],
     )
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
         """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
         numbers. For whoever may edit the reference answers. 200 where nothing is left to score."""
         self.changeable()

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
@@ -106,7 +107,8 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
         return [one.as_dict() for one in repair_groups(row.repairs)]
 
     def get_corrected(self, row: Submission) -> dict[str, Any] | None:
-        return row.report.get("corrected")
+        corrected: dict[str, Any] | None = row.report.get("corrected")
+        return corrected
 
     def get_progress(self, row: Submission) -> dict[str, Any] | None:
         job = row.job
@@ -245,7 +247,7 @@ class SubmissionList(ListView):
     @operation(
         "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
         unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
         body = self.body()
@@ -310,7 +312,7 @@ class Generate(ApiView):
     token_scope = Scope.RUN
 
     @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
         body = self.body()
         version = target(request, body)
@@ -369,7 +371,7 @@ class ScoreOn(SubmissionView):
         answers=ProParaSubmissionSerializer,
         status=201,
     )
-    def post(self, request: Request, key: str) -> Response:
+    def post(self, request: SignedInApiRequest, key: str) -> Response:
         """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
         where the file does not fit."""
         submission = self.changeable()
@@ -432,7 +434,7 @@ class Rescore(ApiView):
         status=202,
         also=[200],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
         where nothing is left to score."""
         job = services.queue_rescore(actor=request.user)

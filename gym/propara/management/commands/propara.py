@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, TextIO, cast
 
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -23,8 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """For call_command."""
-        code = cli.main(
-            [options["command"], *options["arguments"]], "manage.py propara", self.stdout, self.stderr
-        )
+        out, err = cast(TextIO, self.stdout), cast(TextIO, self.stderr)  # what Django wraps them in writes
+        code = cli.main([options["command"], *options["arguments"]], "manage.py propara", out, err)
         if code:
             sys.exit(code)
