@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.accounts.models import AnyUser
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
@@ -209,7 +210,7 @@ class SuiteForm(AddressedForm):
 
     field_order = ["title", "slug", "description", "tag_names"]
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         plain: Any = self.fields["without_modifier"]
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
@@ -509,7 +510,7 @@ class CopyForm(forms.Form):
     revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
 
-    def __init__(self, *args: Any, suite: Suite, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, suite: Suite, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         revisions = revisions_for(user, suite).order_by("-number")
         field: Any = self.fields["revision"]

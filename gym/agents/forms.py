@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.accounts.models import AnyUser
 from gym.addresses import SLUG_ERROR
 from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.selectors import judges_for, servers_usable_by
@@ -91,7 +92,7 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
         model = AgentServer
         fields = ["kind", "url", "chat_model", "wraps"]
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose_models(self.fields["wraps"], runnable_by(user).filter(backend="causal"))
         self.fields["wraps"].label = "Model that answers"
@@ -119,7 +120,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
         widgets = {"description": forms.Textarea(attrs={"rows": 2})}
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         judge = self.fields["judge"]
         assert isinstance(judge, forms.ModelChoiceField)
@@ -319,7 +320,7 @@ class RunForm(forms.Form):
         help_text="Empty: as many as the case says. The required rate stays: 2/3 becomes 20/30.",
     )
 
-    def __init__(self, *args: Any, user: Any, agents: Iterable[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, agents: Iterable[str] = (), **kwargs: Any) -> None:
         """`agents`: those that the cases ask for; servers that list all of them come first."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
@@ -362,7 +363,7 @@ class ScheduleForm(forms.Form):
     )  # fmt: skip
 
     def __init__(
-        self, *args: Any, user: Any, servers: Iterable[AgentServer] | None = None, **kwargs: Any
+        self, *args: Any, user: AnyUser, servers: Iterable[AgentServer] | None = None, **kwargs: Any
     ) -> None:
         """`servers`: those that the person may use, where they are known already."""
         super().__init__(*args, **kwargs)
@@ -379,7 +380,7 @@ class NamerForm(forms.Form):
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
     agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field, agent = self.fields["server"], self.fields["agent"]
         assert isinstance(field, ServerField)

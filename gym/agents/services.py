@@ -437,7 +437,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
     asks = run.rescored_from_id is None
     require_may_run(actor, run.suite, run.server, checked=asks)
     with transaction.atomic():
-        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner_id else None)
+        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner else None)
 
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.errors import TooManyJobs
-from gym.accounts.models import Scope
+from gym.accounts.models import AnyUser, Scope
 from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.errors import ApiProblem, answers
 from gym.api.filters import Filters
@@ -40,9 +40,9 @@ def _wrong_state(error: WrongState) -> ApiProblem:
     return ApiProblem(409, str(error), "wrong-state")
 
 
-def jobs_of(user: Any) -> QuerySet[Job]:
+def jobs_of(user: AnyUser) -> QuerySet[Job]:
     """A job's title and log may name private things: it is for its owner and staff."""
-    return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user)
+    return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user.pk)
 
 
 def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
+from gym.accounts.models import User
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
@@ -15,7 +16,7 @@ ASKED_BY = "asked_by"
 """Key of the payload: who put the job back into the queue. Without it, its owner asked for it."""
 
 
-def note_asker(job: Job, person: Any) -> None:
+def note_asker(job: Job, person: User | None) -> None:
     """From now on the job is done by this person's rights. Work of the site's own stays that."""
     pk = getattr(person, "pk", None)
     rows = Job.objects.filter(pk=job.pk, owner__isnull=False)

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
+from gym.accounts.models import AnyUser
 from gym.jobs import conf, fairness
 from gym.jobs.models import Job, State, WorkerHeartbeat
 
@@ -55,7 +56,7 @@ def position_in_queue(job: Job) -> int | None:
     return fairness.position(job)
 
 
-def behind(job: Job | None, user: Any) -> str:
+def behind(job: Job | None, user: AnyUser) -> str:
     """What a queued job waits for, in words for this person: `next in the queue, behind Demo GPT-2 on Agreement r1`.
     Empty where it does not wait. Titles may name private things, so those of others are told to staff alone."""
     if job is None or job.state != State.QUEUED:
@@ -66,7 +67,7 @@ def behind(job: Job | None, user: Any) -> str:
     return f"no worker serves the queue “{job.queue}”" if job.silence else place_in_queue(job, user)
 
 
-def place_in_queue(job: Job, user: Any) -> str:
+def place_in_queue(job: Job, user: AnyUser) -> str:
     """The same for a job that workers take up."""
     place = position_in_queue(job)
     if place is None:
@@ -84,7 +85,7 @@ def _same_threads(queue: str) -> list[str]:
     return [name for name in conf.queues() if not conf.has_own_thread(name)]
 
 
-def _title_for(user: Any, job: Job) -> str:
+def _title_for(user: AnyUser, job: Job) -> str:
     is_told = user.is_authenticated and (user.is_staff or job.owner_id == user.pk)
     return str(job) if is_told else "another user’s job" if job.owner_id else "a job of the site"
 

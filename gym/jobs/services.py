@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import User
 from gym.jobs import conf, states, text
 from gym.jobs.broker import wake
 from gym.jobs.errors import UnknownQueue, WrongState
@@ -31,7 +32,7 @@ def enqueue(
     kind: str,
     payload: dict[str, Any],
     *,
-    owner: Any = None,
+    owner: User | None = None,
     queue: str = "default",
     title: str = "",
     total: int = 0,
@@ -62,7 +63,7 @@ def enqueue(
     return job
 
 
-def batch_of(owner: Any) -> Batch:
+def batch_of(owner: User) -> Batch:
     """What this person queued within the last minute, else a new one. Call it in the transaction that queues."""
     now = timezone.now()
     mine = Batch.objects.select_for_update().filter(owner=owner, joined__gt=now - TOGETHER)
@@ -72,7 +73,7 @@ def batch_of(owner: Any) -> Batch:
     return batch
 
 
-def check_limit(owner: Any) -> None:
+def check_limit(owner: User | None) -> None:
     """Raise TooManyJobs if this user may not queue one more job, or the whole site has too many. Work without an owner
     has no limit."""
     if owner is None:
@@ -89,7 +90,7 @@ def check_limit(owner: Any) -> None:
         )
 
 
-def request_cancel(job: Job, *, actor: Any) -> Job:
+def request_cancel(job: Job, *, actor: User | None) -> Job:
     """Cancel a queued job at once, or ask a running one to stop. A job that has ended raises WrongState.
 
     Whether `actor` may do this is the caller's question; here the name goes into the log.
@@ -103,20 +104,20 @@ def request_cancel(job: Job, *, actor: Any) -> Job:
     return job
 
 
-def stop(job: Job | None, *, actor: Any) -> None:
+def stop(job: Job | None, *, actor: User | None) -> None:
     """As `request_cancel`, for work whose results are not wanted any more: nothing to do where it has ended."""
     if job is not None and job.is_active:
         with suppress(WrongState):  # it ended meanwhile
             request_cancel(job, actor=actor)
 
 
-def active_limit(owner: Any) -> int:
+def active_limit(owner: User) -> int:
     """Jobs this user may have queued or running; 0 = no limit. A user's own `max_active_jobs` wins."""
     own = getattr(owner, "max_active_jobs", None)
     return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
 
 
-def retry(job: Job, *, actor: Any, batch: Batch | None = None) -> Job:
+def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:
     """Put a failed or cancelled job back into the queue, with fresh tries. It is done by the rights of `actor` then."""
     with transaction.atomic():
         check_limit(job.owner)
@@ -149,5 +150,5 @@ def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> Non
         _places.release()
 
 
-def _name(actor: Any) -> str:
+def _name(actor: User | None) -> str:
     return "the system" if actor is None else str(actor)

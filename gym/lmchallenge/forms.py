@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.accounts.models import AnyUser
 from gym.lmchallenge import guessing
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, options_of, playable, players_for
@@ -195,7 +196,7 @@ class GameForm(forms.Form):
         strip=False,
     )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.players = {row["player"]: row for row in players_for(user)}
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -309,7 +310,7 @@ class GuessForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
     )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["model"]
         assert isinstance(field, OneModelField)

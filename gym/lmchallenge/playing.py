@@ -372,7 +372,7 @@ def retry_game(game: Game, *, actor: User) -> None:
     if game.job is None:
         raise ValidationError("This game has no job any more. Start a new one.")
     with transaction.atomic():
-        jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner_id else None)
+        jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 
 
 def count_again(game: Game, *, actor: User) -> None:

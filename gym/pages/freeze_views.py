@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import AnyUser
 from gym.accounts.requests import SignedInRequest
 from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_once
@@ -36,7 +37,7 @@ class FreezeAndRunForm(FreezeForm):
 
     models = SomeModelsField(required=False, to_field_name=None, label="Run right after freezing")
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["models"].queryset = runnable_by(user)  # type: ignore[attr-defined]
 

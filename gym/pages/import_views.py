@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
 from gym.runs.work.several import queue_each
 from lmgym.suites.intake.readings import Answers
@@ -35,7 +36,7 @@ class ImportAndRunForm(ImportForm):
     )
     models = SomeModelsField(required=False, label="Freeze and run these models")
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offered: Any = self.fields["models"]
         offered.queryset = runnable_by(user)
@@ -74,7 +75,7 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
     return render(request, "suites/import.html", {"form": form, "problems": problems}, status=status)
 
 
-def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: Any) -> None:
+def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
     """Where it was asked for: freeze what these files became and run the chosen models on it, and on what was here
     already."""
     wishes = Wishes(**batch.options)

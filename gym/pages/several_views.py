@@ -12,6 +12,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from gym.accounts.models import User
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import file_download
 from gym.runs.work.several import queue_each
 from models_registry.fields import SomeModelsField
@@ -30,7 +32,7 @@ class _FreezeForm(forms.Form):
         required=False, max_length=2000, label="What changed", help_text="The same note for all of them."
     )
 
-    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[Said]:
         return freeze_each(suites, self.cleaned_data["note"], actor=actor)
 
 
@@ -44,7 +46,7 @@ class _TagForm(forms.Form):
             raise forms.ValidationError("Name a tag to add or to remove.")
         return cleaned
 
-    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[Said]:
         add, remove = (split_tags(self.cleaned_data[name]) for name in ("add", "remove"))
         return tag_each(suites, add, remove, actor=actor)
 
@@ -58,13 +60,13 @@ class _RunForm(forms.Form):
         help_text="Its numbers would be the same.",
     )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offered: Any = self.fields["models"]
         offered.queryset = runnable_by(user)
         offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
 
-    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[Said]:
         given = self.cleaned_data
         drafts = [suite for suite in suites if suite.draft] if given["freeze"] else []
         said = freeze_each(drafts, actor=actor)
@@ -77,7 +79,7 @@ class _DownloadForm(forms.Form):
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def several_suites(request: HttpRequest) -> HttpResponseBase:
+def several_suites(request: SignedInRequest) -> HttpResponseBase:
     """`?suite=` of each suite, and `do`. GET asks, POST does it and reports. Context: suites, do, title, form; after
     POST also report [(Suite, [Said])], n_refused."""
     given = request.POST if request.method == "POST" else request.GET
@@ -107,7 +109,7 @@ def several_suites(request: HttpRequest) -> HttpResponseBase:
     return render(request, "suites/several_report.html", context)
 
 
-def _form(do: str, request: HttpRequest) -> Any:
+def _form(do: str, request: SignedInRequest) -> Any:
     data = request.POST if request.method == "POST" else None
     if do == "run":
         return _RunForm(data, user=request.user)

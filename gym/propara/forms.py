@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.accounts.models import AnyUser
 from gym.propara.generation import about_generated
 from gym.propara.models import AnswerSet, PublishedResult, Submission
 from gym.propara.services import About, system_of
@@ -123,7 +124,7 @@ class GenerateForm(forms.Form):
     model = OneModelField(empty_label=None)
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility")
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["model"]
         assert isinstance(field, OneModelField)

@@ -91,7 +91,7 @@ def retry_generation(submission: Submission, *, actor: User) -> None:
     if submission.job is None:
         raise ValidationError("This submission has no job any more. Start a new one.")
     with transaction.atomic():
-        batch = jobs.batch_of(submission.owner) if submission.owner_id else None
+        batch = jobs.batch_of(submission.owner) if submission.owner else None
         jobs.retry(submission.job, actor=actor, batch=batch)
 
 

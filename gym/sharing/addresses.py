@@ -15,6 +15,7 @@ from django.db import models, transaction
 from django.db.models.signals import pre_delete
 from django.dispatch import Signal, receiver
 
+from gym.accounts.models import User
 from gym.addresses import at_free_slug
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit
@@ -164,7 +165,7 @@ def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
             set_visibility(thing, wanted, plain(thing.slug))
 
 
-def new_secret_address(thing: Any, base: str, *, actor: Any) -> None:
+def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
     """Give an unlisted thing, and what hangs below it, other addresses; links to the old ones stop working for people
     without a role."""
     noun = thing._meta.verbose_name

@@ -15,6 +15,7 @@ from django.db.models import Count, F, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from gym.accounts import daily_sentences, quotas
+from gym.accounts.models import User
 from gym.api.filters import MOST_WORDS
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
@@ -95,7 +96,7 @@ def waiting_models() -> QuerySet[RegisteredModel]:
 class UserUse:
     """What one account uses of what it may use; a limit of 0 is none."""
 
-    user: Any
+    user: User
     active: int
     sentences: int
     runs: int
@@ -131,7 +132,7 @@ def busiest_users() -> list[UserUse]:
 class StorageUse:
     """What one account keeps, by kind of thing."""
 
-    user: Any
+    user: User
     bytes: int
     uses: list[quotas.Use]
 

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from gym.accounts.models import AnyUser
 from gym.accounts.ways_back import page_to_return_to
 from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import owner_name as owner_of_run
@@ -99,19 +100,19 @@ def page_numbers(page: Page[Any]) -> Iterator[str | int]:
 
 
 @register.filter
-def seen_by(model: RegisteredModel | None, user: Any) -> RegisteredModel | None:
+def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | None:
     """The model, or None where this user may not know of it"""
     return model if model is not None and can_view(user, model) else None
 
 
 @register.filter
-def owner_for(thing: Any, user: Any) -> str:
+def owner_for(thing: Any, user: AnyUser) -> str:
     """Whose a suite or a run is, as far as this user may know; empty when the account is gone"""
     return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
 
 
 @register.filter
-def authors_for(suite: Any, user: Any) -> list[Author]:
+def authors_for(suite: Any, user: AnyUser) -> list[Author]:
     """Whom a suite names as its authors, as far as this user may know"""
     return authors_of(suite, user)
 

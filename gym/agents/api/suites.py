@@ -13,7 +13,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope
+from gym.accounts.models import Scope, User
 from gym.accounts.requests import SignedInApiRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
 from gym.agents.api.serializers import (
@@ -103,7 +103,7 @@ class SuiteView(ObjectView):
         return permissions.can_edit(self.request.user, suite)
 
 
-def save(suite: AgentSuite, *, actor: Any, **body: Any) -> AgentSuite:
+def save(suite: AgentSuite, *, actor: User, **body: Any) -> AgentSuite:
     variables = checked_secrets(body, "variables", headers=False)
     if "judge" in body:
         suite.judge = chosen(
@@ -137,7 +137,7 @@ class Suites(SuiteView, ListView):
     @operation(
         "Make a suite of agent tests", takes=NewAgentSuite, answers=AgentSuiteDetailSerializer, status=201
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Without cases: write or import them at `cases/`."""
         body = self.body()
         return self.again(save(AgentSuite(), actor=request.user, **body), "api-agent-suite")

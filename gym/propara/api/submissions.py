@@ -14,7 +14,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope
+from gym.accounts.models import Scope, User
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
@@ -339,7 +339,7 @@ class SubmissionDetail(SubmissionView):
         return self.remove(services.delete_submission)
 
 
-def _edit(submission: Submission, *, actor: Any, **given: str) -> None:
+def _edit(submission: Submission, *, actor: User, **given: str) -> None:
     about = {field.name: getattr(submission, field.name) for field in fields(services.About)}
     services.edit_submission(submission, services.About(**about | given), actor=actor)
 

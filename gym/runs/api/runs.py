@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.errors import TooManyJobs
-from gym.accounts.models import Scope
+from gym.accounts.models import Scope, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referred
@@ -156,7 +156,7 @@ class RunBatch(ApiView):
     token_scope = Scope.RUN
 
     @operation("Queue models on suites", takes=BatchBody, answers=BatchSerializer, status=201)
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Every model on the newest frozen revision of every suite. Each cell says what became of it: `there` marks
         a run that is not queued because it is there already, unless `again`. With `all_or_nothing` one refused cell
         refuses them all (409)."""
@@ -185,7 +185,7 @@ class RunBatch(ApiView):
 
 
 def _queue(
-    request: Request, suites: list[str], models: list[str], changes: dict[str, Any], *, again: bool
+    request: SignedInApiRequest, suites: list[str], models: list[str], changes: dict[str, Any], *, again: bool
 ) -> list[dict[str, Any]]:
     found = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
     frozen = SuiteRevision.objects.filter(suite__in=found.values(), state=SuiteRevision.State.FROZEN)
@@ -218,7 +218,7 @@ def _queue(
 
 
 def _cell(
-    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: Any, again: bool
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: User, again: bool
 ) -> tuple[services.Answered | None, str | None]:
     try:
         with transaction.atomic():

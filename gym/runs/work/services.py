@@ -143,7 +143,7 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
     with transaction.atomic():
-        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner_id else None)
+        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner else None)
 
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:

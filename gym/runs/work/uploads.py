@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from gym.accounts.models import User
+from gym.accounts.models import AnyUser, User
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
@@ -289,7 +289,7 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
     )
 
 
-def may_see(user: Any, upload: ResultUpload) -> bool:
+def may_see(user: AnyUser, upload: ResultUpload) -> bool:
     """A report names private suites: it is for the person who uploaded and for staff."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
