@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
@@ -107,10 +107,10 @@ class Filters(DjangoFilterBackend):
         return filterset.qs
 
 
-class ObjectView(ApiView):
+class ObjectView(ApiView, Generic[Row]):
     """One thing, found by its address and shown as the operation `answers`. A room says which things there are:
 
-    class GameView(ObjectView):
+    class GameView(ObjectView[Game]):
         lookup_field = "key"
         def rows_at(self, address): return selectors.game_at(self.request.user, address)
         def may_change(self, game): return permissions.can_steer(self.request.user, game)
@@ -125,35 +125,35 @@ class ObjectView(ApiView):
     lookup_field = "slug"
     not_yours = "this belongs to somebody else"
 
-    def rows_at(self, address: str) -> QuerySet[Any]:
+    def rows_at(self, address: str) -> QuerySet[Row]:
         """What this reader may see at the address: one row or none."""
         raise NotImplementedError
 
-    def shown_at(self, address: str) -> QuerySet[Any]:
+    def shown_at(self, address: str) -> QuerySet[Row]:
         """The same with what its serializer reads."""
         return self.rows_at(address)
 
-    def may_change(self, row: Any) -> bool:
+    def may_change(self, row: Row) -> bool:
         """Whether this person may change what they see. By default the use cases say it."""
         return True
 
-    def get_object(self) -> Any:
+    def get_object(self) -> Row:
         return get_or_404(self.rows_at(self.kwargs[self.lookup_field]))
 
-    def changeable(self) -> Any:
+    def changeable(self) -> Row:
         """404 for what this person may not see, 403 for what they may only read."""
         row = self.get_object()
         if not self.may_change(row):
             raise PermissionDenied(self.not_yours)
         return row
 
-    def address_of(self, row: Any) -> str:
+    def address_of(self, row: Row) -> str:
         return str(getattr(row, self.lookup_field))
 
     def read(self) -> Response:
         return self.answer(get_or_404(self.shown_at(self.kwargs[self.lookup_field])))
 
-    def again(self, row: Any, place: str = "") -> Response:
+    def again(self, row: Row, place: str = "") -> Response:
         """The row as it is now, found once more: a change may have given it another address. `place` names the
         address for `Location`."""
         address = self.address_of(row)

@@ -154,7 +154,7 @@ def rows_of(request: Request) -> QuerySet[Collection]:
     return services.visible_collections(request.user).annotate(n_suites=Count("entries"))
 
 
-class CollectionView(ObjectView):
+class CollectionView(ObjectView[Collection]):
     not_yours = "a published collection stays as it is; others are their owner's"
 
     def rows_at(self, address: str) -> QuerySet[Collection]:

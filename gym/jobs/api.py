@@ -133,7 +133,7 @@ class JobList(ListView):
         return self.page(jobs_of(request.user).order_by("-created"))
 
 
-class JobView(ObjectView):
+class JobView(ObjectView[Job]):
     permission_classes = [IsAuthenticated, TokenScope]
     lookup_field = "job"
 

@@ -73,7 +73,7 @@ class PersonSerializer(serializers.Serializer[Any]):
     accepted = serializers.BooleanField(help_text="false: invited, and without any right until they accept")
 
 
-class ThingView(ObjectView):
+class ThingView(ObjectView[Any]):
     permission_classes = [IsAuthenticated, TokenScope]
     room: Room = None  # type: ignore[assignment]
 

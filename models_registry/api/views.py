@@ -30,7 +30,7 @@ from models_registry.models import RegisteredModel
 from models_registry.selectors import ModelFilter, visible_to
 
 
-class ModelView(ObjectView):
+class ModelView(ObjectView[RegisteredModel]):
     not_yours = "you may not edit this model"
 
     def rows_at(self, address: str) -> QuerySet[RegisteredModel]:

@@ -40,7 +40,7 @@ from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to,
 BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
 
 
-class SuiteView(ObjectView):
+class SuiteView(ObjectView[Suite]):
     not_yours = "you may not edit this suite"
 
     def rows_at(self, address: str) -> QuerySet[Suite]:

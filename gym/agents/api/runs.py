@@ -72,7 +72,7 @@ class AgentRunsBody(_RunOptions):
     )
 
 
-class RunView(ObjectView):
+class RunView(ObjectView[AgentRun]):
     lookup_field = "key"
 
     def rows_at(self, address: str) -> QuerySet[AgentRun]:

@@ -77,7 +77,7 @@ def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
     return row
 
 
-class ServerView(ObjectView):
+class ServerView(ObjectView[AgentServer]):
     not_yours = "you may not change this server"
 
     def rows_at(self, address: str) -> QuerySet[AgentServer]:

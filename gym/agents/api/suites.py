@@ -90,7 +90,7 @@ class AgentTextBody(Body):
     text = serializers.CharField(trim_whitespace=False, allow_blank=True)
 
 
-class SuiteView(ObjectView):
+class SuiteView(ObjectView[AgentSuite]):
     not_yours = "you may not edit these tests"
 
     def rows_at(self, address: str) -> QuerySet[AgentSuite]:

@@ -98,7 +98,7 @@ def corpus_of(request: Request, slug: str) -> Corpus:
     return referred(selectors.visible_to(request.user), "corpus", slug=slug)
 
 
-class CorpusView(ObjectView):
+class CorpusView(ObjectView[Corpus]):
     def rows_at(self, address: str) -> QuerySet[Corpus]:
         return selectors.visible_to(self.request.user).filter(slug=address)
 

@@ -184,7 +184,7 @@ class NewLog(LmcGameAbout):
     )
 
 
-class GameView(ObjectView):
+class GameView(ObjectView[Game]):
     lookup_field = "key"
 
     def rows_at(self, address: str) -> QuerySet[Game]:

@@ -140,7 +140,7 @@ class PublishedList(SetView, ListView):
         return self.answer(made, "api-propara-published-result", slug, number, made.pk)
 
 
-class PublishedDetail(ObjectView):
+class PublishedDetail(ObjectView[PublishedResult]):
     lookup_field = "pk"
 
     def rows_at(self, address: Any) -> QuerySet[PublishedResult]:

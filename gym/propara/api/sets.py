@@ -138,7 +138,7 @@ def files_of(body: dict[str, Any]) -> tuple[bytes, bytes]:
     return first, second
 
 
-class SetView(ObjectView):
+class SetView(ObjectView[AnswerSet]):
     def rows_at(self, address: str) -> QuerySet[AnswerSet]:
         return selectors.visible_to(self.request.user).filter(slug=address).prefetch_related("versions")
 

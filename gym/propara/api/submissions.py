@@ -208,7 +208,7 @@ def _require_scored(submission: Submission) -> None:
         raise no_results("This submission", submission.job)
 
 
-class SubmissionView(ObjectView):
+class SubmissionView(ObjectView[Submission]):
     lookup_field = "key"
 
     def rows_at(self, address: str) -> QuerySet[Submission]:

@@ -264,7 +264,7 @@ class RunDetail(ApiView):
         return Response(status=204)
 
 
-class RunView(ObjectView):
+class RunView(ObjectView[SuiteRun]):
     lookup_field = "key"
     token_scope = Scope.RUN
 
