@@ -246,6 +246,7 @@ class SourceForm(forms.Form):
 
 
 class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
+    instance: RegisteredModel
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
     tag_names = TagNames()
 

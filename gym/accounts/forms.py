@@ -77,6 +77,7 @@ class CurrentPassword(forms.Form):
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
+    instance: User
     password = forms.CharField(
         required=False,
         label="Your password",

@@ -74,6 +74,7 @@ class SecretLines(forms.CharField):
 
 
 class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
+    instance: AgentServer
     kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
     name = forms.CharField(max_length=200)
     slug = forms.SlugField(
@@ -109,6 +110,7 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
 
 
 class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
+    instance: AgentSuite
     variable_lines = SecretLines(
         headers=False,
         label="Variables",
@@ -157,6 +159,8 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
 
 class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Line ends stay as the case had them."""
+
+    instance: AgentCase
 
     class Meta:
         model = AgentCase

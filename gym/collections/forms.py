@@ -16,6 +16,8 @@ from gym.collections.services import TAKEN
 class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """`may_be_empty`: the collection has entries that this user cannot list, which stay."""
 
+    instance: Collection
+
     class Meta:
         model = Collection
         fields = ["title", "slug", "description", "reference"]
