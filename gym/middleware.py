@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
-class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is untyped
     """WhiteNoise. STATIC_ROOT exists only after `collectstatic`; before, the finders find every file."""
 
     def add_files(self, root: str | Path, prefix: str | None = None) -> None:

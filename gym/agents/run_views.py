@@ -306,7 +306,7 @@ def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
-        return _name(request, found)  # type: ignore[arg-type]  # it asks who is not signed in to sign in
+        return _name(request, found)  # type: ignore[arg-type]  # login_required redirects visitors
     current = _naming_of(found)
     context = {"run": found.run, "case_run": found, "naming": current}
     final = current is None or current.state in FINAL_STATES

@@ -205,7 +205,7 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
 
 
 class Seen(TypedDict):
-    """What `with_versions` annotates."""
+    """Annotations of `with_versions`."""
 
     has_versions: bool
     has_schedules: bool

@@ -90,7 +90,7 @@ def _claim(user: Any, key: str, digest: str) -> SentRequest:
 
 
 def _keep(claim: SentRequest, response: HttpResponseBase) -> None:
-    assert isinstance(response, Response)  # files are read, not sent
+    assert isinstance(response, Response)  # operations that answer with a file are GET
     claim.status = response.status_code
     claim.headers = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
     claim.answer = json.loads(json.dumps(response.data, cls=JSONEncoder))

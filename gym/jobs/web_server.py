@@ -204,6 +204,6 @@ def client_of(channel: HTTPChannel) -> tuple[str, ...]:
 def fair_dispatcher(threads: int) -> ThreadedTaskDispatcher:
     """waitress's threads, with turns for its queue."""
     dispatcher = ThreadedTaskDispatcher()
-    dispatcher.queue = Turns(client_of)  # type: ignore[assignment]  # has what waitress calls of a deque
+    dispatcher.queue = Turns(client_of)  # type: ignore[assignment]  # has the methods that waitress calls
     dispatcher.set_thread_count(threads)
     return dispatcher

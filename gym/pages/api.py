@@ -116,7 +116,7 @@ class FigureQuery(Query):
     )
     tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
     q = serializers.CharField(required=False, max_length=200, help_text="only models with these words")
-    source = serializers.ChoiceField(  # type: ignore[assignment]  # a field
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # a declared field
         ["computed", "uploaded"], required=False, help_text="only results of this kind"
     )
     sort = serializers.CharField(

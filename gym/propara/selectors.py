@@ -96,7 +96,7 @@ def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
 
 
 class Twin(TypedDict):
-    """What `with_twin` annotates."""
+    """Annotations of `with_twin`."""
 
     same_file_as: str | None
 
@@ -120,7 +120,7 @@ def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[WithAnnotat
 
 
 class Counts(TypedDict):
-    """What `with_counts` annotates."""
+    """Annotations of `with_counts`."""
 
     newest: int | None
     n_submissions: int | None

@@ -56,7 +56,7 @@ class BackendSerializer(serializers.Serializer[Any]):
     """A kind of model and the JSON schema of its configuration."""
 
     kind = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field
+    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     help = serializers.CharField()
     needs_approval = serializers.BooleanField(
         source="needs_files", help_text="staff looks at models of this kind before they are loaded"

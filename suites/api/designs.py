@@ -75,7 +75,7 @@ class DesignSerializer(serializers.Serializer[Any]):
     """`errors`: what keeps the factors from being a design; then the lists are empty."""
 
     ok = serializers.BooleanField()
-    errors = DesignErrorSerializer(many=True)  # type: ignore[assignment]  # a field
+    errors = DesignErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
     factors = FactorSerializer(many=True)
     outside = serializers.ListField(child=serializers.CharField(), help_text="conditions without levels")
     missing = EmptyCellSerializer(many=True, help_text="combinations of levels without a condition")

@@ -62,7 +62,7 @@ class Value(Body):
 
 
 class EvaluateBody(FormulaBody):
-    values = Value(many=True, max_length=MAX_VALUES)  # type: ignore[call-arg]  # of the list
+    values = Value(many=True, max_length=MAX_VALUES)  # type: ignore[call-arg]  # max_length is of the list
 
 
 class PieceSerializer(serializers.Serializer[Any]):
@@ -71,7 +71,7 @@ class PieceSerializer(serializers.Serializer[Any]):
     condition = serializers.CharField(allow_null=True)
     region = RegionField(allow_null=True)
     start = serializers.IntegerField(help_text="place in the formula, from 0")
-    label = serializers.CharField()  # type: ignore[assignment]  # a field
+    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
 
 
 class ReferenceSerializer(serializers.Serializer[Any]):
@@ -116,7 +116,7 @@ class ExplainedSerializer(serializers.Serializer[Any]):
     a chance level."""
 
     ok = serializers.BooleanField()
-    errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a field
+    errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
     prose = serializers.CharField()
     chance = ChanceSerializer(allow_null=True)
     warnings = serializers.ListField(child=serializers.CharField())

@@ -80,7 +80,7 @@ class RunView(ObjectView[AgentRun]):
 
     def ended(self) -> AgentRun:
         """409 while it is under way. What a failed or cancelled run has is read."""
-        run: AgentRun = self.get_object()
+        run = self.get_object()
         _require_ended(run)
         return run
 

@@ -255,7 +255,7 @@ class AgentCellSerializer(serializers.Serializer[Any]):
     outcome = serializers.CharField(source="newest.outcome", allow_null=True)
     passed = serializers.IntegerField(source="evidence.passed", allow_null=True)
     n = serializers.IntegerField(source="evidence.n", allow_null=True, help_text="iterations with a verdict")
-    errors = serializers.IntegerField(  # type: ignore[assignment]  # a field
+    errors = serializers.IntegerField(  # type: ignore[assignment]  # a declared field
         source="evidence.errors", allow_null=True, help_text="iterations without one, in no rate"
     )
     rate = serializers.FloatField(source="evidence.rate", allow_null=True)
@@ -294,7 +294,7 @@ class AgentCheckRowSerializer(serializers.Serializer[Any]):
     test = serializers.CharField(source="first.test")
     passed = serializers.IntegerField()
     made = serializers.IntegerField(help_text="those with a verdict")
-    errors = serializers.IntegerField(source="counts.error", default=0)  # type: ignore[assignment]  # a field
+    errors = serializers.IntegerField(source="counts.error", default=0)  # type: ignore[assignment]  # a declared field
     skipped = serializers.IntegerField(source="counts.skipped", default=0)
 
 
@@ -394,7 +394,7 @@ class AgentComparedCaseSerializer(serializers.Serializer[Any]):
 class AgentTotalSerializer(serializers.Serializer[Any]):
     first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
     second = serializers.ListField(child=serializers.IntegerField())
-    errors = serializers.ListField(  # type: ignore[assignment]  # a field
+    errors = serializers.ListField(  # type: ignore[assignment]  # a declared field
         child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
     )
     difference = serializers.FloatField(allow_null=True)

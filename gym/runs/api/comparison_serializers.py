@@ -52,7 +52,7 @@ class PolicyField(serializers.CharField):
 
 class RuleSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field
+    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     counts = serializers.CharField()
 
 
@@ -98,7 +98,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
         [*CHANCE_WORDS, ""],
         help_text=f"by the corrected p if there is a family, else by the exact p, {VERDICT}",
     )
-    source = serializers.ChoiceField(["computed", "uploaded"])  # type: ignore[assignment]  # a field
+    source = serializers.ChoiceField(["computed", "uploaded"])  # type: ignore[assignment]  # a declared field
     policy = PolicyField()
     score_kind = serializers.ChoiceField(
         ["surprisal", "pseudo-log-likelihood", ""],
@@ -291,7 +291,7 @@ class ComparedModelsSerializer(ComparedModelsHead, PageSerializer):
 class SideSerializer(RateSerializer):
     model = serializers.CharField(source="run.model.slug")
     name = serializers.CharField(source="run.model.name")
-    label = serializers.CharField()  # type: ignore[assignment]  # a field
+    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     revision = serializers.IntegerField(source="run.revision.number")
     score_kind = serializers.CharField(
         source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"

@@ -84,7 +84,7 @@ class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
         required=False, help_text="the revisions of this collection instead of the newest of all suites"
     )
     q = serializers.CharField(required=False, max_length=200, help_text="words of a model's name or tags")
-    source = serializers.ChoiceField(["computed", "uploaded"], required=False)  # type: ignore[assignment]  # a field
+    source = serializers.ChoiceField(["computed", "uploaded"], required=False)  # type: ignore[assignment]  # a declared field
     weights = serializers.CharField(
         required=False, help_text="of suites in the SG score, 1 where not named: a:2,b:0.5"
     )

@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """For call_command."""
-        out, err = cast(TextIO, self.stdout), cast(TextIO, self.stderr)  # what Django wraps them in writes
+        out, err = cast(TextIO, self.stdout), cast(TextIO, self.stderr)  # OutputWrapper is no TextIO
         code = cli.main([options["command"], *options["arguments"]], "manage.py propara", out, err)
         if code:
             sys.exit(code)
