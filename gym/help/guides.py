@@ -60,6 +60,11 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "From four suites to a comparison of two models and a figure, in Python.",
             file="library.ipynb",
         ),
+        Guide(
+            "coming-from",
+            "Coming from other programs",
+            "One study in minicons, lm-eval, syntaxgym and here, and why numbers differ.",
+        ),
     ),
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),
