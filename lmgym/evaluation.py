@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import json
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -245,8 +247,13 @@ def _run(
 @contextmanager
 def _bar(wanted: bool | None) -> Iterator[Any]:
     """Gives a function that begins the next run by its name and returns its `progress`."""
-    from tqdm.auto import tqdm
+    from tqdm import TqdmWarning
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets a notebook's bar is text
+        from tqdm.auto import tqdm
+    if wanted is None and "ipykernel" in sys.modules:
+        wanted = True  # the streams of a notebook's kernel are no terminals
     disable = None if wanted is None else not wanted
     with tqdm(unit="sentence", disable=disable, leave=False) as bar:
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """`name` is that of the file in docs/, and of its address."""
+    """`name` is that of its address, and of its file in docs/ unless that is `file`."""
 
     name: str
     title: str
@@ -15,6 +15,11 @@ class Guide:
     room: str = ""
     """Name of the address of the pages that it is about, where they are those of one room."""
     room_title: str = ""
+    file: str = ""
+
+    @property
+    def file_name(self) -> str:
+        return self.file or f"{self.name}.md"
 
 
 GROUPS: dict[str, tuple[Guide, ...]] = {
@@ -49,6 +54,17 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         ),
         Guide("models", "Models", "The kinds of models, and how one is registered, approved and checked."),
         Guide("library", "The library", "The same numbers from Python and from a shell, without a site."),
+        Guide(
+            "library-notebook",
+            "A study in a notebook",
+            "From four suites to a comparison of two models and a figure, in Python.",
+            file="library.ipynb",
+        ),
+        Guide(
+            "coming-from",
+            "Coming from other programs",
+            "One study in minicons, lm-eval, syntaxgym and here, and why numbers differ.",
+        ),
     ),
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from lmgym.charts.svg import Markup
 
-_OTHER_PAGE = re.compile(r"([\w-]+)\.md(#.*)?")
+_OTHER_PAGE = re.compile(r"([\w-]+\.(?:md|ipynb))(#.*)?")
 _ELSEWHERE = re.compile(r"https?://|#")
 
 
@@ -27,7 +27,7 @@ class Page:
 
 
 def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str]) -> Page:
-    """Links to pages that have one of the `titles` lead to their address; those to other files become plain text."""
+    """Links to files that have one of the `titles` lead to their address; those to others become plain text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(text)
     title, sections, seen = "", [], Counter[str]()
@@ -78,7 +78,7 @@ def _linked(
             is_page = other is not None and other[1] in titles
             if other and is_page:
                 token.attrSet("href", address_of(other[1]) + (other[2] or ""))
-                if words.content == f"{other[1]}.md":
+                if words.content == other[1]:
                     words.content = titles[other[1]]
             is_open = is_page or bool(_ELSEWHERE.match(address))
         if token.type in {"link_open", "link_close"} and not is_open:

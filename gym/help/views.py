@@ -12,10 +12,12 @@ from django.views.decorators.http import require_safe
 
 from gym.help.guides import GROUPS, GUIDES
 from gym.help.markdown import Page, page
+from gym.help.notebooks import as_markdown
 from gym.help.suite_templates import TEMPLATES, content
 
 DOCS = settings.BASE_DIR / "docs"
-TITLES = {guide.name: guide.title for guide in GUIDES.values()}
+FILES = {guide.file_name: guide for guide in GUIDES.values()}
+TITLES = {name: guide.title for name, guide in FILES.items()}
 
 
 @require_safe
@@ -29,7 +31,7 @@ def help_page(request: HttpRequest, name: str) -> HttpResponse:
     """Context: guide, page (markdown.Page), templates (on the page of suite files)."""
     if name not in GUIDES:
         raise Http404
-    changed = (DOCS / f"{name}.md").stat().st_mtime_ns
+    changed = (DOCS / GUIDES[name].file_name).stat().st_mtime_ns
     context = {"guide": GUIDES[name], "page": read(name, changed)}
     return render(
         request, "help/page.html", context | {"templates": TEMPLATES if name == "suite-format" else {}}
@@ -38,8 +40,11 @@ def help_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @lru_cache(maxsize=2 * len(GUIDES))
 def read(name: str, _changed: int) -> Page:
-    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    return page(text, TITLES, lambda other: reverse("help-page", args=[other]))
+    path = DOCS / GUIDES[name].file_name
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = as_markdown(text)
+    return page(text, TITLES, lambda file: reverse("help-page", args=[FILES[file].name]))
 
 
 @require_safe

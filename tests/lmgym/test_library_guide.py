@@ -1,4 +1,4 @@
-"""The examples of docs/library.md run as they stand."""
+"""The examples of docs/library.md, and ours of docs/coming-from.md, run as they stand."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from tests.lmgym.conftest import ROOT
 
 GUIDE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+COMING_FROM = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()  # type: ignore[index]
 
 
@@ -23,9 +25,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+def python_blocks(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
 def test_the_python_examples(here, capsys):
     names: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    blocks = python_blocks(GUIDE)
     assert len(blocks) >= 7
     for block in blocks:
         exec(compile(block, "docs/library.md", "exec"), names)
@@ -35,6 +41,17 @@ def test_the_python_examples(here, capsys):
     assert len(list((here / "study").iterdir())) == 5
     verbs = names["verbs"]
     assert len(verbs) > 0  # type: ignore[arg-type]
+
+
+def test_the_study_that_other_programs_need_more_lines_for_has_five_at_most(here):
+    names: dict[str, Any] = {}
+    [study] = [block for block in python_blocks(COMING_FROM) if "import lmgym" in block]
+    assert len(study.splitlines()) <= 5
+    exec(compile(study, "docs/coming-from.md", "exec"), names)
+    rates = names["rates"]
+    assert set(rates["model"]) == {"demo-gpt2", "demo-ngram"}
+    assert set(rates["suite"]) == {path.stem for path in (here / "gym/demo/data/suites").glob("*.json")}
+    assert rates["rate"].notna().all()
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -39,6 +39,13 @@ def test_html_is_shown_links_to_other_files_are_text_and_nothing_has_a_style():
     assert '<td class="num">' in body
 
 
+def test_a_notebook_is_a_page_with_its_text_and_code_and_guides_lead_to_it(client):
+    notebook = client.get("/help/library-notebook/").content.decode()
+    assert "<h1>Agreement across a distance: a study in a notebook</h1>" in notebook
+    assert "result = lmgym.evaluate(suites, models)" in notebook
+    assert 'href="/help/library-notebook/"' in client.get("/help/library/").content.decode()
+
+
 def _examples(heading: str) -> list[list[str]]:
     section = FORMULAS.split(f"## {heading}\n")[1].split("\n## ")[0]
     rows = [

@@ -1,0 +1,15 @@
+"""A Jupyter notebook of docs/ as Markdown."""
+
+from __future__ import annotations
+
+import json
+
+
+def as_markdown(notebook: str) -> str:
+    """Its text and, fenced, its code. Outputs are left out: notebooks are stored without."""
+    cells = json.loads(notebook)["cells"]
+    return "\n\n".join(_cell(cell["cell_type"], "".join(cell["source"])) for cell in cells)
+
+
+def _cell(kind: str, source: str) -> str:
+    return f"```python\n{source}\n```" if kind == "code" else source
