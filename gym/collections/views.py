@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.requests import SignedInRequest
 from gym.collections import services, zips
 from gym.collections.forms import CollectionForm
 from gym.collections.models import Collection, CollectionZip
@@ -66,7 +67,7 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-def collection_new(request: HttpRequest) -> HttpResponse:
+def collection_new(request: SignedInRequest) -> HttpResponse:
     """Context: form, picker. `step` looks for suites and saves nothing."""
     picker = read_picker(request.user, _sent(request), [])
     form = _form(request, picker=picker)
@@ -74,7 +75,7 @@ def collection_new(request: HttpRequest) -> HttpResponse:
         given = form.cleaned_data
         try:
             collection = services.make_collection(
-                actor=request.user,  # type: ignore[arg-type]
+                actor=request.user,
                 slug=given["slug"],
                 revisions=picker.chosen,
                 **{name: given[name] for name in ("title", "description", "reference")},
@@ -90,7 +91,7 @@ def collection_new(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def collection_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: form, picker, collection, n_hidden (entries that this user cannot list, which stay)."""
     collection = _changeable(request, slug)
     before = services.revisions_of(collection, request.user)
@@ -102,7 +103,7 @@ def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             services.change_collection(
                 Collection.objects.get(pk=collection.pk),
-                actor=request.user,  # type: ignore[arg-type]
+                actor=request.user,
                 revisions=picker.chosen,
                 **given,
             )
@@ -131,17 +132,17 @@ def _form(request: HttpRequest, **options: Any) -> CollectionForm:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
+def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
     """GET asks: context: collection, revisions, n_hidden."""
     collection = _changeable(request, slug)
-    services.require_manage(collection, request.user)  # type: ignore[arg-type]
+    services.require_manage(collection, request.user)
     if request.method != "POST":
         revisions = services.revisions_of(collection, request.user)
         n_hidden = len(services.hidden_revisions(collection, request.user))
         context = {"collection": collection, "revisions": revisions, "n_hidden": n_hidden}
         return render(request, "collections/collection_publish.html", context)
     try:
-        services.publish_collection(collection, actor=request.user)  # type: ignore[arg-type]
+        services.publish_collection(collection, actor=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -151,8 +152,8 @@ def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
-    services.delete_collection(_changeable(request, slug), actor=request.user)  # type: ignore[arg-type]
+def collection_delete(request: SignedInRequest, slug: str) -> HttpResponse:
+    services.delete_collection(_changeable(request, slug), actor=request.user)
     messages.success(request, "The collection is deleted. Its suites are unchanged.")
     return redirect("collection-list")
 
@@ -212,7 +213,7 @@ def file_of(request: HttpRequest, collection: Collection, form: str, options: Op
 
 @login_required
 @require_POST
-def collection_run_missing(request: HttpRequest, slug: str) -> HttpResponse:
+def collection_run_missing(request: SignedInRequest, slug: str) -> HttpResponse:
     collection = _visible(request, slug)
     return run_missing(
         request, lambda options: board_of(request, collection, options), collection.get_absolute_url()

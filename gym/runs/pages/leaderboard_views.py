@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.requests import SignedInRequest
 from gym.downloads import csv_download, download, json_download
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
@@ -148,14 +149,14 @@ def board_file(board: Board, form: str, address: str, stem: str = "leaderboard")
 
 @login_required
 @require_POST
-def leaderboard_run_missing(request: HttpRequest) -> HttpResponse:
+def leaderboard_run_missing(request: SignedInRequest) -> HttpResponse:
     """Queue what the address in the form's `query` shows as missing."""
     return run_missing(request, lambda options: leaderboard(request.user, options), reverse("leaderboard"))
 
 
-def run_missing(request: HttpRequest, build: Any, address: str) -> HttpResponse:
+def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpResponse:
     options: Options = read_options(request.GET)
-    queued = services.queue_missing(build(options), actor=request.user)  # type: ignore[arg-type]
+    queued = services.queue_missing(build(options), actor=request.user)
     if queued.runs:
         more = f" {queued.left} more are missing; ask again when these are done." if queued.left else ""
         messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")
