@@ -34,7 +34,10 @@ from tests.people import make_people
 pytestmark = pytest.mark.django_db
 PUBLISHED = CONFORMANCE / "suites"
 MODELS = {
-    "demo-gpt2": ("causal", {"source": "directory", "path": "demo-gpt2", "device": "cpu"}),
+    "demo-gpt2": (
+        "causal",
+        {"source": "directory", "path": "demo-gpt2", "device": "cpu", "kernels": "stock"},
+    ),
     "demo-ngram": ("ngram", {"path": "demo-ngram"}),
 }
 RATES = [*COUNTS, "p_above_chance_uncorrected", *CHANCE_TEST]
