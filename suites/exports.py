@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from gym.accounts.models import AnyUser
-from gym.downloads import add_to_zip
+from lmgym.files.zip_writer import add_to_zip
 from lmgym.suites.formats.write import WRITERS
 from suites.models import Suite, SuiteRevision
 from suites.permissions import may_know_owner

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gym.collections.services import make_collection, publish_collection
-from gym.downloads import csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from lmgym.files.csv_writer import csv_text
 from lmgym.suites.formats import read_suite
 from suites import services
 from suites.models import SuiteRevision

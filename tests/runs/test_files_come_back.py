@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.downloads import csv_text
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from lmgym.files.csv_writer import csv_text
 from lmgym.runs.uploaded import fit_part, read_results
 from lmgym.suites.formats import read_suite
 from lmgym.text.bibtex import bibtex

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.downloads import csv_text
 from gym.runs.read import report
+from lmgym.files.csv_writer import csv_text
 from lmgym.runs.compute import RunResult
 from lmgym.runs.uploaded import KINDS, fit_part, read_results
 from lmgym.text.problems import FormatError

@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
-from gym.downloads import csv_text
 from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
 from gym.runs.work.scoring import CachedScores
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
+from lmgym.files.csv_writer import csv_text
 from lmgym.models.backends import Backend, BackendError
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import RunResult, metric_of
