@@ -1,4 +1,4 @@
-"""Responses that are downloads. Tables are written by lmgym.files.csv_writer, suites by lmgym.suites.formats."""
+"""Responses that are downloads. Tables are written by lmgym.text.csv_writer, suites by lmgym.suites.formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
-from lmgym.files.csv_writer import csv_pieces, csv_text
+from lmgym.text.csv_writer import csv_pieces, csv_text
 
 
 def download(content: str, filename: str, content_type: str) -> HttpResponse:

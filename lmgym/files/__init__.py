@@ -1,1 +1,1 @@
-"""Readers of untrusted files under limits of bytes, time and memory; writers of CSV and zip."""
+"""Readers of untrusted files under limits of bytes, time and memory; writing of zip archives."""

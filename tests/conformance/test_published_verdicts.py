@@ -9,8 +9,8 @@ import pytest
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from lmgym.files.csv_writer import csv_text
 from lmgym.suites.formats import read_suite
+from lmgym.text.csv_writer import csv_text
 from suites import services
 from suites.models import SuiteRevision
 from tests.people import make_people

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from gym.jobs.testing import run_pending
 from gym.runs.tables.registry import FRAMES, rows_of
 from gym.runs.work import services
-from lmgym.files import csv_writer
+from lmgym.text import csv_writer
 from tests.factories import make_model, make_revision
 from tests.runs.test_exports import table
 

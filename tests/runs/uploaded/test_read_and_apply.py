@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.runs.read import report
-from lmgym.files.csv_writer import csv_text
 from lmgym.runs.compute import RunResult
 from lmgym.runs.uploaded import KINDS, fit_part, read_results
+from lmgym.text.csv_writer import csv_text
 from lmgym.text.problems import FormatError
 from tests.lmgym.runs.uploaded.worlds import document, golden
 

@@ -13,7 +13,6 @@ from gym.runs.read import report
 from gym.runs.work.scoring import CachedScores
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
-from lmgym.files.csv_writer import csv_text
 from lmgym.models.backends import Backend, BackendError
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import RunResult, metric_of
@@ -21,6 +20,7 @@ from lmgym.runs.coverage import coverage_json
 from lmgym.runs.provenance import coverage_of_run, provenance
 from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import SuiteDocument
+from lmgym.text.csv_writer import csv_text
 from models_registry.models import RegisteredModel
 from suites.management.files import read_file
 from suites.models import JoinPolicy

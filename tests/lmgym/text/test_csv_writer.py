@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmgym.files.csv_writer import csv_text, safe_cell
 from lmgym.text import unguard
+from lmgym.text.csv_writer import csv_text, safe_cell
 
 RISKY = tuple("=+-@\t\r\0＝＋－＠")
 CELL = st.text(
