@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lmgym.charts.figure import Figure
 from lmgym.errors import InvalidArgument
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
+from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row
 from lmgym.stats import holm, margin_summary, mcnemar, paired_rates
@@ -25,8 +27,6 @@ from lmgym.suites.formulas import TRUE, parse
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lmgym.charts.svg import Markup
 
 CONTEXT: tuple[Column, ...] = (
     ("suite", TEXT), ("suite_sha256", TEXT), ("model", TEXT), ("score_kind", TEXT), ("whitespace", TEXT),
@@ -134,7 +134,7 @@ class Result:
         return _frame(COMPARED, ((*row, p) for row, p in zip(cells, corrected, strict=True)))
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
-        """A chart as SVG, shown by notebooks; `save(path)` writes it.
+        """A chart, shown by notebooks; `save(path)` writes SVG, PNG, PDF, or its numbers as CSV or JSON, by the ending.
 
         Args:
             what: "regions", mean surprisal by region and condition with 95% intervals.
@@ -145,7 +145,7 @@ class Result:
         found = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
         if len(found) != 1:
             raise InvalidArgument(f"{len(found)} runs are meant: name suite and model.")
-        return Figure(_region_chart(found[0]))
+        return _regions_figure(found[0])
 
     def save(self, folder: str | Path) -> Path:
         """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json into a folder, which is made."""
@@ -204,25 +204,6 @@ class Result:
         return found
 
 
-class Figure:
-    """A chart; `str` of it is the SVG."""
-
-    def __init__(self, svg: Markup) -> None:
-        self._svg = str(svg)
-
-    def __str__(self) -> str:
-        return self._svg
-
-    def _repr_svg_(self) -> str:
-        return self._svg
-
-    def save(self, path: str | Path) -> Path:
-        """Write the SVG, which other programs turn into PNG and PDF."""
-        place = Path(path).expanduser()
-        place.write_text(self._svg, encoding="utf-8")
-        return place
-
-
 def _label(row: PredictionOutcome) -> str:
     return row.name or f"Prediction {row.position + 1}"
 
@@ -251,26 +232,7 @@ def _frame(columns: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
     return frame
 
 
-def _region_chart(run: Run) -> Markup:
-    from lmgym.charts.regions import Series, region_chart
-
-    series = []
-    for row in run.result.region_summary:
-        cells: Any = row["regions"]
-        series.append(
-            Series(
-                name=str(row["condition"]),
-                means=[cell["mean"] for cell in cells],
-                lows=[cell["low"] for cell in cells],
-                highs=[cell["high"] for cell in cells],
-                n=max((cell["n"] for cell in cells), default=0),
-            )
-        )
-    named = (
-        region
-        for prediction in run.suite.predictions
-        for _, region in parse(prediction.formula).references
-        if isinstance(region, int)
-    )
-    title = f"{run.model} on {run.suite.name}: mean surprisal by region"
-    return region_chart(list(run.suite.region_names), series, set(named), title, standalone=True)
+def _regions_figure(run: Run) -> Figure:
+    critical = {region for one in run.suite.predictions for region in parse(one.formula).regions}
+    drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
+    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)

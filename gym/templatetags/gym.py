@@ -16,6 +16,7 @@ from django.utils.timesince import timesince
 
 from gym.accounts.ways_back import page_to_return_to
 from gym.runs.models import SuiteRun
+from gym.runs.pages.figures import file_links
 from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from lmgym.charts import regions
@@ -52,6 +53,7 @@ for _filter in (
     compact,
     duration,
     eta,
+    file_links,
     grouped,
     p_value,
     percent,

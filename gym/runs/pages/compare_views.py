@@ -13,7 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from gym.runs.pages.figures import Figure
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import (
@@ -27,16 +26,16 @@ from gym.runs.read.comparison import (
 )
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
 from gym.runs.read.leaderboard.model import Options, read_options
-from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, shown_sentence
+from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
+from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.rules import RULES
+from lmgym.runs.rules import RULES, rule_json
 from lmgym.stats import CORRECTIONS, Correction, correction_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
-from suites.presenters import critical_regions
 from suites.selectors import listed_for as listed_suites
 from suites.selectors import tags_of
 from suites.selectors import visible_to as visible_suites
@@ -316,8 +315,7 @@ def _lens(side: Side, item: int) -> dict[str, Any]:
         .select_related("sentence")
         .order_by("sentence__position")
     ) or bare_sentences(revision, item)
-    critical = critical_regions(revision)
-    sentences = [shown_sentence(row, revision, critical) for row in scores]
+    sentences = under_the_lens(scores, revision)
     return {
         "figure": item_figure(run, item, sentences),
         "side": side,
@@ -371,7 +369,14 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     )  # fmt: skip
     table = [_table_row(row, pair) for row, pair, _ in known]
     return Figure(
-        "compare-suites", title, draw, header, table, choices.query(), differing, choices.options.rule
+        "compare-suites",
+        title,
+        draw,
+        header,
+        table,
+        choices.query(),
+        differing,
+        rule_json(choices.options.rule),
     )
 
 
@@ -425,4 +430,6 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
     table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
     said_of_all = f"{differing} {left_out}".strip()
-    return Figure("compare-items", title, draw, header, table, query, said_of_all, choices.options.rule)
+    return Figure(
+        "compare-items", title, draw, header, table, query, said_of_all, rule_json(choices.options.rule)
+    )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from gym.runs.pages.figures import Figure, FigureFiles
+from gym.runs.pages.figures import FigureFiles
 from gym.runs.pages.heatmap import missing_words
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.export import (
@@ -28,11 +28,12 @@ from gym.runs.read.model_profile import (
     strengths_and_weaknesses,
     tag_rows,
 )
+from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.rules import Rule
+from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel
 
@@ -70,7 +71,7 @@ def heat_figure(board: Board, **of: str) -> Figure:
         long_rows(board),
         _query(board, **of),
         note(board),
-        board.options.rule,
+        rule_json(board.options.rule),
     )
 
 
@@ -95,7 +96,14 @@ def scores_figure(board: Board, **of: str) -> Figure:
     )  # fmt: skip
     query = _query(board, **of)
     return Figure(
-        "leaderboard-scores", "SG score", draw, header, rows, query, note(board), board.options.rule
+        "leaderboard-scores",
+        "SG score",
+        draw,
+        header,
+        rows,
+        query,
+        note(board),
+        rule_json(board.options.rule),
     )
 
 
@@ -109,7 +117,9 @@ def _of(
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
     """A chart of one model's page."""
-    return Figure(kind, title, draw, header, rows, _query(board, of=model.slug), rule=board.options.rule)
+    return Figure(
+        kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
+    )
 
 
 def tags_figure(board: Board, model: RegisteredModel) -> Figure:

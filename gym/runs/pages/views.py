@@ -35,7 +35,7 @@ from gym.runs.read.presenters import (
     has_tokens,
     region_means,
     result_context,
-    shown_sentence,
+    under_the_lens,
 )
 from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
@@ -47,7 +47,7 @@ from gym.sharing.models import Visibility
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.text import listing
-from suites.presenters import critical_regions, shown_prediction
+from suites.presenters import shown_prediction
 from suites.selectors import document_of, listed_for, revisions_for, tags_of
 
 PER_PAGE = 50
@@ -232,8 +232,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     results = list(run.prediction_results.select_related("prediction"))
     items = results[0].items if results else run.revision.item_numbers
     place = items.index(number)
-    critical = critical_regions(run.revision)
-    sentences = [shown_sentence(row, run.revision, critical) for row in scores]
+    sentences = under_the_lens(scores, run.revision)
     context = {
         "run": run,
         "suite": run.revision.suite,
