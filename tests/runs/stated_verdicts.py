@@ -19,9 +19,10 @@ from django.urls import reverse
 from scipy.stats import beta, norm
 
 from gym.runs.models import SuiteRun
-from gym.runs.read import report
+from gym.runs.read.report import result_of, run_head
 from lmgym.client.commands import rate_text
 from lmgym.client.values import Run
+from lmgym.runs import report
 from lmgym.runs.against_chance import CHANCE_WORDS
 from lmgym.suites.formulas import parse
 from suites.selectors import document_of
@@ -271,8 +272,8 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
         yield _row("JSON of the run", row, (key, position), "run")
     for position, row in zip(positions, Run.of(answer).predictions, strict=True):
         yield Stated("gym client", (key, position), "run", rate_text(row).rpartition("against chance: ")[2])
-    head = report.run_head(run)
-    text = report.as_text(document_of(run.revision), report.result_of(run), head)
+    head = run_head(run)
+    text = report.as_text(document_of(run.revision), result_of(run), head)
     said = re.findall(rf"^  ({WORDS})(?: \(one-sided p (?:= )?({P}).*)?$", text, re.M)
     for position, (words, p) in zip(positions, said, strict=True):
         yield Stated("evaluate", (key, position), "run", STANDING_OF[words], shown={"p": p or None})

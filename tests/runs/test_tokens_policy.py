@@ -15,11 +15,12 @@ from gym.jobs.errors import WorkerStopping
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read import report
 from gym.runs.read.comparison import run_differences
+from gym.runs.read.report import result_of
 from gym.runs.work import cache, services
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
+from lmgym.runs import report
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -61,9 +62,7 @@ def start(people, calls, revision, model):
 
 def results(run: SuiteRun) -> dict:
     run.refresh_from_db()
-    return report.as_dict(document_of(run.revision), report.result_of(run), {}) | {
-        "summary": run.region_summary
-    }
+    return report.as_dict(document_of(run.revision), result_of(run), {}) | {"summary": run.region_summary}
 
 
 def test_a_run_computes_all_tokens_in_one_pass_unless_told_otherwise(start, calls):

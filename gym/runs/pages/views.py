@@ -27,7 +27,6 @@ from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
-from gym.runs.read import report
 from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
     bare_sentences,
@@ -37,6 +36,7 @@ from gym.runs.read.presenters import (
     result_context,
     under_the_lens,
 )
+from gym.runs.read.report import result_of, run_head
 from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
@@ -44,6 +44,7 @@ from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
+from lmgym.runs import report
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.text import listing
@@ -275,7 +276,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
     run = _done(request, key)
     if form == "json":
-        data = report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))
+        data = report.as_dict(document_of(run.revision), result_of(run), run_head(run))
         return json_download(f"{_stem(run)}.json", data)
     what, _, kind = form.partition(".")
     if what not in FRAMES or kind != "csv":

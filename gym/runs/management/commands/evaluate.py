@@ -9,12 +9,12 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
-from gym.runs.read import report
 from gym.runs.work.scoring import CachedScores
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
 from lmgym.models.backends import Backend, BackendError
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs import report
 from lmgym.runs.compute import RunResult, metric_of
 from lmgym.runs.coverage import coverage_json
 from lmgym.runs.provenance import coverage_of_run, provenance

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.runs.read import report
+from lmgym.runs import report
 from lmgym.runs.compute import RunResult
 from lmgym.runs.uploaded import KINDS, fit_part, read_results
 from lmgym.text.csv_writer import csv_text
