@@ -18,8 +18,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
-from gym.runs.read.shared_items import groups_by_suite, groups_of
+from gym.runs.read.shared_items import groups_of
 from lmgym.runs.rules import MARGINS
+from lmgym.runs.shared_material import groups_by_suite
 from suites import services as suites
 from suites.models import SuiteRevision
 from tests.factories import make_model, make_revision

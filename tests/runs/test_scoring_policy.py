@@ -16,12 +16,13 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.comparison import same_bits
+from gym.runs.read.comparison import scored_as
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
 from lmgym.models.backends import base
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringPolicy, TokenScores
+from lmgym.runs.run_differences import same_bits
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -168,7 +169,7 @@ def test_the_correction_is_a_departure_and_makes_margins_another_quantity(client
     corrected.refresh_from_db()
     assert departures(corrected.policy, corrected.revision) == "whitespace=trailing"
     assert (raw.standing, corrected.standing) == (SuiteRun.Standing.DEFAULT, SuiteRun.Standing.OTHER)
-    assert not same_bits(raw, corrected)
+    assert not same_bits(scored_as(raw), scored_as(corrected))
     raw.delete()
     page = client.get(reverse("leaderboard")).content.decode()
     assert "not the default policy: whitespace=trailing" in page

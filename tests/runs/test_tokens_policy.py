@@ -15,12 +15,13 @@ from gym.jobs.errors import WorkerStopping
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.comparison import run_differences
+from gym.runs.read.comparison import scored_as
 from gym.runs.read.report import result_of
 from gym.runs.work import cache, services
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.runs import report
+from lmgym.runs.run_differences import run_differences
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -130,7 +131,7 @@ def test_tokens_are_no_part_of_the_scorer_and_make_no_run_another_one(start):
     assert part.scorer == whole.scorer
     assert departures(part.policy, part.revision) == ""
     assert part.standing == SuiteRun.Standing.DEFAULT
-    assert run_differences([part, whole]) == []
+    assert run_differences([scored_as(part), scored_as(whole)]) == []
 
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])

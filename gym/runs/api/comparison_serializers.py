@@ -10,14 +10,16 @@ from rest_framework import serializers
 from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
 from gym.runs.models import RunScore
-from gym.runs.read.comparison import FACTS, Pair
+from gym.runs.read.comparison import RunSide
 from gym.runs.read.leaderboard.export import mean_json
 from gym.runs.read.leaderboard.model import Mean
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
+from lmgym.runs.comparison import Pair
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.run_differences import FACTS
 
 
 class LimitField(serializers.FloatField):
@@ -325,10 +327,10 @@ class PairSerializer(serializers.Serializer):
         help_text="the margins' differences are skewed and few: read the interval with care"
     )
 
-    def get_first(self, pair: Pair) -> int:
+    def get_first(self, pair: Pair[RunSide]) -> int:
         return self.context["sides"].index(pair.first)
 
-    def get_second(self, pair: Pair) -> int:
+    def get_second(self, pair: Pair[RunSide]) -> int:
         return self.context["sides"].index(pair.second)
 
 

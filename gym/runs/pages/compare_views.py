@@ -15,22 +15,16 @@ from django.views.decorators.http import require_safe
 
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
-from gym.runs.read.comparison import (
-    MAX_SIDES,
-    Pair,
-    Side,
-    SuiteRow,
-    counted_differences,
-    in_words,
-    tests_in_words,
-)
+from gym.runs.read.comparison import RunSide, SuiteRow
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
 from gym.runs.read.leaderboard.model import Options, read_options
 from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
+from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
 from lmgym.runs.rules import RULES, rule_json
+from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -308,7 +302,7 @@ def _on_an_item(request: HttpRequest, found: OnASuite, context: dict[str, Any]) 
     return render(request, "runs/compare_item.html", context)
 
 
-def _lens(side: Side, item: int) -> dict[str, Any]:
+def _lens(side: RunSide, item: int) -> dict[str, Any]:
     run, revision = side.run, side.run.revision
     scores = list(
         run.sentence_scores.filter(sentence__item=item)
@@ -380,7 +374,7 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     )
 
 
-def _table_row(row: SuiteRow, pair: Pair) -> tuple[object, ...]:
+def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
     return (
         row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,

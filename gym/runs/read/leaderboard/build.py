@@ -16,10 +16,11 @@ from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
 from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
-from gym.runs.read.shared_items import Groups, factor_of_mean, groups_of, shares_of_runs
+from gym.runs.read.shared_items import groups_of, shares_of_runs
 from lmgym.runs.against_chance import NO_VERDICT, effective_items
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RULE_COUNTS, Rule
+from lmgym.runs.shared_material import Groups, factor_of_mean
 from lmgym.stats import spread, weighted_mean
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
