@@ -21,13 +21,14 @@ from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
 from gym.runs.pages.export_views import is_on, is_within
 from gym.runs.pages.figures import figure_file
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, read_options
 from gym.runs.read.presenters import under_the_lens
 from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
 from lmgym.charts.figure import Figure
+from lmgym.runs.leaderboard.board import Board
 from lmgym.runs.rules import rule_of
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models

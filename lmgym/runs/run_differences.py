@@ -17,6 +17,11 @@ BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
 NOT_SAID = "not said"
 OUTCOMES_ALONE = "outcomes alone"
+MASKED_WORDS = (
+    "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
+    "left-to-right models."
+)
+"""Note of pages and files next to numbers that are pseudo-log-likelihoods."""
 
 
 @dataclass(frozen=True)

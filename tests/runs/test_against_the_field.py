@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.model_profile import robust_pairs, robustness
+from lmgym.runs.leaderboard.options import Options
 from lmgym.stats import rate_difference, score_interval, weighted_mean
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from gym.jobs.models import Job
 from gym.runs.models import SuiteRun
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT

@@ -10,8 +10,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from gym.collections.services import make_collection
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from gym.runs.read.model_profile import checkpoints, robustness
 from lmgym.suites.formats import read_suite
 from suites import services as suites

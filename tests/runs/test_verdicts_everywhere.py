@@ -14,8 +14,8 @@ from statsmodels.stats.multitest import multipletests
 
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import SuiteRun
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run

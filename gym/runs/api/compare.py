@@ -35,8 +35,6 @@ from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide
 from gym.runs.read.comparison_selectors import OnASuite
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.export import note
-from gym.runs.read.leaderboard.model import Board, Options
 from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
@@ -46,6 +44,9 @@ from gym.runs.read.model_profile import (
     tag_rows,
 )
 from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.leaderboard.board import Board
+from lmgym.runs.leaderboard.export import note
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, Rule
 from lmgym.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel

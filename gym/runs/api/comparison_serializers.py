@@ -11,11 +11,11 @@ from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
 from gym.runs.models import RunScore
 from gym.runs.read.comparison import RunSide
-from gym.runs.read.leaderboard.export import mean_json
-from gym.runs.read.leaderboard.model import Mean
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.comparison import Pair
 from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.leaderboard.board import Mean
+from lmgym.runs.leaderboard.export import mean_json
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.runs.rules import RULE_COUNTS

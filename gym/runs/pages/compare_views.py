@@ -17,12 +17,13 @@ from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide, SuiteRow
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
-from gym.runs.read.leaderboard.model import Options, read_options
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of

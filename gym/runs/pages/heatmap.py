@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from lmgym.charts.colour_steps import rate_step
 from lmgym.charts.svg import Markup, element
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.text.number_format import p_told, percent
 

@@ -10,15 +10,6 @@ from urllib.parse import parse_qsl
 from gym.runs.pages.figures import FigureFiles
 from gym.runs.pages.heatmap import missing_words
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.export import (
-    LONG_HEADER,
-    long_rows,
-    mean_and_interval,
-    note,
-    seeds,
-    weights_said,
-)
-from gym.runs.read.leaderboard.model import Board, Mean, Options
 from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
@@ -33,6 +24,9 @@ from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
+from lmgym.runs.leaderboard.board import Board, Mean
+from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, mean_and_interval, note, seeds, weights_said
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel

@@ -17,12 +17,14 @@ from gym.downloads import csv_download, download, json_download
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
 from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
-from gym.runs.read.leaderboard import export
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, Column, Options, read_options
 from gym.runs.work import services
 from gym.sharing.models import Visibility
 from lmgym.runs.coverage import LOW_COVERAGE
+from lmgym.runs.leaderboard import export
+from lmgym.runs.leaderboard.board import Board, Column
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 from lmgym.text.paper_tables import latex, markdown
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from django.utils.text import slugify
 
 from gym.runs.read.leaderboard.build import group_of, tagged
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from lmgym.runs.against_chance import effective_items
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.stats import rate_difference, weighted_mean
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel

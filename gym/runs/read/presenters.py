@@ -19,6 +19,7 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
 from lmgym.runs.lens import ShownSentence, shown_sentence
 from lmgym.runs.region_means import corrected_limits, within_item_means
+from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import MarginSummary, is_skewed_for_its_size
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.regions import join
@@ -28,11 +29,6 @@ from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, show
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
-MASKED_WORDS = (
-    "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
-    "left-to-right models."
-)
-"""What pages and files say beside numbers that are pseudo-log-likelihoods."""
 FILTERS = {
     "held": lambda code, close: code == 1,
     "failed": lambda code, close: code != 1,

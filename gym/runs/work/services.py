@@ -18,13 +18,13 @@ from gym.runs import permissions
 from gym.runs.models import RunScore, SuiteRun
 from gym.runs.policies import default_policy
 from gym.runs.quotas import RUNS
-from gym.runs.read.leaderboard.model import Board
 from gym.runs.read.selectors import visible_to
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
 from lmgym.models.backends.base import refusal
 from lmgym.models.engine import ENGINE_VERSION, ScoringPolicy
+from lmgym.runs.leaderboard.board import Board
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.queues import queue_of

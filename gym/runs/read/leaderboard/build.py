@@ -5,7 +5,7 @@ Rows are joined (seeds), told apart and put in order; small tables are cut from 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,15 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
-from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
 from gym.runs.read.shared_items import groups_of, shares_of_runs
-from lmgym.runs.against_chance import NO_VERDICT, effective_items
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
+from lmgym.runs.leaderboard.means import Material, mean_over
+from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.leaderboard.order import in_order, ranked
+from lmgym.runs.leaderboard.seeds import grouped
+from lmgym.runs.leaderboard.verdicts import Place, verdicts_of
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RULE_COUNTS, Rule
-from lmgym.runs.shared_material import Groups, factor_of_mean
-from lmgym.stats import spread, weighted_mean
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models
@@ -76,7 +77,7 @@ def leaderboard(
     material = Material(groups, shares)
     rows = [_row(model, columns, column_tags, found, lacking, options.rule, material) for model in shown]
     if options.group:
-        rows = grouped(rows)
+        rows = grouped(rows, group_of)
     rows = ranked(rows, columns, whole=bool(run_set))
     return Board(
         options=options,
@@ -93,15 +94,6 @@ def leaderboard(
         dropped=dropped,
         sharing=tuple(column.key for column in columns if column.revision.pk in groups),
     )
-
-
-@dataclass(frozen=True)
-class Material:
-    """Which items of the table's suites share material, and what the items of such suites count, by run; None where
-    there are too many runs."""
-
-    groups: Groups
-    shares: Mapping[str, Mapping[int, float]] | None
 
 
 def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
@@ -276,28 +268,6 @@ def _row(
     return Row(model.name, (model,), cells, score, tuple(means), gaps)
 
 
-def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
-    """Weighted mean of the cells that are there; suites of weight 0 do not count."""
-    counting = [(column, cell) for column, cell in pairs if column.weight > 0]
-    known = [(column, cell) for column, cell in counting if cell is not None]
-    sizes = [effective_items(cell) for _, cell in known]
-    factor: float | None = 1.0
-    if material.groups:
-        shares = material.shares or {}
-        factor = factor_of_mean(
-            [
-                (column.revision.pk, column.weight, cell.rate, n, shares.get(cell.run))
-                for (column, cell), n in zip(known, sizes, strict=True)
-            ],
-            material.groups,
-        )
-    rates, weights = [cell.rate for _, cell in known], [column.weight for column, _ in known]
-    mean = weighted_mean(rates, sizes, weights, factor or 1.0)
-    if mean is None:
-        return None
-    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting), shared_items_factor=factor)
-
-
 def _unknown(
     options: Options, revisions: Iterable[SuiteRevision], models: Iterable[RegisteredModel]
 ) -> tuple[str, ...]:
@@ -332,132 +302,6 @@ def group_of(model: RegisteredModel) -> tuple[int, str] | None:
     """Owner and name: what somebody else calls the same is another model."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
-
-
-def grouped(rows: Sequence[Row]) -> list[Row]:
-    """Rows of the same group become one: means over seeds with their spread, as the ACL 2020 paper counts. A model that
-    is alone in its group stays as it is."""
-    groups: dict[tuple[int, str] | None, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(group_of(row.model), []).append(row)
-    single = groups.pop(None, []) + [members[0] for members in groups.values() if len(members) == 1]
-    merged = [_merged(group[1], members) for group, members in groups.items() if group and len(members) > 1]
-    return single + merged
-
-
-def _merged(name: str, rows: Sequence[Row]) -> Row:
-    return Row(
-        name,
-        tuple(row.model for row in rows),
-        tuple(_merged_cell(cells) for cells in zip(*(row.cells for row in rows), strict=True)),
-        _merged_mean([row.score for row in rows]),
-        tuple(_merged_mean(means) for means in zip(*(row.tags for row in rows), strict=True)),
-        tuple(gap for row in rows for gap in row.gaps),
-    )
-
-
-def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
-    known = [cell for cell in cells if cell is not None]
-    over = spread([cell.rate for cell in known])
-    if over is None:
-        return None
-    sums = {
-        name: sum(getattr(cell, name) for cell in known)
-        for name in RULE_COUNTS
-        if name.startswith("n_") and name != "n_items"
-    }
-    policies = dict.fromkeys(cell.policy for cell in known if cell.policy)
-    return replace(
-        known[0],
-        **sums,
-        rate=over.mean,
-        ci_low=over.least,
-        ci_high=over.greatest,
-        p_above_chance_uncorrected=None,
-        uploaded=any(cell.uploaded for cell in known),
-        spread=over,
-        verdict=NO_VERDICT,
-        n_words=None,
-        n_unknown_words=None,
-        policy="; ".join(policies),
-        whitespace="; ".join(dict.fromkeys(cell.whitespace for cell in known)),
-    )
-
-
-def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
-    known = [mean for mean in means if mean is not None]
-    over = spread([mean.rate for mean in known])
-    if over is None:
-        return None
-    return Mean(over.mean, over.least, over.greatest, min(mean.n for mean in known), known[0].of, over)
-
-
-# --- ranks -----------------------------------------------------------------------------------------------------------
-def ranked(rows: Sequence[Row], columns: Sequence[Column], *, whole: bool) -> list[Row]:
-    """Ranks by SG score for the rows that have all suites which count and which any row has run: their scores are means
-    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites are a set,
-    of which none may be missing."""
-    counted = [
-        place
-        for place, column in enumerate(columns)
-        if column.weight > 0 and (whole or any(row.cells[place] is not None for row in rows))
-    ]
-    scores = {
-        id(row): row.score.rate
-        for row in rows
-        if row.score is not None
-        and all(row.cells[place] is not None for place in counted)
-        and not {gap.suite for gap in row.gaps} & {columns[place].key for place in counted}
-    }
-    return [
-        replace(row, rank=1 + sum(other > own + EQUAL_SCORES for other in scores.values()))
-        if (own := scores.get(id(row))) is not None
-        else row
-        for row in rows
-    ]
-
-
-EQUAL_SCORES = 1e-9
-"""Scores that differ by less differ by rounding."""
-
-
-# --- order ------------------------------------------------------------------------------------------------------------
-def in_order(rows: Sequence[Row], columns: Sequence[Column], tags: Sequence[str], sort: str) -> list[Row]:
-    """By `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: greatest first. A slug alone
-    means the suite's newest revision here. Where the order is by a mean, rows whose mean lacks suites stand below."""
-    key, down = sort.removeprefix("-"), sort.startswith("-")
-    kind, _, name = key.partition(":")
-    newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)
-    places = {column.suite.slug: k for k, column in newest} | {c.key: k for k, c in enumerate(columns)}
-    place = {"suite": places, "tag": {tag: k for k, tag in enumerate(tags)}}.get(kind, {}).get(name)
-
-    def value(row: Row) -> float | None:
-        if key == "parameters":
-            return float(row.model.parameters) if row.model.parameters else None
-        if key == "missing":
-            return float(row.missing)
-        if place is not None:
-            seen = row.cells[place] if kind == "suite" else row.tags[place]
-            return seen.rate if seen else None
-        return row.score.rate if row.score else None
-
-    by_name = sorted(rows, key=lambda row: row.name.lower(), reverse=down and key == "name")
-    if key == "name":
-        return by_name
-    lacking = set() if key in ("parameters", "missing") else _lacking_in_mean(rows, kind, place)
-    known = [(number, row) for row in by_name if (number := value(row)) is not None]
-    known.sort(key=lambda pair: (id(pair[1]) in lacking, -pair[0] if down else pair[0]))
-    return [row for _, row in known] + [row for row in by_name if value(row) is None]
-
-
-def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[int]:
-    """Rows (by id) whose mean is over fewer suites than those it is compared with; none where a suite orders them."""
-    if place is None:
-        return {id(row) for row in rows if row.rank is None}
-    if kind == "suite":
-        return set()
-    means = {id(row): mean.n for row in rows if (mean := row.tags[place])}
-    return {key for key, n in means.items() if n < max(means.values())}
 
 
 @dataclass(frozen=True)

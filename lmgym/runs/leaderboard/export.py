@@ -6,12 +6,12 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
-from gym.runs.read.presenters import MASKED_WORDS
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
 from lmgym.runs.rules import RULE_COUNTS, rule_json
+from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import Spread
 from lmgym.text.paper_tables import Table
 

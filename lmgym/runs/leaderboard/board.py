@@ -1,123 +1,56 @@
-"""What a leaderboard is made of: the choices of its address, cells, means, columns, rows.
-
-`?rule=all&suite=npi_orc&suite=number_prep&weights=npi_orc:2,number_prep:0.5&tag=agreement&model=gpt2&q=gpt&sort=-sg`
-"""
+"""What a leaderboard is made of: cells, means, columns, rows."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlencode
-
-from django.http import QueryDict
+from typing import Protocol
 
 from lmgym.runs.against_chance import ALPHA, NO_VERDICT, Verdict
 from lmgym.runs.coverage import coverage_share, coverage_words
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.missing_rates import MissingRate
-from lmgym.runs.rules import EACH, Rule, RuleCounts, rule_of
+from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
-from models_registry.models import RegisteredModel
-from suites.models import Suite, SuiteRevision
-
-MAX_WEIGHT = 1000.0
-MAX_NAMES = 500
 
 
-@dataclass(frozen=True)
-class Options:
-    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run. `layout`:
-    what the page has in its rows, `models` or `suites`; empty = whichever are more."""
+class SuiteInfo(Protocol):
+    @property
+    def slug(self) -> str: ...
+    @property
+    def title(self) -> str: ...
 
-    rule: Rule = EACH
-    tag: str = ""
-    suites: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    q: str = ""
-    sort: str = "-sg"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    common: bool = False
-    group: bool = False
-    source: str = ""
-    layout: str = ""
 
-    def weight(self, slug: str) -> float:
-        return self.weights.get(slug, 1.0)
-
-    def query(self, **changes: object) -> str:
-        """The address's query string, shortest form; `changes` replace fields."""
-        return _query(replace(self, **changes))  # type: ignore[arg-type]
+class RevisionInfo(Protocol):
+    """`pk` tells revisions apart."""
 
     @property
-    def is_narrowed(self) -> bool:
-        return bool(self.tag or self.suites or self.models or self.q or self.common or self.source)
+    def pk(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def suite(self) -> SuiteInfo: ...
 
 
-def read_options(given: QueryDict) -> Options:
-    """Never fails; nonsense is left out."""
+class ModelInfo(Protocol):
+    """`is_masked`: its bits are pseudo-log-likelihoods."""
 
-    def text(name: str) -> str:
-        return given.get(name, "").replace("\0", "").strip()[:200]
-
-    def names(name: str) -> tuple[str, ...]:
-        values = (part.strip() for value in given.getlist(name)[:MAX_NAMES] for part in value.split(","))
-        return tuple(dict.fromkeys(value.replace("\0", "") for value in values if value))[:MAX_NAMES]
-
-    return Options(
-        rule=rule_of(text("rule")),
-        tag=text("tag"),
-        suites=names("suite"),
-        models=names("model"),
-        q=text("q"),
-        sort=text("sort") or "-sg",
-        weights=_weights(given),
-        common=text("common") == "1",
-        group=text("group") == "1",
-        source=text("source") if text("source") in {"computed", "uploaded"} else "",
-        layout=text("layout") if text("layout") in {"models", "suites"} else "",
-    )
-
-
-def _weights(given: QueryDict) -> dict[str, float]:
-    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
-    pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
-    found = {name.strip(): value for name, _, value in pairs if name.strip()}
-    found |= {key[2:]: value for key, value in given.items() if key.startswith("w.")}
-    weights: dict[str, float] = {}
-    for name, value in list(found.items())[:MAX_NAMES]:
-        try:
-            number = float(str(value).replace(",", "."))
-        except ValueError:
-            continue
-        if math.isfinite(number) and 0 <= number <= MAX_WEIGHT and number != 1:
-            weights[name] = number
-    return weights
-
-
-def _query(options: Options) -> str:
-    pairs: list[tuple[str, str]] = []
-    if options.rule is not EACH:
-        pairs.append(("rule", options.rule.key))
-    for name in ("tag", "q", "source"):
-        if value := getattr(options, name):
-            pairs.append((name, value))
-    pairs += [("suite", ",".join(options.suites))] if options.suites else []
-    pairs += [("model", ",".join(options.models))] if options.models else []
-    if options.weights:
-        pairs.append(("weights", ",".join(f"{name}:{value:g}" for name, value in options.weights.items())))
-    pairs += [(name, "1") for name in ("common", "group") if getattr(options, name)]
-    if options.layout:
-        pairs.append(("layout", options.layout))
-    if options.sort != "-sg":
-        pairs.append(("sort", options.sort))
-    return urlencode(pairs, safe=":,")
+    @property
+    def slug(self) -> str: ...
+    @property
+    def parameters(self) -> int | None: ...
+    @property
+    def perplexity(self) -> float | None: ...
+    @property
+    def is_masked(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
-    the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
+    the run has otherwise than the default policy (in words), `whitespace` which correction its
     bits have. `n_words`, `n_unknown_words`: None = not counted (lmgym.runs.coverage). `verdict`: seeds have a range
     and no interval, and so none."""
 
@@ -170,14 +103,14 @@ class Mean:
 class Column:
     """`key`: the suite's slug; with the revision where there are several revisions of one suite: "name r2"."""
 
-    revision: SuiteRevision
+    revision: RevisionInfo
     key: str
     tags: tuple[str, ...]
     weight: float
     chance: float | None = None
 
     @property
-    def suite(self) -> Suite:
+    def suite(self) -> SuiteInfo:
         return self.revision.suite
 
     @property
@@ -192,7 +125,7 @@ class Row:
     other rows of the same name. `gaps`: cells of each of the models that have no rate."""
 
     name: str
-    models: tuple[RegisteredModel, ...]
+    models: tuple[ModelInfo, ...]
     cells: tuple[Cell | None, ...]
     score: Mean | None
     tags: tuple[Mean | None, ...]
@@ -203,7 +136,7 @@ class Row:
     them has; None = not among those."""
 
     @property
-    def model(self) -> RegisteredModel:
+    def model(self) -> ModelInfo:
         return self.models[0]
 
     @property
@@ -222,8 +155,8 @@ class Board:
     tags: tuple[str, ...]
     rows: tuple[Row, ...]
     all_tags: tuple[tuple[str, int], ...] = ()
-    all_suites: tuple[Suite, ...] = ()
-    all_models: tuple[RegisteredModel, ...] = ()
+    all_suites: tuple[SuiteInfo, ...] = ()
+    all_models: tuple[ModelInfo, ...] = ()
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
     run_set: str = ""
