@@ -295,7 +295,7 @@ def backend_label(kind: str) -> str:
 
 
 def _interval(score: Any) -> tuple[float | None, float | None]:
-    return number_or_none(getattr(score, "ci_low", None)), number_or_none(getattr(score, "ci_high", None))
+    return number_or_none(getattr(score, "low", None)), number_or_none(getattr(score, "high", None))
 
 
 @register.simple_tag

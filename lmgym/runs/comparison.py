@@ -151,7 +151,7 @@ class Pair(Generic[S]):
         return _common_items(*self.counts)
 
     @property
-    def n_items(self) -> int:
+    def n(self) -> int:
         return len(self.items)
 
     @cached_property
@@ -221,7 +221,7 @@ def pairs_of(
 
 def _with_equivalence(rows: Sequence[Pair[S]], bound: float, correction: Correction) -> list[Pair[S]]:
     def p_of(row: Pair[S]) -> float:
-        return equivalence_p(row.test.only_first, row.test.only_second, row.n_items, bound)
+        return equivalence_p(row.test.only_first, row.test.only_second, row.n, bound)
 
     known = {k: p_of(row) for k, row in enumerate(rows) if row.method == MCNEMAR}
     corrected = dict(zip(known, correction.adjust(list(known.values())), strict=True))

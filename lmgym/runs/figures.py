@@ -16,7 +16,7 @@ from lmgym.runs.lens import ShownSentence, ShownToken
 from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
 
-COUNTS = ("n_items", "n_passed", "n_judged", "rate", "ci_low", "ci_high", "chance")
+COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
 """What the chart of a suite's models draws and says."""
 
 INTERVALS = {
@@ -79,7 +79,7 @@ def regions_figure(
         for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
     ]
     header = (
-        "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low", "ci_high",
+        "condition", "region_number", "region", "n", "mean_surprisal", "low", "high",
         "whitespace",
     )  # fmt: skip
     return Figure("run-regions", title, draw, header, rows, run.query, INTERVALS[within])
@@ -104,7 +104,7 @@ def margins_figure(
         (item, words[code] if code < len(words) else "not held", margin, run.whitespace)
         for item, code, margin in zip(items, outcomes, margins, strict=True)
     ]
-    header = ("item_number", "outcome", "margin_bits", "whitespace")
+    header = ("item", "outcome", "margin", "whitespace")
     return Figure("run-margins", title, draw, header, rows, run.query)
 
 
@@ -114,7 +114,7 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
     if not known:
         return None
     columns = [("start", False)]
-    columns += [(f"{region.number} {region.name}", region.critical) for region in known[0].regions]
+    columns += [(f"{region.region_number} {region.region}", region.critical) for region in known[0].regions]
     columns.append(("end", False))
     strips = [
         StripRow(
@@ -132,15 +132,15 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
     note = "·: a blank that belongs to the token." if blanks else ""
     draw = partial(token_strip, strips, columns, title, note=note)
     header = (
-        "condition", "region_number", "region_name", "token", "start", "end", "surprisal_bits", "special",
-        "straddles_regions", "whitespace",
+        "condition", "region_number", "region", "token", "start", "end", "surprisal", "special",
+        "straddles", "whitespace",
     )  # fmt: skip
     rows = [
-        (sentence.result.condition, number, name, token.text or token.token, token.start, token.end, token.bits,
+        (sentence.result.condition, number, name, token.text or token.token, token.start, token.end, token.surprisal,
          token.special, token.straddles, run.whitespace)
         for sentence in known
         for number, name, tokens in (
-            *((region.number, region.name, region.tokens) for region in sentence.regions),
+            *((region.region_number, region.region, region.tokens) for region in sentence.regions),
             (None, "outside regions", sentence.specials),
         )
         for token in tokens
@@ -153,7 +153,7 @@ def _strip(token: ShownToken) -> StripToken:
     text = (token.text or token.token).replace(" ", "·") + (f" {token.part}" if token.part else "")
     place = f"characters {token.start}–{token.end}"
     note = f"not computed, {place}" if token.not_computed else place
-    return StripToken(text, token.bits, token.special, token.straddles, note)
+    return StripToken(text, token.surprisal, token.special, token.straddles, note)
 
 
 @dataclass(frozen=True)
@@ -173,21 +173,19 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
     """Pass rates of all models on one suite revision, which is named by its title."""
     known = [(row, row.score.rate) for row in scores if row.score.rate is not None]
     marks = [
-        RowMark(
-            row.label, rate, row.score.ci_low, row.score.ci_high, row.score.chance, note=_passes_in_words(row)
-        )
+        RowMark(row.label, rate, row.score.low, row.score.high, row.score.chance, note=_passes_in_words(row))
         for row, rate in known
     ]
 
     def draw(*, standalone: bool) -> Markup:
         return interval_rows(marks, suite, note=f"Scoring rule: {rule.label}", standalone=standalone)
 
-    header = ("model", "rule", *COUNTS, "p_above_chance_uncorrected", *ALONE, "policy")
+    header = ("model", "rule", *COUNTS, *ALONE, "policy")
     rows: list[tuple[Any, ...]] = [
         (
             row.model,
             rule.key,
-            *(getattr(row.score, name) for name in (*COUNTS, "p_above_chance_uncorrected")),
+            *(getattr(row.score, name) for name in COUNTS),
             *(getattr(row.verdict, name) for name in ALONE),
             row.policy,
         )
@@ -198,6 +196,6 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
 
 
 def _passes_in_words(row: ModelScore) -> str:
-    held = f"{row.score.n_passed} of {row.score.n_judged} held"
+    held = f"{row.score.passed} of {row.score.judged} held"
     held += f"; {row.verdict.words}" if row.verdict.words else ""
     return f"{held}; {row.departures}, not the default policy" if row.departures else held

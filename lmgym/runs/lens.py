@@ -18,7 +18,7 @@ class ShownToken:
     token_id: int
     start: int
     end: int
-    bits: float | None
+    surprisal: float | None
     straddles: bool
     special: bool
     not_computed: bool = False
@@ -28,10 +28,10 @@ class ShownToken:
 
 @dataclass(frozen=True)
 class ShownRegion:
-    number: int
-    name: str
+    region_number: int
+    region: str
     content: str
-    bits: float | None
+    surprisal: float | None
     critical: bool
     tokens: list[ShownToken]
     not_computed: bool = False
@@ -56,10 +56,10 @@ def shown_sentence(
         shown = ShownToken(
             text=result.text[one.start : one.end],
             token=one.token,
-            token_id=one.id,
+            token_id=one.token_id,
             start=one.start,
             end=one.end,
-            bits=one.bits,
+            surprisal=one.surprisal,
             straddles=one.straddles,
             special=one.region_number is None,
             not_computed=one.not_computed,
@@ -71,9 +71,9 @@ def shown_sentence(
         regions=[
             ShownRegion(
                 one.region_number,
-                one.name,
+                one.region,
                 one.content,
-                one.bits,
+                one.surprisal,
                 one.region_number in critical,
                 by_region.get(one.region_number, []),
                 one.not_computed,

@@ -26,10 +26,10 @@ INCOMPLETE = (
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
     """Lossless JSON of a result; values without a number are null, units are bits.
 
-    `predictions[].{formula, n_passed, n_items, outcomes}`: `outcomes[k]` says whether the prediction held for item
+    `predictions[].{formula, passed, n, outcomes}`: `outcomes[k]` says whether the prediction held for item
     number k of `items`; `details` adds ties, missing values and margins.
-    `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them. `complete` is false
-    if only needed tokens were computed.
+    `items[].conditions[].regions[].surprisal`: the value of each region; `tokens` what lies under them. `complete` is
+    false if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -43,7 +43,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
             _prediction(document, row, result.items, verdict)
             for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
         ],
-        "items": [{"item_number": item, "conditions": rows} for item, rows in conditions.items()],
+        "items": [{"item": item, "conditions": rows} for item, rows in conditions.items()],
     }
 
 
@@ -60,11 +60,11 @@ def _prediction(
         "name": row.name,
         "formula": row.formula,
         "description": parse(row.formula).describe(regions),
-        **{name: getattr(row, name) for name in (*COUNTS, "p_above_chance_uncorrected")},
+        **{name: getattr(row, name) for name in (*COUNTS, "p")},
         **{name: getattr(verdict, name) for name in CHANCE_TEST},
         "outcomes": [code == 1 for code in row.outcomes],
         "details": [
-            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
+            {"item": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
             for item, code, margin, near in zip(items, row.outcomes, row.margins, close, strict=True)
         ],
     }
@@ -73,10 +73,10 @@ def _prediction(
 def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     contents = document.sentences[row.position].contents
     return {
-        "condition_name": row.condition,
-        "sentence": row.text,
-        "total_bits": row.total_bits,
-        "special_bits": row.special_bits,
+        "condition": row.condition,
+        "text": row.text,
+        "surprisal": row.total_bits,
+        "special_surprisal": row.special_bits,
         "failure": row.failure or None,
         "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
         "tokens": [_said(one) for one in token_bits(row)],
@@ -89,15 +89,9 @@ def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
 
 
 REGION_HEADER = (
-    "suite",
-    "model_name",
-    "item_number",
-    "condition_name",
-    "region_number",
-    "region_name",
-    "content",
-    "surprisal_bits",
-)
+    "suite", "model", "score_kind", "whitespace", "item", "condition", "region_number", "region", "content",
+    "surprisal",
+)  # fmt: skip
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
@@ -106,15 +100,15 @@ def region_header(result: RunResult) -> tuple[str, ...]:
 
 
 def region_rows(
-    document: SuiteDocument, result: RunResult, suite: str, model: str
+    document: SuiteDocument, result: RunResult, suite: str, model: str, score_kind: str, whitespace: str
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per item x condition x region, as the SyntaxGym site's raw surprisal file; see `region_header`."""
+    """One row per item x condition x region; see `region_header`. A table with `score_kind` is in bits."""
     complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
-        for number, name, content, bits, skipped in region_bits(document.region_names, contents, row):
-            cell = (suite, model, row.item, row.condition, number, name, content, bits)
-            yield cell if complete else (*cell, int(skipped))
+        for one in region_bits(document.region_names, contents, row):
+            *cells, skipped = suite, model, score_kind, whitespace, row.item, row.condition, *one
+            yield tuple(cells) if complete else (*cells, int(skipped))
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
@@ -148,26 +142,26 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
 
 def _rate_text(row: PredictionOutcome) -> str:
-    if row.rate is None or row.ci_low is None or row.ci_high is None:
+    if row.rate is None or row.low is None or row.high is None:
         return "no items"
     chance = "" if row.chance is None else f", chance {row.chance:.1%}"
     extra = "".join(
         f", {count} {name}"
         for count, name in (
-            (row.n_ties, "ties"),
-            (row.n_too_close, "too close to call"),
-            (row.n_not_evaluable, "not evaluable"),
+            (row.ties, "ties"),
+            (row.too_close, "too close to call"),
+            (row.not_evaluable, "not evaluable"),
         )
         if count
     )
-    return f"{row.rate:.1%} ({row.n_passed} of {row.n_items}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
+    return f"{row.rate:.1%} ({row.passed} of {row.n}; 95% {row.low:.1%}–{row.high:.1%}{chance}{extra})"
 
 
 def _verdict_text(verdict: Verdict, n: int) -> str:
-    if verdict.p is None:
+    if verdict.decisive_p is None:
         return verdict.words
     corrected = f", corrected by Holm for the {n} predictions" if n > 1 else ""
-    return f"{verdict.words} (one-sided {p_told('p', verdict.p)}{corrected})"
+    return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

@@ -31,8 +31,8 @@ RULES = ("each", "all", "first")
 Of = tuple[str, str | int]
 """(run, rule) or (run, position of a prediction)"""
 NUMBERS = (
-    "rate", "ci_low", "ci_high", "chance", "p_above_chance_uncorrected", "p_below_chance_uncorrected", "p_holm",
-    "p_below_holm",
+    "rate", "low", "high", "chance", "p", "p_below", "p_corrected",
+    "p_below_corrected",
 )  # fmt: skip
 STANDING_OF = {words: standing for standing, words in CHANCE_WORDS.items()}
 WORDS = "|".join(re.escape(words) for words in STANDING_OF)
@@ -143,9 +143,9 @@ def _differences(one: Stated, own: Expected, holm: tuple[float, ...] | None) -> 
     if one.standing != standing:
         yield f"“{one.standing}”, not “{standing}”"
     numbers = {
-        "rate": own.rate, "ci_low": own.low, "ci_high": own.high, "chance": own.chance,
-        "p_above_chance_uncorrected": own.tails[0], "p_below_chance_uncorrected": own.tails[1],
-        "p_holm": holm and holm[0], "p_below_holm": holm and holm[1],
+        "rate": own.rate, "low": own.low, "high": own.high, "chance": own.chance,
+        "p": own.tails[0], "p_below": own.tails[1],
+        "p_corrected": holm and holm[0], "p_below_corrected": holm and holm[1],
     }  # fmt: skip
     for name, value in one.numbers.items():
         right = numbers[name]

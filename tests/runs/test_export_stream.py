@@ -59,8 +59,8 @@ def test_values_that_were_not_computed_are_said_to_be(client, runs, form):
     for what in ("tokens", "regions"):
         rows = table(client, what, f"run={run.key}", form)
         skipped = rows[rows["not_computed"]]
-        assert list(zip(skipped["item_number"], skipped["condition_name"], strict=True)) == [(1, "match")]
-        assert np.isnan(skipped["surprisal_bits"].iloc[0])
-        assert rows["surprisal_bits"].notna().sum() == len(rows) - 1
+        assert list(zip(skipped["item"], skipped["condition"], strict=True)) == [(1, "match")]
+        assert np.isnan(skipped["surprisal"].iloc[0])
+        assert rows["surprisal"].notna().sum() == len(rows) - 1
         if what == "tokens":
-            assert set(rows["straddles_regions"]) <= {True, False}
+            assert set(rows["straddles"]) <= {True, False}

@@ -111,7 +111,9 @@ def own_p(client, *, collection=False, query=""):
         else ("leaderboard-download", ["long.csv"])
     )
     rows = rows_of(client, name, *args, query=query)
-    return {row["suite"]: (row["p_holm"], row["against_chance"]) for row in rows if row["model"] == "own"}
+    return {
+        row["suite"]: (row["p_corrected"], row["against_chance"]) for row in rows if row["model"] == "own"
+    }
 
 
 def holm_of_set():

@@ -332,8 +332,8 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         RowMark(
             row.revision.suite.title,
             pair.rate.mean,
-            pair.rate.ci_low,
-            pair.rate.ci_high,
+            pair.rate.low,
+            pair.rate.high,
             reference=0.0,
             series=k,
             note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
@@ -358,11 +358,11 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         + (f". {differing}" if differing else ""),
     )
     header = (
-        "suite", "revision", "baseline", "model", "rate_baseline", "rate_model", "n_items", "difference", "ci_low",
-        "ci_high", "only_baseline", "only_model", "test", "p", f"p_{choices.correction.key}", "made_differently",
-        "whitespace_baseline", "whitespace_model",
+        "suite", "revision", "first", "second", "first_rate", "second_rate", "n", "difference", "low", "high",
+        "only_first", "only_second", "test", "p", "p_corrected", "correction", "made_differently", "first_whitespace",
+        "second_whitespace",
     )  # fmt: skip
-    table = [_table_row(row, pair) for row, pair, _ in known]
+    table = [_table_row(row, pair, choices.correction) for row, pair, _ in known]
     return Figure(
         "compare-suites",
         title,
@@ -375,12 +375,12 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     )
 
 
-def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
+def _table_row(row: SuiteRow, pair: Pair[RunSide], correction: Correction) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
     return (
         row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,
-        pair.first.rate, pair.second.rate, pair.n_items, pair.rate.mean, pair.rate.ci_low, pair.rate.ci_high,
-        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected,
+        pair.first.rate, pair.second.rate, pair.n, pair.rate.mean, pair.rate.low, pair.rate.high,
+        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected, correction.key,
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
@@ -420,7 +420,7 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         domain=None,
         note=" ".join(filter(None, (note, drawn, differing))),
     )
-    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace", "not_compared")
+    header = ("item", *(f"margin_{label}" for label in labels), "whitespace", "not_compared")
     said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
     table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}

@@ -86,7 +86,7 @@ def scores_figure(board: Board, **of: str) -> Figure:
         for row, mean in known
     ]
     header = (
-        "model", "sg_score", "ci_low", "ci_high", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
+        "model", "sg_score", "low", "high", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
     )  # fmt: skip
     query = _query(board, **of)
     return Figure(
@@ -120,9 +120,7 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
     """Pass rates by tag (circuit), beside the mean of the other models."""
     found = tag_rows(board, model)
     marks = [
-        RowMark(
-            row.tag, row.mean.rate, row.mean.ci_low, row.mean.ci_high, row.field, note=f"{row.mean.n} suites"
-        )
+        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
         for row in found
     ]
     title = f"{model.name} by tag"
@@ -134,11 +132,9 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
         reference="mean of the other models",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    rows = [
-        (r.tag, r.mean.rate, r.mean.ci_low, r.mean.ci_high, r.mean.n, r.mean.of, r.field, r.n) for r in found
-    ]
+    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
     header = (
-        "tag", "rate", "ci_low", "ci_high", "suites_run", "suites", "mean_of_other_models", "other_models",
+        "tag", "rate", "low", "high", "suites_run", "suites", "mean_of_other_models", "other_models",
     )  # fmt: skip
     return _of(board, model, "model-tags", title, draw, header, rows)
 
@@ -171,10 +167,8 @@ def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
         for r in found
     ]  # fmt: skip
     header = (
-        "model", "pairs", "n_items_without", "n_items_with",
-        "rate_without_modifier", "ci_low_without_modifier", "ci_high_without_modifier",
-        "rate_with_modifier", "ci_low_with_modifier", "ci_high_with_modifier",
-        "difference", "difference_ci_low", "difference_ci_high",
+        "model", "pairs", "without_n", "with_n", "without_rate", "without_low", "without_high", "with_rate", "with_low",
+        "with_high", "difference", "low", "high",
     )  # fmt: skip
     title = "Without and with modifier"
     return _of(board, model, "model-pairs", title, draw, header, rows)
@@ -201,9 +195,7 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         if row.score and (value := getattr(row.model, by)) and value > 0
     ]
     points = [
-        Point(
-            x, row.score.rate, row.label, row.score.ci_low, row.score.ci_high, strong=row.model.pk == model.pk
-        )
+        Point(x, row.score.rate, row.label, row.score.low, row.score.high, strong=row.model.pk == model.pk)
         for row, x in known
         if row.score
     ]
@@ -218,11 +210,11 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
     )
     rows: list[tuple[Any, ...]] = [
-        (row.model.slug, x, row.score.rate, row.score.ci_low, row.score.ci_high, row.score.n)
+        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
         for row, x in known
         if row.score
     ]
-    header = ("model", by, "sg_score", "ci_low", "ci_high", "suites_run")
+    header = ("model", by, "sg_score", "low", "high", "suites_run")
     return _of(board, model, f"model-{by}", title, draw, header, rows)
 
 
@@ -233,7 +225,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
         (
             "SG score",
             [
-                Point(step, row.score.rate, row.label, row.score.ci_low, row.score.ci_high)
+                Point(step, row.score.rate, row.label, row.score.low, row.score.high)
                 for step, row in found
                 if row.score
             ],
@@ -256,7 +248,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
     rows = [
         (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
     ]
-    header = ("series", "step", "model", "rate", "ci_low", "ci_high")
+    header = ("series", "step", "model", "rate", "low", "high")
     return _of(board, model, "model-steps", title, draw, header, rows)
 
 

@@ -97,7 +97,7 @@ class OnASuite:
     @property
     def has_margins(self) -> bool:
         """Whether any pair has margins, and they are the same quantity."""
-        return any(pair.margin is not None and pair.margin.n_items for pair in self.pairs)
+        return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:

@@ -85,9 +85,9 @@ class RobustPair:
         before, after = self.before, self.after
         return Change(
             before.rate,
-            Interval(before.ci_low, before.ci_high),
+            Interval(before.low, before.high),
             after.rate,
-            Interval(after.ci_low, after.ci_high),
+            Interval(after.low, after.high),
         )
 
 
@@ -164,8 +164,8 @@ def robustness(board: Board) -> list[Robustness]:
         Robustness(
             pairs[0].row,
             len(pairs),
-            sum(pair.before.n_items for pair in pairs),
-            sum(pair.after.n_items for pair in pairs),
+            sum(pair.before.n for pair in pairs),
+            sum(pair.after.n for pair in pairs),
             Change(*_mean_of([pair.before for pair in pairs]), *_mean_of([pair.after for pair in pairs])),
         )
         for pairs in by_model.values()

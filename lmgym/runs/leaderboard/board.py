@@ -55,8 +55,8 @@ class Cell(RuleCounts):
     and no interval, and so none."""
 
     rate: float
-    ci_low: float
-    ci_high: float
+    low: float
+    high: float
     run: str
     uploaded: bool
     spread: Spread | None = None
@@ -87,8 +87,8 @@ class Mean:
     includes it. None: not computed, so the interval assumes independent items."""
 
     rate: float
-    ci_low: float
-    ci_high: float
+    low: float
+    high: float
     n: int
     of: int
     spread: Spread | None = None

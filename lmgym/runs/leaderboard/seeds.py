@@ -8,7 +8,6 @@ from typing import Any
 
 from lmgym.runs.against_chance import NO_VERDICT
 from lmgym.runs.leaderboard.board import Cell, Mean, Row
-from lmgym.runs.rules import RULE_COUNTS
 from lmgym.stats import spread
 
 
@@ -42,17 +41,16 @@ def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
         return None
     sums = {
         name: sum(getattr(cell, name) for cell in known)
-        for name in RULE_COUNTS
-        if name.startswith("n_") and name != "n_items"
+        for name in ("passed", "judged", "ties", "too_close", "not_evaluable")
     }
     policies = dict.fromkeys(cell.policy for cell in known if cell.policy)
     return replace(
         known[0],
         **sums,
         rate=over.mean,
-        ci_low=over.least,
-        ci_high=over.greatest,
-        p_above_chance_uncorrected=None,
+        low=over.least,
+        high=over.greatest,
+        p=None,
         uploaded=any(cell.uploaded for cell in known),
         spread=over,
         verdict=NO_VERDICT,

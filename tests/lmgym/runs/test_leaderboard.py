@@ -42,17 +42,17 @@ COLUMNS = tuple(
 
 def cell(passed: int, n: int = 10) -> Cell:
     return Cell(
-        n_items=n,
-        n_passed=passed,
-        n_judged=n,
+        n=n,
+        passed=passed,
+        judged=n,
         rate=passed / n,
-        ci_low=0.1,
-        ci_high=0.9,
+        low=0.1,
+        high=0.9,
         chance=0.5,
-        p_above_chance_uncorrected=0.4,
-        n_ties=0,
-        n_too_close=0,
-        n_not_evaluable=0,
+        p=0.4,
+        ties=0,
+        too_close=0,
+        not_evaluable=0,
         run="r",
         uploaded=False,
     )
@@ -89,5 +89,5 @@ def test_seeds_of_one_model_become_a_row_with_their_range_and_no_interval() -> N
     assert merged.score.spread is not None
     assert (merged.score.spread.least, merged.score.spread.greatest) == (0.30000000000000004, 0.9)
     board = Board(replace(Options(), group=True), COLUMNS, (), (merged,))
-    place = LONG_HEADER.index("ci_low")
+    place = LONG_HEADER.index("low")
     assert [one[place : place + 2] for one in long_rows(board)] == [(None, None)] * 2

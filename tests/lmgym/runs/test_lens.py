@@ -37,7 +37,7 @@ def test_every_token_stands_in_its_region_and_the_start_token_outside() -> None:
     shown = shown_sentence(result, ["det", "noun"], ["the", "cat"], {2})
     assert [token.token for token in shown.specials] == ["<s>"]
     assert [[token.text for token in region.tokens] for region in shown.regions] == [["the"], [" cat"]]
-    assert [(region.number, region.name, region.critical) for region in shown.regions] == [
+    assert [(region.region_number, region.region, region.critical) for region in shown.regions] == [
         (1, "det", False),
         (2, "noun", True),
     ]

@@ -134,7 +134,6 @@ def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if form == "csv":
         kinds = head["provenance"]["score_kind"], head["policy"]["whitespace"]
-        rows = report.region_rows(document, result, document.name, head["model"]["slug"])
-        header = (*report.region_header(result), "score_kind", "whitespace")
-        return csv_text(header, ((*row, *kinds) for row in rows))
+        rows = report.region_rows(document, result, document.name, head["model"]["slug"], *kinds)
+        return csv_text(report.region_header(result), rows)
     return report.as_text(document, result, head)
