@@ -130,9 +130,8 @@ def score(
 
     Returns:
         A DataFrame with a row for each token: `text_number` (from 1), `token_number` (from 1), `token`, `token_id`,
-        `start_character` and `end_character` in the text, `special`, `surprisal_bits` (NaN where the token was not
-        scored, as the first one without a start token), and `failure`, the reason why a text has no scores, in a row of
-        its own.
+        `start` and `end` in the text, `special`, `surprisal` in bits (NaN where the token was not scored, as the first
+        one without a start token), and `failure`, the reason why a text has no scores, in a row of its own.
 
     Raises:
         BackendError: the model cannot be used, or cannot follow the policy.
@@ -152,14 +151,12 @@ def score(
         for place, (token, token_id, (start, end), special, bits) in enumerate(columns, start=1):
             cells.append((number, place, token, token_id, start, end, special, bits, ""))
     names = (
-        "text_number", "token_number", "token", "token_id", "start_character", "end_character", "special",
-        "surprisal_bits", "failure",
+        "text_number", "token_number", "token", "token_id", "start", "end", "special",
+        "surprisal", "failure",
     )  # fmt: skip
     frame = pd.DataFrame(cells, columns=list(names))
-    whole = dict.fromkeys(
-        ("text_number", "token_number", "token_id", "start_character", "end_character"), "Int64"
-    )
-    return frame.astype(whole | {"special": "boolean", "surprisal_bits": "float64"})
+    whole = dict.fromkeys(("text_number", "token_number", "token_id", "start", "end"), "Int64")
+    return frame.astype(whole | {"special": "boolean", "surprisal": "float64"})
 
 
 def files_like(pattern: str) -> list[str]:

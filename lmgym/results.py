@@ -11,33 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lmgym.charts.figure import Figure
 from lmgym.errors import InvalidArgument
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
+from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row
+from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 from lmgym.stats import holm, margin_summary, mcnemar, paired_rates
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import TRUE, parse
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lmgym.charts.svg import Markup
-
-CONTEXT: tuple[Column, ...] = (
-    ("suite", TEXT), ("suite_sha256", TEXT), ("model", TEXT), ("score_kind", TEXT), ("whitespace", TEXT),
-)  # fmt: skip
-"""The first columns of every frame. Values of different `score_kind` or `whitespace` are not comparable."""
-
-COMPARED: tuple[Column, ...] = (
-    ("suite", TEXT), ("suite_sha256", TEXT), ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT),
-    ("n_items", WHOLE), ("first_rate", REAL), ("second_rate", REAL), ("difference", REAL), ("ci_low", REAL),
-    ("ci_high", REAL), ("only_first", WHOLE), ("only_second", WHOLE), ("p", REAL), ("p_holm", REAL),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Run:
         policy = self.policy.to_dict()
         for row, verdict in zip(self.result.predictions, self.verdicts, strict=True):
             margin = margin_summary(row.margins)
-            yield tables.prediction_row(row.position, _label(row), row.formula, row, verdict, margin, policy)
+            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, margin, policy)
 
     def _outcomes(self) -> Iterator[Row]:
         for row in self.result.predictions:
@@ -96,21 +85,21 @@ class Result:
         return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
 
     def rates(self) -> pd.DataFrame:
-        """A row for each prediction: `n_items`, `n_passed`, `rate` with its 95% interval `ci_low`, `ci_high` (Wilson),
-        `chance`, `n_ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass."""
-        return self._frame(tables.PREDICTIONS, Run._predictions)
+        """A row for each prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson),
+        `chance`, `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass."""
+        return self._frame((*columns(tables.Rate), *columns(tables.Policy)), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
-        """A row for each prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin_bits`."""
-        return self._frame(tables.OUTCOMES, Run._outcomes)
+        """A row for each prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """A row for each item, condition and region: `surprisal_bits`."""
-        return self._frame(tables.REGIONS, Run._regions)
+        """A row for each item, condition and region: `surprisal`."""
+        return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
         """A row for each token, start and end tokens included (`special`), with its place in the sentence."""
-        return self._frame(tables.TOKENS, Run._tokens)
+        return self._frame(columns(tables.Token), Run._tokens)
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Two models on the suites that both have, prediction by prediction, item by item.
@@ -118,7 +107,7 @@ class Result:
         Returns:
             A row for each prediction: both rates, `difference` (second − first) with its 95% interval (Newcombe's for
             paired rates), the items that only one of them gets right, and the exact two-sided p of McNemar's test,
-            `p_holm` corrected over all rows.
+            `p_corrected` corrected over all rows.
 
         Raises:
             InvalidArgument: no run of one of them is there, or they share no suite.
@@ -131,10 +120,11 @@ class Result:
         if not cells:
             raise InvalidArgument(f"{first} and {second} have no prediction of one suite in common.")
         corrected = holm([row[-1] for row in cells])
-        return _frame(COMPARED, ((*row, p) for row, p in zip(cells, corrected, strict=True)))
+        header = (*columns(tables.RunFacts)[:2], *columns(tables.Compared))
+        return _frame(header, ((*row, p) for row, p in zip(cells, corrected, strict=True)))
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
-        """A chart as SVG, shown by notebooks; `save(path)` writes it.
+        """A chart, shown by notebooks; `save(path)` writes SVG, PNG, PDF, or its numbers as CSV or JSON, by the ending.
 
         Args:
             what: "regions", mean surprisal by region and condition with 95% intervals.
@@ -145,7 +135,7 @@ class Result:
         found = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
         if len(found) != 1:
             raise InvalidArgument(f"{len(found)} runs are meant: name suite and model.")
-        return Figure(_region_chart(found[0]))
+        return _regions_figure(found[0])
 
     def save(self, folder: str | Path) -> Path:
         """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json into a folder, which is made."""
@@ -192,9 +182,9 @@ class Result:
             answers.append(client.upload_results(name, data, visibility=visibility))
         return answers
 
-    def _frame(self, columns: Sequence[Column], rows: Callable[[Run], Iterable[Row]]) -> pd.DataFrame:
+    def _frame(self, header: Sequence[Column], rows: Callable[[Run], Iterable[Row]]) -> pd.DataFrame:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
-        return _frame((*CONTEXT, *columns), cells)
+        return _frame((*columns(tables.RunFacts), *header), cells)
 
     def _of_model(self, name: str) -> dict[tuple[str, str], Run]:
         found = {run._context[:2]: run for run in self.runs if run.model == name}
@@ -202,25 +192,6 @@ class Result:
             known = ", ".join(dict.fromkeys(run.model for run in self.runs)) or "none"
             raise InvalidArgument(f"There is no run of {name!r}. Models: {known}.")
         return found
-
-
-class Figure:
-    """A chart; `str` of it is the SVG."""
-
-    def __init__(self, svg: Markup) -> None:
-        self._svg = str(svg)
-
-    def __str__(self) -> str:
-        return self._svg
-
-    def _repr_svg_(self) -> str:
-        return self._svg
-
-    def save(self, path: str | Path) -> Path:
-        """Write the SVG, which other programs turn into PNG and PDF."""
-        place = Path(path).expanduser()
-        place.write_text(self._svg, encoding="utf-8")
-        return place
 
 
 def _label(row: PredictionOutcome) -> str:
@@ -234,43 +205,24 @@ def _compared(first: Run, second: Run) -> Iterator[Row]:
         rate = paired_rates([np.array(a, dtype=np.float64)], [np.array(b, dtype=np.float64)], [(1, 1)])
         test = mcnemar(a, b)
         yield (
-            *first._context[:2], one.position + 1, _label(one), one.formula, rate.n_items, one.rate, other.rate,
-            rate.mean, rate.ci_low, rate.ci_high, test.only_first, test.only_second, test.p,
+            *first._context[:2], one.position + 1, _label(one), one.formula, rate.n, one.rate, other.rate,
+            rate.mean, rate.low, rate.high, test.only_first, test.only_second, test.p,
         )  # fmt: skip
 
 
-def _frame(columns: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
+def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
     """Whole numbers and truth values that may be missing take pandas' types that have missing values."""
     import pandas as pd
 
-    frame = pd.DataFrame(list(rows), columns=[name for name, _ in columns])
+    frame = pd.DataFrame(list(rows), columns=[name for name, _ in header])
     types = {TEXT: "object", WHOLE: "Int64", REAL: "float64", YES_NO: "boolean"}
-    for name, kind in columns:
+    for name, kind in header:
         plain = {WHOLE: "int64", YES_NO: "bool"}.get(kind) if not frame[name].isna().any() else None
         frame[name] = frame[name].astype(plain or types[kind])
     return frame
 
 
-def _region_chart(run: Run) -> Markup:
-    from lmgym.charts.regions import Series, region_chart
-
-    series = []
-    for row in run.result.region_summary:
-        cells: Any = row["regions"]
-        series.append(
-            Series(
-                name=str(row["condition"]),
-                means=[cell["mean"] for cell in cells],
-                lows=[cell["low"] for cell in cells],
-                highs=[cell["high"] for cell in cells],
-                n=max((cell["n"] for cell in cells), default=0),
-            )
-        )
-    named = (
-        region
-        for prediction in run.suite.predictions
-        for _, region in parse(prediction.formula).references
-        if isinstance(region, int)
-    )
-    title = f"{run.model} on {run.suite.name}: mean surprisal by region"
-    return region_chart(list(run.suite.region_names), series, set(named), title, standalone=True)
+def _regions_figure(run: Run) -> Figure:
+    critical = {region for one in run.suite.predictions for region in parse(one.formula).regions}
+    drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
+    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)

@@ -8,8 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html, format_html_join
 
+from lmgym.suites.languages import LANGUAGES, tag_of
 from lmgym.suites.regions import METRICS
-from suites.languages import LANGUAGES, tag_of
 from suites.models import JoinPolicy
 
 METRIC_NAMES = {

@@ -28,11 +28,12 @@ from lmgym.suites.formats import (
 )
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.intake import take_in
+from lmgym.suites.intake.archives import MAX_TOTAL, GivenFile, unpacked
 from lmgym.suites.intake.readings import Reading
 from lmgym.text import count
 from lmgym.text.problems import FormatError
 from suites.fields import LanguageField, join_field, metric_field
-from suites.imports import MAX_TOTAL, GivenFile, Wishes, unpacked
+from suites.imports import Wishes
 from suites.models import Suite, SuiteRevision
 from suites.presenters import DesignTable, design_table
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays

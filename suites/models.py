@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
-from suites.languages import is_right_to_left, name_of
+from lmgym.suites.languages import is_right_to_left, name_of
 from suites.signals import address_leaving
 
 

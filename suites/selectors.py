@@ -21,8 +21,8 @@ from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from lmgym.suites.formats.designs import Design, factors_in
+from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import SETTINGS, lint
-from suites.languages import tag_of
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
 

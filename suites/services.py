@@ -18,9 +18,9 @@ from gym.sharing import addresses
 from gym.sharing.models import Visibility
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
 from suites import drafts, permissions
-from suites.languages import tag_of
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import (

@@ -27,11 +27,13 @@ from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.files import FORMS, file_name
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from models_registry.selectors import runnable_by, strongest_first
 from suites import drafts, imports, permissions, services
-from suites.exports import FORMS, file_content, file_name
+from suites.answer_forms import pasted_sheet
+from suites.exports import file_content
 from suites.fields import METRIC_NAMES
 from suites.forms import (
     ChooseSuiteForm,
@@ -45,7 +47,6 @@ from suites.forms import (
     TemplateForm,
 )
 from suites.models import JoinPolicy, Sentence, Suite, SuiteRevision
-from suites.pasting import read_pasted
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
@@ -178,7 +179,8 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
 def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpResponseBase:
     """A revision as a download for this reader, in one of FORMS."""
     content = file_content(revision, form, user)
-    name, content_type = file_name(revision, form), FORMS[form].content_type
+    name = file_name(revision.suite.slug, revision.number, form)
+    content_type = FORMS[form].content_type
     if isinstance(content, bytes):
         return file_download(io.BytesIO(content), name, content_type)
     return download(content, name, content_type)
@@ -339,7 +341,7 @@ def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
     """What a sheet that is pasted into the grid means, as JSON {kind, regions, cells, understood}: nothing is saved.
     What it leaves open is a form, a piece of a page. Context: reading, form (AnswersForm or None)."""
     editable(request, slug)
-    reading, form = read_pasted(request.POST)
+    reading, form = pasted_sheet(request.POST)
     if reading.part is None:
         return render(request, "suites/editor/_pasted.html", {"reading": reading, "form": form})
     kind, part = reading.kind, reading.part

@@ -15,7 +15,7 @@ import lmgym
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("lmgym", "gym", "suites", "models_registry")
-WRITERS = {"gym/downloads.py", "lmgym/suites/formats/write.py"}
+WRITERS = {"lmgym/text/csv_writer.py", "lmgym/suites/formats/write.py"}
 """The only files that write tables."""
 
 

@@ -28,6 +28,7 @@ from lmgym.runs.uploaded import contents as results
 from lmgym.suites import intake
 from lmgym.suites.formats import documents as suite_files
 from lmgym.suites.formulas import parser as formulas
+from lmgym.suites.intake import archives as several_files
 from models_registry import actors
 from suites import imports, several
 from suites.models import KEEP_IMPORTS
@@ -151,7 +152,11 @@ def limits() -> dict[str, list[object]]:
             workbooks.MAX_CHARACTERS,
             intake.WORKBOOK_LIMITS.seconds,
         ],
-        "files of one import of suites": [imports.MAX_FILES, imports.MAX_TOTAL, imports.LIMITS.entries],
+        "files of one import of suites": [
+            several_files.MAX_FILES,
+            several_files.MAX_TOTAL,
+            several_files.LIMITS.entries,
+        ],
         "reading the suites of one import": [imports.SECONDS],
         "suites of one request that freezes, tags, runs or downloads them": [several.MAX_SUITES],
         "report of an import": [KEEP_IMPORTS.total_seconds()],

@@ -190,9 +190,9 @@ def differences(one: Pairs, samples: int) -> tuple[Coverage, Coverage]:
         ]
         first, second = [row[0] for row in both], [row[1] for row in both]
         found = paired_rates(first, second, [(one.predictions, one.predictions)] * len(both))
-        assert found.ci_low is not None
-        assert found.ci_high is not None
-        ours.append((found.ci_low, found.ci_high))
+        assert found.low is not None
+        assert found.high is not None
+        ours.append((found.low, found.high))
         bootstrap.append(_bootstrap([b - a for a, b in zip(first, second, strict=True)], rng))
     return coverage(ours, truth), coverage(bootstrap, truth)
 

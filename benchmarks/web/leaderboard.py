@@ -69,9 +69,9 @@ def fill(n_models: int, n_suites: int) -> None:
         RunScore.objects.bulk_create(
             [
                 RunScore(
-                    run=run, rule=rule, n_items=24, n_judged=24, n_passed=(7 * k + s) % 25, n_ties=0, n_too_close=0,
-                    n_not_evaluable=0, rate=(7 * k + s) % 25 / 24, ci_low=0.1, ci_high=0.9, chance=0.5,
-                    p_above_chance_uncorrected=0.1,
+                    run=run, rule=rule, n=24, judged=24, passed=(7 * k + s) % 25, ties=0, too_close=0,
+                    not_evaluable=0, rate=(7 * k + s) % 25 / 24, low=0.1, high=0.9, chance=0.5,
+                    p=0.1,
                 )
                 for k, run in enumerate(runs)
                 for rule in RULES

@@ -78,7 +78,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from gym.runs.work.score_requests import queue_scores
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
     from lmgym.models.engine import ScoringPolicy
-    from suites.imports import GivenFile as GivenSuite
+    from lmgym.suites.intake.archives import GivenFile as GivenSuite
     from suites.imports import Wishes, import_files
     from suites.services import open_draft
     from tests.factories import make_suite

@@ -20,7 +20,6 @@ from gym.agents.forms import CaseForm, agent_names
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.views import add_errors, editable_suite, run_form, visible_suite
 from gym.downloads import download
-from gym.runs.pages.figures import Figure
 from lmgym.agents.archives import file_of
 from lmgym.agents.case_form import (
     EMPTY_TURN,
@@ -35,6 +34,7 @@ from lmgym.agents.case_form import (
 )
 from lmgym.agents.cases import FILTERS, OWN, Problem, TestCase, errors_in
 from lmgym.agents.check_rows import EMPTY_ROW, LABELS
+from lmgym.charts.figure import Figure
 
 EXAMPLE = """\
 # What is said, and what has to be true of the answer.

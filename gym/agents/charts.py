@@ -10,11 +10,11 @@ from django.utils.timezone import localtime
 
 from gym.accounts.models import AnyUser
 from gym.agents import selectors
-from gym.agents.comparing import numbered
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from gym.agents.selectors import Column, Row
-from gym.runs.pages.figures import Figure
 from lmgym.agents.pass_rates import Evidence, evidence
+from lmgym.agents.run_comparison import numbered
+from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup

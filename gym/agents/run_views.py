@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.agents import permissions, presenters, selectors, services
-from gym.agents.comparing import MOST_COMPARED, Compared, compare_runs
+from gym.agents.comparing import MOST_COMPARED, ComparedRuns, compare_runs
 from gym.agents.forms import NamerForm
 from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.views import show_form_errors
@@ -243,7 +243,7 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
     return csv_download(f"{found.first.suite.slug}-compared-{form}", *table)
 
 
-def _compared_runs(request: HttpRequest, *, by_check: bool) -> Compared:
+def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
     """The runs of the address. 404 for fewer than two or more than MOST_COMPARED."""
     keys = _keys(request)
     if not 2 <= len(keys) <= MOST_COMPARED:

@@ -20,11 +20,11 @@ from gym.agents.charts import matrix_figure, suite_trend
 from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.agents.models import AgentSuite
 from gym.jobs.pages import act, show_error
-from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from lmgym.agents.archives import write_archive
 from lmgym.agents.falls import least_iterations
+from lmgym.charts.figure import Figure
 
 ROOM = Room("agent-suite", "api-agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 

@@ -12,7 +12,7 @@ from rest_framework.renderers import BaseRenderer
 
 from gym.api.paging import limit_of
 from gym.api.requests import Query
-from gym.downloads import csv_text
+from lmgym.text.csv_writer import csv_text
 
 CSV = "text/csv"
 NDJSON = "application/x-ndjson"

@@ -23,9 +23,9 @@ from gym.api.requests import Body, Query
 from gym.collections import services, views, zips
 from gym.collections.models import Collection
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import MAX_NAMES, Options
 from gym.runs.work.services import Queued, queue_missing
 from gym.sharing.api import people_api
+from lmgym.runs.leaderboard.options import MAX_NAMES, Options
 from lmgym.runs.other_programs import Refused
 from lmgym.runs.rules import EACH, RULES, rule_of
 from suites.models import SuiteRevision

@@ -8,13 +8,14 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
-from gym.downloads import add_to_zip, csv_pieces, csv_text
 from gym.runs.models import SuiteRun
-from gym.runs.read.leaderboard.export import LONG_HEADER, long_rows, note
-from gym.runs.read.leaderboard.model import Board
 from gym.runs.tables.registry import FRAMES, Budget, closed_on_error, frame_for, rows_of
 from lmgym import __version__
+from lmgym.files.zip_writer import add_to_zip
+from lmgym.runs.leaderboard.board import Board
+from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, note
 from lmgym.suites.formats import write_json
+from lmgym.text.csv_writer import csv_pieces, csv_text
 from suites.models import SuiteRevision
 from suites.selectors import export_document
 

@@ -23,11 +23,13 @@ from gym.downloads import download, stream
 from gym.jobs.pages import progress_of, show_error
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, Options, read_options
 from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
+from lmgym.runs.leaderboard.board import Board
+from lmgym.runs.leaderboard.options import Options
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 

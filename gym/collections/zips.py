@@ -31,10 +31,10 @@ from gym.jobs.models import State
 from gym.jobs.registry import handler
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 
 KIND = "collection_zip"

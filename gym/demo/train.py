@@ -136,17 +136,17 @@ class Measured:
         return [prediction.outcomes for prediction in self.predictions]
 
     @property
-    def n_items(self) -> int:
-        return self.predictions[0].n_items
+    def n(self) -> int:
+        return self.predictions[0].n
 
     @property
-    def n_passed(self) -> int:
+    def passed(self) -> int:
         """Items for which every prediction is true."""
         return sum(set(codes) == {TRUE} for codes in zip(*self.outcomes, strict=True))
 
     @property
     def rate(self) -> float:
-        return self.n_passed / self.n_items
+        return self.passed / self.n
 
 
 def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy = DEFAULT) -> Measured:
@@ -198,7 +198,7 @@ def report(data: Path) -> str:
     for path in DEMO_SUITES:
         suite = read_suite(path.read_bytes(), path.name)
         results = [measure(backend, suite) for backend in backends]
-        rows.append((suite.name, results[0].n_items, chance(suite), results))
+        rows.append((suite.name, results[0].n, chance(suite), results))
     fresh = corpus.generate(HELD_OUT_SENTENCES, HELD_OUT_SEED)
     known = set(corpus.generate().sentences)
     texts = [corpus.to_text(s.words, spaced=False) for s in fresh.sentences if s not in known]

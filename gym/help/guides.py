@@ -46,6 +46,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     ),
     "Results": (
         Guide("results", "Results", "Scoring rules, statistics, comparisons, downloads and citations."),
+        Guide("names", "Names of results", "Every column of results, with its meaning and unit."),
         Guide("surprisal", "Surprisal", "Every choice between a sentence and its bits, and where it ends."),
         Guide(
             "uploading-results",

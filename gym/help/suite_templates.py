@@ -8,8 +8,8 @@ from lmgym.runs.other_programs import blimp_jsonl
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.documents import PredictionDoc
+from lmgym.suites.formats.files import FORMS
 from lmgym.suites.formats.write import WRITERS
-from suites.exports import FORMS
 
 NAME = "suite-template"
 

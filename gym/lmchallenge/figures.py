@@ -12,7 +12,7 @@ from typing import Any
 from gym.lmchallenge import counting
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.presenters import metric_words
-from gym.runs.pages.figures import Figure
+from lmgym.charts.figure import Figure
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.lmchallenge.measures import LOWER_IS_BETTER
 from lmgym.lmchallenge.stats import LAST_INDEX

@@ -32,8 +32,8 @@ from gym.lmchallenge import (
 from gym.lmchallenge.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.views import form_status, problems_of
-from gym.runs.pages.figures import Figure
 from gym.uploads import open_upload
+from lmgym.charts.figure import Figure
 from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.measures import metrics_of

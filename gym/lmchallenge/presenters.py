@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest
 
 from gym.lmchallenge import counting
 from gym.lmchallenge.models import Game
-from gym.runs.pages.figures import Figure
+from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.lmchallenge.alignment import Match

@@ -25,11 +25,12 @@ from gym.pages.profile import use_of
 from gym.runs.api.comparison_serializers import BoardSerializer
 from gym.runs.api.query_parameters import BoardQuery, HeadedList, not_there, options_of
 from gym.runs.api.results import TABLES
-from gym.runs.pages.figures import FORMS, figure_file
-from gym.runs.read.leaderboard import export
+from gym.runs.pages.figures import figure_file
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board
+from lmgym.charts.figure import FORMS
 from lmgym.lmchallenge.tokens import FILTER_WORDS
+from lmgym.runs.leaderboard import export
+from lmgym.runs.leaderboard.board import Board
 from lmgym.runs.rules import EACH, RULES
 from lmgym.stats import CORRECTIONS
 

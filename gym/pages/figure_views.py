@@ -20,17 +20,18 @@ from gym.propara import views as propara
 from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
 from gym.runs.pages.export_views import is_on, is_within
-from gym.runs.pages.figures import Figure, figure_file
+from gym.runs.pages.figures import figure_file
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, read_options
-from gym.runs.read.presenters import shown_sentence
+from gym.runs.read.presenters import under_the_lens
 from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
+from lmgym.charts.figure import Figure
+from lmgym.runs.leaderboard.board import Board
 from lmgym.runs.rules import rule_of
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
-from suites.presenters import critical_regions
 from suites.selectors import revisions_for
 
 
@@ -57,8 +58,7 @@ def _item(request: HttpRequest) -> Figure:
     run = _run(request)
     item = _number(request.GET.get("item", ""))
     scores = run.sentence_scores.filter(sentence__item=item).select_related("sentence")
-    critical = critical_regions(run.revision)
-    shown = [shown_sentence(row, run.revision, critical) for row in scores.order_by("sentence__position")]
+    shown = under_the_lens(scores.order_by("sentence__position"), run.revision)
     figure = run_figures.item_figure(run, item, shown)
     if figure is None:
         raise Http404("This run has no such item with tokens.")

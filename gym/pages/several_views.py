@@ -16,9 +16,10 @@ from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import file_download
 from gym.runs.work.several import queue_each
+from lmgym.suites.formats.files import FORMS
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
-from suites.exports import FORMS, suites_zip
+from suites.exports import suites_zip
 from suites.forms import split_tags
 from suites.models import Suite
 from suites.selectors import visible_to, with_shape

@@ -25,9 +25,9 @@ from gym.sharing.permissions import may_read
 from lmgym.runs.other_programs import Refused, minimal_pairs
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.files import FORMS
 from lmgym.text import MOST_CHARACTERS
 from suites import permissions
-from suites.exports import FORMS
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions, design_table, shown_prediction

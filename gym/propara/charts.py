@@ -7,7 +7,7 @@ from functools import partial
 
 from gym.propara.board import SORTS, BoardRow, number_at
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.runs.pages.figures import Figure
+from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.propara.grid import ACTIONS

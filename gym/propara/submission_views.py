@@ -28,7 +28,7 @@ from gym.propara.views import (
     sentences_of,
     version_of,
 )
-from gym.runs.pages.figures import Figure
+from lmgym.charts.figure import Figure
 from lmgym.propara.errors import ProParaError
 from lmgym.propara.grid import ACTIONS, read_grids
 from lmgym.propara.groups import reason, repair_groups

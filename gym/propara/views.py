@@ -22,11 +22,11 @@ from gym.propara.charts import board_figure
 from gym.propara.forms import AboutSetForm, AnswerFilesForm, PublishedForm, SubmitForm, VersionForm
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.propara.presenters import grid_table
-from gym.runs.pages.figures import Figure
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
+from lmgym.charts.figure import Figure
 from lmgym.propara import convert
 from lmgym.propara.errors import ProParaError
 from lmgym.propara.grid import read_grids, read_sentences

@@ -83,7 +83,7 @@ class ScoreCacheAdmin(SiteAdmin):
 
 @admin.register(RunScore)
 class RunScoreAdmin(SiteAdmin):
-    list_display = ["run", "rule", "n_items", "n_passed", "n_judged", "rate", "chance"]
+    list_display = ["run", "rule", "n", "passed", "judged", "rate", "chance"]
     list_filter = ["rule"]
     list_select_related = ["run__model", "run__revision__suite"]
     search_fields = ["run__key", "run__revision__suite__slug", "run__model__slug"]

@@ -300,15 +300,15 @@ class PredictionResult(models.Model):
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="prediction_results")
     prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, related_name="results")
     position = models.PositiveIntegerField()
-    n_items = models.PositiveIntegerField(help_text="items")
-    n_passed = models.PositiveIntegerField()
-    n_ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
-    n_not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
-    n_too_close = models.PositiveIntegerField(
+    n = models.PositiveIntegerField(help_text="items")
+    passed = models.PositiveIntegerField()
+    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
+    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    too_close = models.PositiveIntegerField(
         default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
     )
-    ci_low = models.FloatField(null=True)
-    ci_high = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
     chance_standard_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
     mean_margin = models.FloatField(null=True)
@@ -322,14 +322,14 @@ class PredictionResult(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "prediction"], name="prediction_judged_once")]
 
     def __str__(self) -> str:
-        return f"{self.prediction}: {self.n_passed} of {self.n_items}"
+        return f"{self.prediction}: {self.passed} of {self.n}"
 
     verdict: Verdict
     """Among the predictions of its run; set by `SuiteRun.tested_predictions`."""
 
-    n_judged = PredictionOutcome.n_judged
+    judged = PredictionOutcome.judged
     rate = PredictionOutcome.rate
-    p_above_chance_uncorrected = PredictionOutcome.p_above_chance_uncorrected
+    p = PredictionOutcome.p
 
     @property
     def name(self) -> str:
@@ -361,22 +361,20 @@ class RunScore(models.Model):
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="scores")
     rule = models.CharField(max_length=5, choices=RuleKey.choices)
-    n_items = models.PositiveIntegerField(help_text="items")
-    n_judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
-    n_passed = models.PositiveIntegerField(help_text="of those judged")
-    n_ties = models.PositiveIntegerField()
-    n_too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
-    n_not_evaluable = models.PositiveIntegerField()
+    n = models.PositiveIntegerField(help_text="items")
+    judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
+    passed = models.PositiveIntegerField(help_text="of those judged")
+    ties = models.PositiveIntegerField()
+    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    not_evaluable = models.PositiveIntegerField()
     rate = models.FloatField(null=True)
-    ci_low = models.FloatField(
-        null=True, help_text="95% Wilson interval, items that carry several predictions"
-    )
-    ci_high = models.FloatField(null=True)
+    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
-    p_above_chance_uncorrected = models.FloatField(null=True, help_text="one-sided p against chance")
+    p = models.FloatField(null=True, help_text="one-sided p against chance")
     mean_margin = models.FloatField(null=True, help_text="mean over items, bits")
-    margin_ci_low = models.FloatField(null=True)
-    margin_ci_high = models.FloatField(null=True)
+    margin_low = models.FloatField(null=True)
+    margin_high = models.FloatField(null=True)
     effect_size_g = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
 
     class Meta:

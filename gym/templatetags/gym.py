@@ -17,6 +17,7 @@ from django.utils.timesince import timesince
 from gym.accounts.models import AnyUser
 from gym.accounts.ways_back import page_to_return_to
 from gym.runs.models import SuiteRun
+from gym.runs.pages.figures import file_links
 from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from lmgym.charts import regions
@@ -53,6 +54,7 @@ for _filter in (
     compact,
     duration,
     eta,
+    file_links,
     grouped,
     p_value,
     percent,
@@ -294,7 +296,7 @@ def backend_label(kind: str) -> str:
 
 
 def _interval(score: Any) -> tuple[float | None, float | None]:
-    return number_or_none(getattr(score, "ci_low", None)), number_or_none(getattr(score, "ci_high", None))
+    return number_or_none(getattr(score, "low", None)), number_or_none(getattr(score, "high", None))
 
 
 @register.simple_tag

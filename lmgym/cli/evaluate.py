@@ -112,8 +112,8 @@ def table(rates: Any) -> str:
     head = ("suite", "model", "prediction", "passed", "rate", "95 %", "chance", "")
     body = [
         (
-            row["suite"], row["model"], row["prediction"], f"{row['n_passed']}/{row['n_items']}",
-            _percent(row["rate"]), f"{_percent(row['ci_low'])}–{_percent(row['ci_high'])}", _percent(row["chance"]),
+            row["suite"], row["model"], row["prediction"], f"{row['passed']}/{row['n']}",
+            _percent(row["rate"]), f"{_percent(row['low'])}–{_percent(row['high'])}", _percent(row["chance"]),
             CHANCE_WORDS.get(row["against_chance"], ""),
         )
         for row in rates.to_dict("records")

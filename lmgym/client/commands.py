@@ -155,13 +155,13 @@ def _report(client: Client, run: Run) -> None:
 def rate_text(row: Prediction) -> str:
     if row.rate is None:
         return "no items"
-    said = f"{row.rate:.1%} ({row.n_passed} of {row.n_items}"
-    if row.ci_low is not None and row.ci_high is not None:
-        said += f"; 95% {row.ci_low:.1%}–{row.ci_high:.1%}"
+    said = f"{row.rate:.1%} ({row.passed} of {row.n}"
+    if row.low is not None and row.high is not None:
+        said += f"; 95% {row.low:.1%}–{row.high:.1%}"
     if row.chance is not None:
         said += f", chance {row.chance:.1%}"
-    said += f", {row.n_ties} ties" if row.n_ties else ""
-    said += f", {row.n_not_evaluable} not evaluable" if row.n_not_evaluable else ""
+    said += f", {row.ties} ties" if row.ties else ""
+    said += f", {row.not_evaluable} not evaluable" if row.not_evaluable else ""
     return f"{said})" + (f"; against chance: {row.against_chance}" if row.against_chance else "")
 
 
@@ -185,7 +185,7 @@ def score(client: Client, given: Namespace) -> int:
             [
                 {
                     "text": one.text,
-                    "bits": one.bits,
+                    "surprisal": one.surprisal,
                     "failure": one.failure,
                     "tokens": [asdict(token) for token in one.tokens],
                 }
@@ -196,7 +196,7 @@ def score(client: Client, given: Namespace) -> int:
         say("sentence_id\ttoken_id\ttoken\tsurprisal")
         for number, one in enumerate(scored, start=1):
             for place, token in enumerate(one.tokens, start=1):
-                bits = "" if token.bits is None else f"{token.bits:.6f}"
+                bits = "" if token.surprisal is None else f"{token.surprisal:.6f}"
                 say(f"{number}\t{place}\t{token.token}\t{bits}")
             if one.failure:
                 note(f"sentence {number}: {one.failure}")

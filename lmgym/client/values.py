@@ -58,24 +58,24 @@ class Model:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction over all items: `n_passed` of `n_items`, 95 % interval, chance level, mean margin in bits. Ties and
+    """A prediction over all items: `passed` of `n` items, 95 % interval, chance level, mean margin in bits. Ties and
     what is not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or empty; by the
     one-sided p of either direction, corrected for the predictions of the run."""
 
     name: str
     formula: str
-    n_items: int
-    n_passed: int
+    n: int
+    passed: int
     rate: float | None
-    ci_low: float | None
-    ci_high: float | None
+    low: float | None
+    high: float | None
     chance: float | None
-    n_ties: int
-    n_too_close: int
-    n_not_evaluable: int
+    ties: int
+    too_close: int
+    not_evaluable: int
     mean_margin: float | None
-    p_holm: float | None
-    p_below_holm: float | None
+    p_corrected: float | None
+    p_below_corrected: float | None
     against_chance: str
 
     @classmethod
@@ -237,25 +237,25 @@ class AgentRun:
 
 @dataclass(frozen=True)
 class ScoredToken:
-    """`bits`: surprisal; None = not predicted. `start`, `end`: place in the sentence."""
+    """`surprisal` in bits; None = not predicted. `start`, `end`: place in the sentence."""
 
     token: str
-    id: int
+    token_id: int
     start: int
     end: int
-    bits: float | None
+    surprisal: float | None
     special: bool
 
 
 @dataclass(frozen=True)
 class ScoredSentence:
     text: str
-    bits: float | None
+    surprisal: float | None
     failure: str
     tokens: tuple[ScoredToken, ...]
 
     @classmethod
     def of(cls, raw: Raw) -> ScoredSentence:
-        names = ("token", "id", "start", "end", "bits", "special")
+        names = ("token", "token_id", "start", "end", "surprisal", "special")
         tokens = tuple(ScoredToken(*(one[name] for name in names)) for one in raw["tokens"])
-        return cls(raw["text"], raw["bits"], raw["failure"], tokens)
+        return cls(raw["text"], raw["surprisal"], raw["failure"], tokens)

@@ -1,1 +1,1 @@
-"""Readers of untrusted files under limits of bytes, time and memory."""
+"""Readers of untrusted files under limits of bytes, time and memory; writing of zip archives."""

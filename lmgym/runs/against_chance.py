@@ -22,10 +22,10 @@ CHANCE_WORDS: dict[Standing, str] = {
     "unknown-words": "not compared with chance: too many unknown words",
 }
 
-CHANCE_TEST = ("p_below_chance_uncorrected", "p_holm", "p_below_holm", "against_chance")
-"""Attributes of a `Verdict`, and names in every output, beside `p_above_chance_uncorrected`."""
+CHANCE_TEST = ("p_below", "p_corrected", "p_below_corrected", "against_chance")
+"""Attributes of a `Verdict`, and names in every output, next to `p`."""
 
-ALONE = ("p_below_chance_uncorrected", "against_chance")
+ALONE = ("p_below", "against_chance")
 """Those of a rate that is not one of a family."""
 
 
@@ -35,21 +35,21 @@ class Rated(Protocol):
     @property
     def rate(self) -> float | None: ...
     @property
-    def ci_low(self) -> float | None: ...
+    def low(self) -> float | None: ...
     @property
-    def ci_high(self) -> float | None: ...
+    def high(self) -> float | None: ...
     @property
     def chance(self) -> float | None: ...
     @property
-    def p_above_chance_uncorrected(self) -> float | None: ...
+    def p(self) -> float | None: ...
     @property
-    def n_items(self) -> int: ...
+    def n(self) -> int: ...
     @property
-    def n_judged(self) -> int: ...
+    def judged(self) -> int: ...
     @property
-    def n_passed(self) -> int: ...
+    def passed(self) -> int: ...
     @property
-    def n_ties(self) -> int: ...
+    def ties(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,25 @@ class Tails:
 def effective_items(score: Rated) -> float:
     """To how many independent outcomes the run's items are worth: as many as there are, unless items with several
     predictions were judged one by one (`lmgym.stats.effective_n`). The score has a rate."""
-    if score.n_judged == score.n_items or score.rate is None or score.ci_low is None or score.ci_high is None:
-        return score.n_items
-    return n_of_interval(score.rate, score.ci_low, score.ci_high)
+    if score.judged == score.n or score.rate is None or score.low is None or score.high is None:
+        return score.n
+    return n_of_interval(score.rate, score.low, score.high)
 
 
 def exact_tails(score: Rated) -> Tails | None:
     """None where there is nothing to compare. At a rate not under chance the lower tail is about .5 or more and is
     given as 1: neither a verdict nor the corrected p of another rate depends on it."""
-    rate, chance, above = score.rate, score.chance, score.p_above_chance_uncorrected
-    if rate is None or chance is None or above is None or score.ci_low is None or score.ci_high is None:
+    rate, chance, above = score.rate, score.chance, score.p
+    if rate is None or chance is None or above is None or score.low is None or score.high is None:
         return None
     if rate >= chance:
         return Tails(above, 1.0, 1.0)
     n = effective_items(score)
-    failed = score.n_judged - score.n_passed
-    below = tail_above(failed / score.n_judged, n, 1 - chance)
+    failed = score.judged - score.passed
+    below = tail_above(failed / score.judged, n, 1 - chance)
     with_ties = below  # most rates have no ties, and a leaderboard has thousands of rates
-    if score.n_ties:
-        with_ties = tail_above((failed - score.n_ties) / score.n_judged, n, 1 - chance)
+    if score.ties:
+        with_ties = tail_above((failed - score.ties) / score.judged, n, 1 - chance)
     return None if below is None or with_ties is None else Tails(above, below, with_ties)
 
 
@@ -132,13 +132,13 @@ class Verdict:
         return CHANCE_WORDS.get(self.against_chance, "")
 
     @property
-    def p(self) -> float | None:
+    def decisive_p(self) -> float | None:
         """The p that decides: the upper tail's; the lower tail's below chance, of ties the one with ties as passes.
         None where nothing is compared, too many words being unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property
-    def p_uncorrected(self) -> float | None:
+    def decisive_p_uncorrected(self) -> float | None:
         """The same, uncorrected."""
         return self._deciding(self.exact)
 
@@ -148,15 +148,15 @@ class Verdict:
         return {"below": tails.below, "tied": tails.below_with_ties}.get(self.against_chance, tails.above)
 
     @property
-    def p_below_chance_uncorrected(self) -> float | None:
+    def p_below(self) -> float | None:
         return self.exact.below if self.exact else None
 
     @property
-    def p_holm(self) -> float | None:
+    def p_corrected(self) -> float | None:
         return self.holm.above if self.holm else None
 
     @property
-    def p_below_holm(self) -> float | None:
+    def p_below_corrected(self) -> float | None:
         return self.holm.below if self.holm else None
 
 

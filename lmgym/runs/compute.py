@@ -71,23 +71,23 @@ STORED = ("text", "regions", "special_bits", "total_bits", "tokens", "failure", 
 
 
 class RegionBits(NamedTuple):
-    """A region of a sentence, as every output tells it; they are counted from 1."""
+    """A region of a sentence, as every output has it; they are counted from 1. `surprisal` in bits."""
 
     region_number: int
-    name: str
+    region: str
     content: str
-    bits: float | None
+    surprisal: float | None
     not_computed: bool
 
 
 class TokenBits(NamedTuple):
-    """A token of a sentence; its `region_number` is None outside regions."""
+    """A token of a sentence; its `region_number` is None outside regions. `surprisal` in bits."""
 
     token: str
-    id: int
+    token_id: int
     start: int
     end: int
-    bits: float | None
+    surprisal: float | None
     region_number: int | None
     straddles: bool
     not_computed: bool

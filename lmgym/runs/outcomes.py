@@ -33,20 +33,20 @@ Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 
 COUNTS = (
-    "n_items",
-    "n_passed",
+    "n",
+    "passed",
     "rate",
-    "ci_low",
-    "ci_high",
+    "low",
+    "high",
     "chance",
     "chance_standard_error",
-    "n_ties",
-    "n_too_close",
-    "n_not_evaluable",
+    "ties",
+    "too_close",
+    "not_evaluable",
     "mean_margin",
 )
 """What every output tells of a prediction over all items: attributes of `PredictionOutcome` and of its row, keys of the
-API and of JSON, columns of tables. `n_…` are numbers of items."""
+API and of JSON, columns of tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,18 +55,18 @@ class PredictionOutcome:
     interval is 95%; `chance_standard_error` is 0 where the chance level is exact; margins are bits.
 
     `close[k]` says that item k's outcome hangs on a margin inside the bound on the numeric error: too close to call. It
-    still counts, by its sign; `n_too_close` counts such items. `close` is empty where that is not known."""
+    still counts, by its sign; `too_close` counts such items. `close` is empty where that is not known."""
 
     position: int
     name: str
     formula: str
-    n_items: int
-    n_passed: int
-    n_ties: int
-    n_not_evaluable: int
-    n_too_close: int
-    ci_low: float | None
-    ci_high: float | None
+    n: int
+    passed: int
+    ties: int
+    not_evaluable: int
+    too_close: int
+    low: float | None
+    high: float | None
     chance: float | None
     chance_standard_error: float
     mean_margin: float | None
@@ -75,19 +75,19 @@ class PredictionOutcome:
     close: Sequence[bool]
 
     @property
-    def n_judged(self) -> int:
-        return self.n_items
+    def judged(self) -> int:
+        return self.n
 
     @property
     def rate(self) -> float | None:
-        return self.n_passed / self.n_items if self.n_items else None
+        return self.passed / self.n if self.n else None
 
     @property
-    def p_above_chance_uncorrected(self) -> float | None:
+    def p(self) -> float | None:
         """One-sided, of the rate against the formula's chance level."""
         if self.rate is None or self.chance is None:
             return None
-        return tail_above(self.rate, self.n_items, self.chance)
+        return tail_above(self.rate, self.n, self.chance)
 
     def columns(self) -> dict[str, Any]:
         """What its row stores."""
@@ -144,21 +144,21 @@ def _counted(
     margins: Floats,
     close: NDArray[np.bool_],
 ) -> PredictionOutcome:
-    n_items, n_passed = len(outcomes), int((outcomes == TRUE).sum())
-    interval = wilson(n_passed, n_items)
+    n, passed = len(outcomes), int((outcomes == TRUE).sum())
+    interval = wilson(passed, n)
     chance = formula.chance_level(n_regions=n_regions)
     known = margins[np.isfinite(margins)]
     return PredictionOutcome(
         position=position,
         name=prediction.name,
         formula=prediction.formula,
-        n_items=n_items,
-        n_passed=n_passed,
-        n_ties=int((outcomes == TIE).sum()),
-        n_not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
-        n_too_close=int(close.sum()),
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
+        n=n,
+        passed=passed,
+        ties=int((outcomes == TIE).sum()),
+        not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
+        too_close=int(close.sum()),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         chance=chance.value,
         chance_standard_error=chance.standard_error,
         mean_margin=float(known.mean()) if known.size else None,

@@ -37,7 +37,7 @@ def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
         (row.item, row.position, token.token)
         for row in result.sentences
         for token in token_bits(row)
-        if token.id in special and row.text[token.start : token.end].strip() == token.token
+        if token.token_id in special and row.text[token.start : token.end].strip() == token.token
     ]
     if not found:
         return {}

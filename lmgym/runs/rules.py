@@ -52,20 +52,20 @@ def rule_json(rule: Rule) -> dict[str, str]:
 class RuleCounts:
     """A run's counts and rate under a rule, under the names that every output has.
 
-    `n_items` items; `n_judged` items, or item-prediction pairs under `each`, of which `n_passed` held; the interval is
-    95%; p is one-sided. `n_ties`, `n_too_close`, `n_not_evaluable` are of those judged."""
+    `n` items; `judged` items, or item-prediction pairs under `each`, of which `passed` held; the interval is
+    95%; p is one-sided. `ties`, `too_close`, `not_evaluable` are of those judged."""
 
-    n_items: int
-    n_passed: int
-    n_judged: int
+    n: int
+    passed: int
+    judged: int
     rate: float | None
-    ci_low: float | None
-    ci_high: float | None
+    low: float | None
+    high: float | None
     chance: float | None
-    p_above_chance_uncorrected: float | None
-    n_ties: int
-    n_too_close: int
-    n_not_evaluable: int
+    p: float | None
+    ties: int
+    too_close: int
+    not_evaluable: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Score(RuleCounts):
     """A run under a rule. Rates are None when the run does not hold what the rule needs. Margins are bits."""
 
     mean_margin: float | None
-    margin_ci_low: float | None
-    margin_ci_high: float | None
+    margin_low: float | None
+    margin_high: float | None
     effect_size_g: float | None
     rule: str
 
@@ -141,24 +141,24 @@ def score(
     if rule.key == ALL.key:  # an item is a tie when a tie is what keeps it from holding
         missing = (codes == NOT_EVALUABLE).any(axis=0)
         ties = (codes == TIE).any(axis=0) & ~missing
-        n_passed, n_judged = int(shares.sum()), int(shares.size)
-        n_too_close = _items_too_close(rows, missing)
+        passed, judged = int(shares.sum()), int(shares.size)
+        too_close = _items_too_close(rows, missing)
     else:
         missing, ties = codes == NOT_EVALUABLE, codes == TIE
-        n_passed, n_judged = int((codes == TRUE).sum()), int(codes.size)
-        n_too_close = sum(row.n_too_close for row in rows)
+        passed, judged = int((codes == TRUE).sum()), int(codes.size)
+        too_close = sum(row.too_close for row in rows)
     return Score(
-        n_items=int(shares.size),
-        n_passed=n_passed,
-        n_judged=n_judged,
+        n=int(shares.size),
+        passed=passed,
+        judged=judged,
         rate=rate,
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         chance=chance,
-        p_above_chance_uncorrected=tail_above(rate, n, chance) if chance is not None else None,
-        n_ties=int(ties.sum()),
-        n_too_close=n_too_close,
-        n_not_evaluable=int(missing.sum()),
+        p=tail_above(rate, n, chance) if chance is not None else None,
+        ties=int(ties.sum()),
+        too_close=too_close,
+        not_evaluable=int(missing.sum()),
         rule=rule.key,
         **asdict(margin_summary(item_margins(rows, rule))),
     )
@@ -167,8 +167,8 @@ def score(
 def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool_]) -> int:
     """Items with an outcome that is too close to call, less those of which one is missing; where a run does not say
     which outcomes they are, as many as there can be."""
-    if any(row.n_too_close and not row.close for row in rows):
-        return min(sum(row.n_too_close for row in rows), int(missing.size))
+    if any(row.too_close and not row.close for row in rows):
+        return min(sum(row.too_close for row in rows), int(missing.size))
     close = np.array([row.close or [False] * missing.size for row in rows], dtype=np.bool_)
     return int((close.any(axis=0) & ~missing).sum())
 

@@ -53,10 +53,10 @@ class Difference:
     """Mean of (second − first) over the items both have. The interval of a difference of pass rates is always there,
     that of margins is None when all differences are equal."""
 
-    n_items: int
+    n: int
     mean: float | None
-    ci_low: float | None
-    ci_high: float | None
+    low: float | None
+    high: float | None
     effect_size_g: float | None
     """Cohen's d of paired values: mean over standard deviation of the differences, with Hedges' correction."""
 
@@ -133,7 +133,7 @@ def paired_rates(
         groups: of each suite its items' groups, see `shared_factor`; without, all items are independent.
 
     Returns:
-        Difference; `n_items` are those of all suites, and several suites have no effect size.
+        Difference; `n` are those of all suites, and several suites have no effect size.
     """
     given = [1.0] * len(first) if weights is None else list(weights)
     rows = [

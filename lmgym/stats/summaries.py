@@ -15,8 +15,8 @@ class MarginSummary:
     """Bits; None where no item has a margin. The interval is None below two items or when all margins are equal."""
 
     mean_margin: float | None = None
-    margin_ci_low: float | None = None
-    margin_ci_high: float | None = None
+    margin_low: float | None = None
+    margin_high: float | None = None
     effect_size_g: float | None = None
 
 

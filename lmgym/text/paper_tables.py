@@ -1,4 +1,4 @@
-"""Tables for papers: LaTeX with booktabs, and Markdown. CSV and JSON are written by gym.downloads. Pure."""
+"""Tables for papers: LaTeX with booktabs, and Markdown. CSV is written by lmgym.text.csv_writer. Pure."""
 
 from __future__ import annotations
 

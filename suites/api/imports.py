@@ -18,9 +18,10 @@ from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.sharing.models import Visibility
 from lmgym.files.bounded import Refused
+from lmgym.suites.intake.archives import MAX_FILES, unpacked
 from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
-from suites.imports import MAX_FILES, Wishes, import_files, unpacked
+from suites.imports import Wishes, import_files
 from suites.models import ImportedFile, JoinPolicy, Suite, SuiteImport
 
 

@@ -41,10 +41,10 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     assert (job["kind"], job["state"], job["position"]) == ("suite_run", "queued", 1)
     run_pending()
     run = ok(send("get", f"runs/{run['id']}/"))
-    assert (run["state"], run["predictions"][0]["n_ties"]) == ("done", 2)
+    assert (run["state"], run["predictions"][0]["ties"]) == ("done", 2)
     address = f"runs/{run['id']}/results/"
     assert ok(send("get", address))["items"][0]["conditions"][0]["regions"][1]["content"] == "sings"
-    assert ok(send("get", f"{address}predictions/"))["results"][0]["n_items"] == 2
+    assert ok(send("get", f"{address}predictions/"))["results"][0]["n"] == 2
     items = ok(send("get", f"{address}items/"))["results"]
     assert items[0] == {
         "item": 1,
@@ -52,7 +52,7 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     }
     regions = ok(send("get", f"{address}regions/?limit=3"))
     assert (len(regions["results"]), regions["next"] is not None) == (3, True)
-    assert regions["results"][0]["regions"][0]["bits"] == 20.0
+    assert regions["results"][0]["regions"][0]["surprisal"] == 20.0
     tokens = ok(send("get", f"{address}tokens/"))["results"]
     assert tokens[0]["tokens"][0]["token"] == "The"
     [board] = ok(send("get", "leaderboard/"))["results"]

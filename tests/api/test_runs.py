@@ -75,20 +75,20 @@ def test_a_run_says_how_it_was_made_and_how_its_predictions_fared(get, world):
     assert run["provenance"]["suite_sha256"] == world.revisions["public"].sha256
     assert (run["progress"]["done"], run["progress"]["total"], run["progress"]["error"]) == (6, 6, "")
     [prediction] = run["predictions"]
-    assert (prediction["formula"], prediction["n_passed"], prediction["n_ties"], prediction["n_items"]) == (
+    assert (prediction["formula"], prediction["passed"], prediction["ties"], prediction["n"]) == (
         "(2;%mismatch%) > (2;%match%)",
         0,
         3,
         3,
     )
-    assert (prediction["rate"], prediction["chance"], prediction["ci_low"]) == (0.0, 0.5, 0.0)
+    assert (prediction["rate"], prediction["chance"], prediction["low"]) == (0.0, 0.5, 0.0)
 
 
 def test_results_are_those_of_the_download(client, get, world):
     run = world.runs["public"]
     results = get(f"runs/{run.key}/results/")
     assert results == json.loads(client.get(f"/runs/{run.key}/download/json/").content)
-    assert results["items"][0]["conditions"][0]["regions"][0]["bits"] == 20.0
+    assert results["items"][0]["conditions"][0]["regions"][0]["surprisal"] == 20.0
 
 
 def test_an_unfinished_run_has_no_results_yet(client, get, world, people):

@@ -47,8 +47,8 @@ def test_what_is_done_soon_is_answered_at_once(send, model, worker_beside):
     )
     assert [row["text"] for row in found["sentences"]] == SENT["sentences"]
     first = found["sentences"][0]
-    assert (first["bits"], first["failure"]) == (40.0, "")
-    assert [(token["token"], token["bits"], token["start"]) for token in first["tokens"]][:2] == [
+    assert (first["surprisal"], first["failure"]) == (40.0, "")
+    assert [(token["token"], token["surprisal"], token["start"]) for token in first["tokens"]][:2] == [
         ("The", 10.0, 0),
         ("cat", 10.0, 4),
     ]
@@ -64,7 +64,7 @@ def test_what_takes_longer_is_a_202_with_a_place_to_ask(send, model, at_once):
     assert send("get", f"jobs/{job}/").json()["kind"] == "score"
     run_pending("preview")
     done = send("get", place)
-    assert (done.status_code, done.json()["sentences"][1]["bits"]) == (200, 20.0)
+    assert (done.status_code, done.json()["sentences"][1]["surprisal"]) == (200, 20.0)
 
 
 def test_sentences_go_into_the_cache_and_come_from_it(send, model, worker_beside):

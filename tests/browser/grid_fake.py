@@ -26,9 +26,9 @@ from django.contrib.staticfiles import finders
 from django.http.multipartparser import MultiPartParser
 from django.template.loader import render_to_string
 
+from suites.answer_forms import pasted_sheet
 from suites.fields import METRIC_NAMES
 from suites.models import JoinPolicy
-from suites.pasting import read_pasted
 from tests.browser.grid_suite import Doc, Suite, agreement, big
 
 __all__ = ["Doc", "Sheet", "Suite", "agreement", "big"]
@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
             "CONTENT_TYPE": self.headers["Content-Type"],
             "CONTENT_LENGTH": self.headers["Content-Length"],
         }
-        reading, form = read_pasted(MultiPartParser(meta, body, [], "utf-8").parse()[0])
+        reading, form = pasted_sheet(MultiPartParser(meta, body, [], "utf-8").parse()[0])
         if reading.part:
             told = {"kind": reading.kind, "regions": reading.part.regions, "cells": reading.part.texts}
             self._json(lambda: (200, {**told, "understood": reading.understood}))

@@ -17,8 +17,8 @@ from django.core.management import call_command
 from gym.accounts.models import User
 from gym.demo.loader import load_demo
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Options
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import FIRST
 from lmgym.suites.formats import read_suite
 from suites import services

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from gym.collections.services import make_collection, publish_collection
-from gym.downloads import csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from lmgym.suites.formats import read_suite
+from lmgym.text.csv_writer import csv_text
 from suites import services
 from suites.models import SuiteRevision
 from tests.people import make_people

@@ -50,7 +50,7 @@ def test_ngram_passes_where_neighbours_decide() -> None:
 @pytest.mark.parametrize("name", ["agreement_pp", "agreement_src", "agreement_orc", "reflexive_orc"])
 def test_ngram_is_not_above_chance_across_an_attractor(name: str) -> None:
     """24 items at chance .25: 11 or more happen by luck in 2 of 100 cases."""
-    assert result("demo-ngram", name).n_passed <= 10
+    assert result("demo-ngram", name).passed <= 10
 
 
 @pytest.mark.parametrize("name", TIED)
@@ -58,12 +58,12 @@ def test_ngram_is_not_above_chance_across_an_attractor(name: str) -> None:
 def test_ngram_ties_where_the_last_four_words_are_the_same(name: str, policy: ScoringPolicy) -> None:
     """Not merely close: the critical words have the same four words before them in all conditions."""
     for prediction in result("demo-ngram", name, policy).predictions:
-        assert prediction.n_ties == prediction.n_items
+        assert prediction.ties == prediction.n
         assert set(prediction.margins) == {0.0}
 
 
 def test_ngram_cannot_see_what_licenses_ever() -> None:
-    assert result("demo-ngram", "npi").n_passed == 0
+    assert result("demo-ngram", "npi").passed == 0
 
 
 def test_ngram_is_right_in_exactly_one_of_two_twins() -> None:
@@ -78,7 +78,7 @@ def test_ngram_is_right_in_exactly_one_of_two_twins() -> None:
 
 @pytest.mark.parametrize("name", SUITES)
 def test_uniform_never_passes(name: str) -> None:
-    assert result("demo-uniform", name).n_passed == 0
+    assert result("demo-uniform", name).passed == 0
 
 
 def test_uniform_has_the_vocabulary_of_the_ngram() -> None:
@@ -139,7 +139,7 @@ def test_documented_table_is_what_is_measured() -> None:
     rows = []
     for name in SUITES:
         results = [result(model.slug, name) for model in DEMO_MODELS]
-        rows.append((name, results[0].n_items, chance(suite(name)), results))
+        rows.append((name, results[0].n, chance(suite(name)), results))
     assert table([model.slug for model in DEMO_MODELS], rows) in DOCS.read_text(encoding="utf-8")
 
 

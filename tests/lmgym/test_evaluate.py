@@ -18,8 +18,8 @@ from lmgym.models.backends import load_backend
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import TokenScores
 from lmgym.models.given import open_model
-from lmgym.results import CONTEXT
 from lmgym.runs import tables
+from lmgym.runs.tables import columns
 from lmgym.suites.formats import read_suite, write_long_csv
 from tests.lmgym.conftest import ROOT
 from tests.lmgym.models import tiny
@@ -80,7 +80,7 @@ def test_suites_are_given_in_any_form(suite: Path, as_what: str) -> None:
     }[as_what]
     rates = lmgym.evaluate(given, Words()).rates()
     assert rates["suite"].tolist() == ["agreement"]
-    assert rates.loc[0, ["n_items", "n_passed", "rate"]].tolist() == [
+    assert rates.loc[0, ["n", "passed", "rate"]].tolist() == [
         3,
         1,
         1 / 3,
@@ -98,19 +98,19 @@ def test_a_data_frame_is_read_as_its_csv_would_be(suite: Path, tmp_path: Path) -
 
 def test_frames_have_the_columns_of_the_sites_tables(suite: Path, other: Path) -> None:
     result = lmgym.evaluate([suite, other], {"one": Words(), "two": Words(2.0)})
-    context = [name for name, _ in CONTEXT]
-    for frame, columns in (
-        (result.rates(), tables.PREDICTIONS),
-        (result.outcomes(), tables.OUTCOMES),
-        (result.regions(), tables.REGIONS),
-        (result.tokens(), tables.TOKENS),
+    context = [name for name, _ in columns(tables.RunFacts)]
+    for frame, kinds in (
+        (result.rates(), (*columns(tables.Rate), *columns(tables.Policy))),
+        (result.outcomes(), columns(tables.Outcome)),
+        (result.regions(), columns(tables.Region)),
+        (result.tokens(), columns(tables.Token)),
     ):
-        assert list(frame.columns) == context + [name for name, _ in columns]
+        assert list(frame.columns) == context + [name for name, _ in kinds]
     assert list(dict.fromkeys(zip(result.rates()["model"], result.rates()["suite"], strict=True))) == [
         ("one", "agreement"), ("one", "other"), ("two", "agreement"), ("two", "other"),
     ]  # fmt: skip
     regions = result.regions().query("model == 'two' and suite == 'agreement'")
-    assert regions.iloc[1][["region_name", "content", "surprisal_bits"]].tolist() == ["Verb", "plays", 10.0]
+    assert regions.iloc[1][["region", "content", "surprisal"]].tolist() == ["Verb", "plays", 10.0]
 
 
 def test_what_has_no_value_is_missing_and_never_zero(suite: Path) -> None:
@@ -121,12 +121,12 @@ def test_what_has_no_value_is_missing_and_never_zero(suite: Path) -> None:
             ]
 
     result = lmgym.evaluate(suite, Half())
-    verbs = result.regions().query("region_number == 2")["surprisal_bits"]
-    subjects = result.tokens().query("token_number == 2")["surprisal_bits"]
+    verbs = result.regions().query("region_number == 2")["surprisal"]
+    subjects = result.tokens().query("token_number == 2")["surprisal"]
     assert subjects.isna().all()
-    assert not (result.regions()["surprisal_bits"] == 0).any()
+    assert not (result.regions()["surprisal"] == 0).any()
     assert verbs.notna().all()
-    assert result.rates()["n_not_evaluable"].tolist() == [0]
+    assert result.rates()["not_evaluable"].tolist() == [0]
 
 
 def test_a_sentence_that_cannot_be_scored_leaves_the_others(suite: Path) -> None:
@@ -150,7 +150,7 @@ def test_numbers_are_those_of_the_engine(suite: Path, tiny_models: Path) -> None
     backend.choose_start_token()  # type: ignore[attr-defined]
     texts = [row.text for row in read_suite(suite.read_bytes()).sentences]
     wanted = [bits for row in backend.score(texts, lmgym.ScoringPolicy()) for bits in row.bits]  # type: ignore[union-attr]
-    assert tokens["surprisal_bits"].tolist() == pytest.approx(
+    assert tokens["surprisal"].tolist() == pytest.approx(
         [math.nan if b is None else b for b in wanted], nan_ok=True
     )
     assert tokens["special"].sum() == 6
@@ -162,7 +162,7 @@ def test_a_model_in_memory_gives_the_numbers_of_its_folder(suite: Path, tiny_mod
     folder = tiny_models / "byte-bpe"
     pair = (AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
     result = lmgym.evaluate(suite, {"memory": pair, "folder": folder})
-    bits = [frame["surprisal_bits"].to_numpy() for _, frame in result.tokens().groupby("model", sort=False)]
+    bits = [frame["surprisal"].to_numpy() for _, frame in result.tokens().groupby("model", sort=False)]
     assert np.allclose(*bits, atol=1e-4, equal_nan=True)
     assert result.runs[0].provenance["model_fingerprint"] != ""
     assert pair[0].training is False
@@ -204,14 +204,14 @@ def test_token_scores_of_ones_own_are_taken_as_they_are() -> None:
             ]
 
     frame = lmgym.score("The cat", Own())
-    assert frame["surprisal_bits"].tolist() == pytest.approx([math.nan, 3.0], nan_ok=True)
+    assert frame["surprisal"].tolist() == pytest.approx([math.nan, 3.0], nan_ok=True)
 
 
 def test_score_gives_tokens_with_their_characters() -> None:
     frame = lmgym.score(["The keys are here.", "No"], UniformBackend(1024))
     assert frame["token"].tolist() == ["The", "keys", "are", "here", ".", "No"]
-    assert frame["surprisal_bits"].tolist() == [10.0] * 6
-    assert frame.loc[1, ["text_number", "token_number", "start_character", "end_character"]].tolist() == [
+    assert frame["surprisal"].tolist() == [10.0] * 6
+    assert frame.loc[1, ["text_number", "token_number", "start", "end"]].tolist() == [
         1,
         2,
         4,
@@ -226,11 +226,11 @@ def test_models_are_compared_item_by_item(suite: Path) -> None:
 
     result = lmgym.evaluate(suite, {"long": Words(), "short": Reverse()})
     (row,) = result.compare("long", "short").to_dict("records")
-    assert (row["n_items"], row["only_first"], row["only_second"]) == (3, 1, 2)
+    assert (row["n"], row["only_first"], row["only_second"]) == (3, 1, 2)
     assert (row["first_rate"], row["second_rate"]) == (1 / 3, 2 / 3)
     assert row["difference"] == pytest.approx(1 / 3)
-    assert row["ci_low"] < row["difference"] < row["ci_high"]
-    assert row["p"] == row["p_holm"] == 1.0
+    assert row["low"] < row["difference"] < row["high"]
+    assert row["p"] == row["p_corrected"] == 1.0
     with pytest.raises(InvalidArgument, match="Models: long, short"):
         result.compare("long", "tall")
 

@@ -29,12 +29,13 @@ from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import delete_account
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
-from gym.runs.read import report
+from gym.runs.read.report import result_of
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.shared_chunks import HELP
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs import report
 from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
@@ -88,7 +89,7 @@ def state(run: int) -> dict[str, Any]:
 
 def results(run: int) -> dict[str, Any]:
     row = SuiteRun.objects.get(pk=run)
-    return report.as_dict(document_of(row.revision), report.result_of(row), {}) | {
+    return report.as_dict(document_of(row.revision), result_of(row), {}) | {
         "sentences": row.sentence_scores.count(),
         "cached": ScoreCache.objects.count(),
     }

@@ -60,7 +60,7 @@ def test_a_file_is_authored_frozen_run_and_read(site, gym, tmp_path):
     key = re.search(r"/runs/([0-9a-f]+)/", out)[1]
     assert gym.run(key).rate == 1.0
     results = gym.results(key)
-    assert results["items"][0]["conditions"][0]["regions"][0]["bits"] == 20.0
+    assert results["items"][0]["conditions"][0]["regions"][0]["surprisal"] == 20.0
     rows = list(gym.rows(f"runs/{key}/results/tokens/", limit=2))
     assert [len(row["tokens"]) for row in rows] == [6, 6, 6, 6, 7, 7]
 

@@ -40,9 +40,9 @@ def finished_run(
         margins = [{0: -1.0, 1: 1.0, 2: 0.0}.get(code) for code in codes]
         known = [margin for margin in margins if margin is not None]
         PredictionResult.objects.create(
-            run=run, prediction=prediction, position=prediction.position, n_items=len(codes), n_passed=passed,
-            n_ties=sum(code == 2 for code in codes), n_not_evaluable=sum(code == 3 for code in codes),
-            ci_low=interval.low, ci_high=interval.high, chance=chance, items=items, outcomes=list(codes),
+            run=run, prediction=prediction, position=prediction.position, n=len(codes), passed=passed,
+            ties=sum(code == 2 for code in codes), not_evaluable=sum(code == 3 for code in codes),
+            low=interval.low, high=interval.high, chance=chance, items=items, outcomes=list(codes),
             margins=margins, mean_margin=sum(known) / len(known) if known else None,
         )  # fmt: skip
     store_scores(run)

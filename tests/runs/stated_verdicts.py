@@ -19,9 +19,10 @@ from django.urls import reverse
 from scipy.stats import beta, norm
 
 from gym.runs.models import SuiteRun
-from gym.runs.read import report
+from gym.runs.read.report import result_of, run_head
 from lmgym.client.commands import rate_text
 from lmgym.client.values import Run
+from lmgym.runs import report
 from lmgym.runs.against_chance import CHANCE_WORDS
 from lmgym.suites.formulas import parse
 from suites.selectors import document_of
@@ -30,8 +31,8 @@ RULES = ("each", "all", "first")
 Of = tuple[str, str | int]
 """(run, rule) or (run, position of a prediction)"""
 NUMBERS = (
-    "rate", "ci_low", "ci_high", "chance", "p_above_chance_uncorrected", "p_below_chance_uncorrected", "p_holm",
-    "p_below_holm",
+    "rate", "low", "high", "chance", "p", "p_below", "p_corrected",
+    "p_below_corrected",
 )  # fmt: skip
 STANDING_OF = {words: standing for standing, words in CHANCE_WORDS.items()}
 WORDS = "|".join(re.escape(words) for words in STANDING_OF)
@@ -142,9 +143,9 @@ def _differences(one: Stated, own: Expected, holm: tuple[float, ...] | None) -> 
     if one.standing != standing:
         yield f"“{one.standing}”, not “{standing}”"
     numbers = {
-        "rate": own.rate, "ci_low": own.low, "ci_high": own.high, "chance": own.chance,
-        "p_above_chance_uncorrected": own.tails[0], "p_below_chance_uncorrected": own.tails[1],
-        "p_holm": holm and holm[0], "p_below_holm": holm and holm[1],
+        "rate": own.rate, "low": own.low, "high": own.high, "chance": own.chance,
+        "p": own.tails[0], "p_below": own.tails[1],
+        "p_corrected": holm and holm[0], "p_below_corrected": holm and holm[1],
     }  # fmt: skip
     for name, value in one.numbers.items():
         right = numbers[name]
@@ -271,8 +272,8 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
         yield _row("JSON of the run", row, (key, position), "run")
     for position, row in zip(positions, Run.of(answer).predictions, strict=True):
         yield Stated("gym client", (key, position), "run", rate_text(row).rpartition("against chance: ")[2])
-    head = report.run_head(run)
-    text = report.as_text(document_of(run.revision), report.result_of(run), head)
+    head = run_head(run)
+    text = report.as_text(document_of(run.revision), result_of(run), head)
     said = re.findall(rf"^  ({WORDS})(?: \(one-sided p (?:= )?({P}).*)?$", text, re.M)
     for position, (words, p) in zip(positions, said, strict=True):
         yield Stated("evaluate", (key, position), "run", STANDING_OF[words], shown={"p": p or None})

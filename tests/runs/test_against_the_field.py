@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.model_profile import robust_pairs, robustness
+from lmgym.runs.leaderboard.options import Options
 from lmgym.stats import rate_difference, score_interval, weighted_mean
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
@@ -49,9 +49,9 @@ def test_robustness_over_pairs_is_a_mean_with_its_interval_and_items(client, mod
     told = next(
         r for r in csv.DictReader(io.StringIO(client.get(address).content.decode())) if r["model"] == "Mine"
     )
-    assert float(told["ci_low_without_modifier"]) == pytest.approx(interval.low)
-    assert (told["n_items_with"], told["difference"]) == ("8", "-0.5")
-    assert float(told["difference_ci_low"]) < -0.5 < float(told["difference_ci_high"])
+    assert float(told["without_low"]) == pytest.approx(interval.low)
+    assert (told["with_n"], told["difference"]) == ("8", "-0.5")
+    assert float(told["low"]) < -0.5 < float(told["high"])
 
 
 def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pairs(client, model):
@@ -62,7 +62,7 @@ def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pa
         "Items",
         "Chance",
         "1 model",
-        f"{100 * top.cell.ci_low:.1f}%–{100 * top.cell.ci_high:.1f}%",
+        f"{100 * top.cell.low:.1f}%–{100 * top.cell.high:.1f}%",
     ):
         assert words in table, words
     pairs = page.content.decode().split('id="robustness"')[1].split("</table>")[0]
@@ -72,8 +72,8 @@ def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pa
 def test_the_api_says_the_same(client, model):
     answer = client.get("/api/v1/models/mine/profile/").json()
     pair = next(row for row in answer["pairs"] if row["plain"] == "a")
-    assert (pair["modified"], pair["difference"], pair["n_items_with"]) == ("a_mod", -0.5, 4)
-    assert [pair["without_ci_low"], pair["without_ci_high"]] == pytest.approx([0.3006, 0.9544], abs=1e-4)
-    assert pair["difference_ci_low"] < -0.5 < pair["difference_ci_high"]
-    assert {row["n_items"] for row in answer["suites"]} == {4}
-    assert all(row["ci_low"] <= row["rate"] <= row["ci_high"] for row in answer["suites"])
+    assert (pair["modified"], pair["difference"], pair["with_n"]) == ("a_mod", -0.5, 4)
+    assert [pair["without_low"], pair["without_high"]] == pytest.approx([0.3006, 0.9544], abs=1e-4)
+    assert pair["low"] < -0.5 < pair["high"]
+    assert {row["n"] for row in answer["suites"]} == {4}
+    assert all(row["low"] <= row["rate"] <= row["high"] for row in answer["suites"])

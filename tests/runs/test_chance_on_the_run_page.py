@@ -21,9 +21,9 @@ def test_several_predictions_are_corrected_by_holm(client, people, revision):
     run = finished_run(revision, make_model(people.alice), [1] * 8, [1] * 7 + [0])
     page = client.get(run.get_absolute_url())
     rows = page.context["results"]
-    p = [row.result.p_above_chance_uncorrected for row in rows]
-    assert [row.verdict.p_holm for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
-    assert rows[0].verdict.p_holm > p[0]
+    p = [row.result.p for row in rows]
+    assert [row.verdict.p_corrected for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
+    assert rows[0].verdict.p_corrected > p[0]
     assert len(re.findall("corrected by Holm for the 2 predictions", page.content.decode())) == 2
 
 
@@ -41,7 +41,7 @@ def test_rules_sum_up_the_same_outcomes_and_are_no_family(client, people, revisi
     run = finished_run(revision, make_model(people.alice), [1] * 8, [1] * 7 + [0])
     page = client.get(run.get_absolute_url())
     for row in page.context["by_rule"]:
-        assert (row.verdict.p, row.verdict.holm) == (row.score.p_above_chance_uncorrected, None)
+        assert (row.verdict.decisive_p, row.verdict.holm) == (row.score.p, None)
     assert "p (Holm)" not in page.content.decode()
 
 

@@ -31,14 +31,14 @@ def get(client, query):
 def test_a_pair_has_its_difference_interval_and_mcnemar(client, world):
     response = get(client, "model=first&model=second&suite=s")
     [pair] = response.context["pairs"]
-    assert (pair.n_items, pair.rate.mean, pair.test.only_first, pair.test.only_second) == (
+    assert (pair.n, pair.rate.mean, pair.test.only_first, pair.test.only_second) == (
         5,
         pytest.approx(0.6),
         0,
         3,
     )
     assert pair.test.p == 0.25
-    assert pair.rate.ci_low < 0.6 < pair.rate.ci_high
+    assert pair.rate.low < 0.6 < pair.rate.high
     assert "Scoring rule: each prediction" in response.content.decode()
 
 
@@ -103,7 +103,7 @@ def test_two_revisions_under_the_same_model(client, world, people):
     response = get(client, "model=first&suite=s&r=1&r=2")
     assert [side.label for side in response.context["sides"]] == ["First, r1", "First, r2"]
     [pair] = response.context["pairs"]
-    assert (pair.n_items, pair.rate.mean) == (4, 0.75)
+    assert (pair.n, pair.rate.mean) == (4, 0.75)
     assert "no such item" in response.content.decode()
 
 

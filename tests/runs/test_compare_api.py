@@ -82,9 +82,9 @@ def rate_of(side):
     return {
         "run": side.run.key,
         "rate": score.rate,
-        "ci_low": score.ci_low,
-        "ci_high": score.ci_high,
-        "n_items": score.n_items,
+        "low": score.low,
+        "high": score.high,
+        "n": score.n,
     }
 
 
@@ -119,8 +119,8 @@ def test_items_are_those_of_the_page(client, world):
         "item": 2,
         "differs": True,
         "sides": [
-            {"outcomes": ["failed", "failed"], "counts": 0.0, "margin_bits": -1.0},
-            {"outcomes": ["held", "held"], "counts": 1.0, "margin_bits": 1.0},
+            {"outcomes": ["failed", "failed"], "counts": 0.0, "margin": -1.0},
+            {"outcomes": ["held", "held"], "counts": 1.0, "margin": 1.0},
         ],
     }
 
@@ -133,7 +133,7 @@ def test_two_revisions_under_the_same_model(client, world, people):
     answer = read(client, "compare/t/", model="first", r="1,2")
     assert [side["revision"] for side in answer["sides"]] == [1, 2]
     [pair] = answer["pairs"]
-    assert (pair["rate"]["n_items"], pair["rate"]["mean"]) == (4, 0.75)
+    assert (pair["rate"]["n"], pair["rate"]["mean"]) == (4, 0.75)
     items = read(client, "compare/t/items/", model="first", r="1,2")["results"]
     assert items[-1]["sides"][1] is None
     assert read(client, "compare/t/", model="second,first")["not_run"] == ["Second on r2"]

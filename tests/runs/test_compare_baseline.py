@@ -72,8 +72,8 @@ def test_rates_have_their_interval_and_number_of_items(client, world):
         sides = response.context["sides"] if "suite" in query else response.context["suite_rows"][0].sides
         for side, slug in zip(sides, "abcd", strict=True):
             limits = proportion_confint(sum(CODES["s"][slug]), 5, method="wilson")
-            assert (side.scored.score.ci_low, side.scored.score.ci_high) == pytest.approx(limits)
-            assert (side.rate, side.scored.score.n_items) == (pytest.approx(rate("s", slug)), 5)
+            assert (side.scored.score.low, side.scored.score.high) == pytest.approx(limits)
+            assert (side.rate, side.scored.score.n) == (pytest.approx(rate("s", slug)), 5)
     page = " ".join(get(client, ALL).content.decode().split())
     assert f"{said}, n 5" in page
     rates = sum(len(by_model) for by_model in CODES.values())
@@ -115,5 +115,5 @@ def test_a_baseline_that_is_not_there_is_named(client, world):
 def test_the_chart_draws_every_model_against_the_baseline(client, world):
     figure = client.get("/figures/compare-suites.json?model=a,b,c,d&base=c").json()
     assert client.get("/api/v1/figures/compare-suites/json/?model=a,b,c,d&base=c").json() == figure
-    assert figure["columns"][2:4] == ["baseline", "model"]
+    assert figure["columns"][2:4] == ["first", "second"]
     assert [row[2:4] for row in figure["rows"]] == [["c", "a"], ["c", "b"], ["c", "d"]]

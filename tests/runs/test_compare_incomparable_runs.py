@@ -225,7 +225,7 @@ def test_the_test_is_named_by_rule_and_number_of_predictions(client, people, rul
         io.BytesIO(content_of(client.get(f"/figures/compare-suites.csv?model=a,b&rule={rule}")))
     )
     assert chart["test"].tolist() == [key]
-    assert {"p", "p_holm"} <= set(chart.columns)
+    assert {"p", "p_corrected"} <= set(chart.columns)
 
 
 def test_a_table_of_both_kinds_names_both(client, people, world):

@@ -36,31 +36,31 @@ def test_json_holds_predictions_and_every_region(client, run):
     data = json.loads(get(client, run, "json"))
     [prediction] = data["predictions"]
     assert prediction["formula"] == "(2;%mismatch%) > (2;%match%)"
-    assert (prediction["n_passed"], prediction["n_items"], prediction["outcomes"]) == (0, 3, [False] * 3)
+    assert (prediction["passed"], prediction["n"], prediction["outcomes"]) == (0, 3, [False] * 3)
     assert [detail["outcome"] for detail in prediction["details"]] == ["tie"] * 3
     regions = data["items"][0]["conditions"][0]["regions"]
-    assert [region["bits"] for region in regions][:2] == [20.0, 10.0]
+    assert [region["surprisal"] for region in regions][:2] == [20.0, 10.0]
     assert data["provenance"]["suite_sha256"] == run.revision.sha256
 
 
 def test_region_csv_has_a_row_for_every_cell(client, run):
     rows = list(csv.DictReader(io.StringIO(get(client, run, "regions.csv"))))
     assert len(rows) == 3 * 2 * 3
-    assert rows[0]["region_name"] == "Subject"
-    assert float(rows[0]["surprisal_bits"]) == 20.0
+    assert rows[0]["region"] == "Subject"
+    assert float(rows[0]["surprisal"]) == 20.0
 
 
 def test_token_csv_sums_to_the_regions(client, run):
     tokens = csv.DictReader(io.StringIO(get(client, run, "tokens.csv")))
     assert (
-        sum(float(row["surprisal_bits"]) for row in tokens if row["region_number"] == "1")
+        sum(float(row["surprisal"]) for row in tokens if row["region_number"] == "1")
         == 20.0 * 2 * 2 + 30.0 * 2
     )
 
 
 def test_outcome_csv_says_what_held(client, run):
     rows = list(csv.DictReader(io.StringIO(get(client, run, "outcomes.csv"))))
-    assert [(row["item_number"], row["outcome"], row["held"]) for row in rows] == [
+    assert [(row["item"], row["outcome"], row["passed"]) for row in rows] == [
         (str(item), "tie", "False") for item in (1, 2, 3)
     ]
 

@@ -54,7 +54,7 @@ def test_csv_has_a_row_for_every_region(people, suite_file):
     make_model(people.alice)
     rows = list(csv.DictReader(io.StringIO(evaluate(suite_file, "--format", "csv"))))
     assert len(rows) == 18
-    assert (rows[0]["model_name"], rows[0]["score_kind"]) == ("uniform", "surprisal")
+    assert (rows[0]["model"], rows[0]["score_kind"]) == ("uniform", "surprisal")
 
 
 def test_the_policy_can_be_given_as_json(people, suite_file):
@@ -63,7 +63,7 @@ def test_the_policy_can_be_given_as_json(people, suite_file):
         evaluate(suite_file, "--format", "json", "--policy", '{"metric": "max", "bos": "never"}')
     )
     assert data["policy"] == ScoringPolicy(bos="never", metric="max").to_dict()
-    assert data["items"][0]["conditions"][0]["regions"][0]["bits"] == 10.0
+    assert data["items"][0]["conditions"][0]["regions"][0]["surprisal"] == 10.0
 
 
 @pytest.mark.parametrize(

@@ -57,19 +57,19 @@ def test_a_pandas_user_reproduces_the_numbers_of_the_run_page(client, run):
     assert len(response.context["results"]) == len(predictions) == 2
     for shown in response.context["results"]:
         rows = by_prediction.get_group(shown.result.position + 1)
-        assert (rows["held"].sum(), len(rows)) == (shown.result.n_passed, shown.result.n_items)
-        assert (rows["outcome"] == "tie").sum() == shown.result.n_ties
-        low, high = proportion_confint(rows["held"].sum(), len(rows), method="wilson")
-        assert (shown.result.ci_low, shown.result.ci_high) == pytest.approx((low, high))
+        assert (rows["passed"].sum(), len(rows)) == (shown.result.passed, shown.result.n)
+        assert (rows["outcome"] == "tie").sum() == shown.result.ties
+        low, high = proportion_confint(rows["passed"].sum(), len(rows), method="wilson")
+        assert (shown.result.low, shown.result.high) == pytest.approx((low, high))
         chance = predictions.loc[shown.result.position + 1, "chance"]
         assert chance == pytest.approx(shown.result.chance)
-        by_chance = binomtest(int(rows["held"].sum()), len(rows), chance, alternative="greater")
-        assert shown.result.p_above_chance_uncorrected == pytest.approx(by_chance.pvalue)
-        assert rows["margin_bits"].mean() == pytest.approx(shown.result.mean_margin)
-    items = outcomes.pivot(index="item_number", columns="prediction_number", values="held")
+        by_chance = binomtest(int(rows["passed"].sum()), len(rows), chance, alternative="greater")
+        assert shown.result.p == pytest.approx(by_chance.pvalue)
+        assert rows["margin"].mean() == pytest.approx(shown.result.mean_margin)
+    items = outcomes.pivot(index="item", columns="prediction_number", values="passed")
     expected = {"each": items.to_numpy().mean(), "all": items.all(axis=1).mean(), "first": items[1].mean()}
     assert {row.rule.key: row.rate for row in response.context["by_rule"]} == pytest.approx(expected)
-    cells = regions[regions["content"].notna()].groupby(["condition_name", "region_number"])["surprisal_bits"]
+    cells = regions[regions["content"].notna()].groupby(["condition", "region_number"])["surprisal"]
     for row in run.region_summary:
         for number, cell in enumerate(row["regions"], start=1):
             bits = cells.get_group((row["condition"], number))
@@ -86,7 +86,7 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
         finished_run(a, model, codes)
         finished_run(b, model, [1, 1, 1, 0])
     outcomes = table(client, "outcomes")
-    rates = outcomes.groupby(["model", "suite"])["held"].mean()
+    rates = outcomes.groupby(["model", "suite"])["passed"].mean()
     board = client.get(reverse("leaderboard")).context["board"]
     for row in board.rows:
         own = rates[row.model.slug]
@@ -95,7 +95,7 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
     scores = table(client, "scores").query("rule == 'each'").set_index(["model", "suite"])
     for (model, suite), rate in rates.items():
         assert scores.loc[(model, suite), "rate"] == pytest.approx(rate)
-        assert scores.loc[(model, suite), "n_items"] == 4
+        assert scores.loc[(model, suite), "n"] == 4
     for row in board.rows:  # two suites of four items: Wilson's interval with the variance of their mean
         rates = scores.loc[row.model.slug]["rate"].to_numpy()
         levelled = (4 * rates + rates.mean()) / 5
@@ -105,14 +105,14 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
         limits = proportion_confint(
             (n := rates.mean() * (1 - rates.mean()) / variance) * rates.mean(), n, method="wilson"
         )
-        assert [row.score.ci_low, row.score.ci_high] == pytest.approx(limits)
+        assert [row.score.low, row.score.high] == pytest.approx(limits)
 
 
 def test_a_pandas_user_reproduces_the_compare_page(client, people):
     revision = make_revision(people.alice, name="s", items=6)
     for slug, codes in (("m1", [1, 1, 0, 2, 0, 0]), ("m2", [1, 0, 1, 1, 1, 1])):
         finished_run(revision, make_model(people.alice, slug=slug), codes)
-    held = table(client, "outcomes", "suite=s").pivot(index="item_number", columns="model", values="held")
+    held = table(client, "outcomes", "suite=s").pivot(index="item", columns="model", values="passed")
     page = client.get(f"{reverse('compare')}?model=m1&model=m2&suite=s").context
     [pair] = page["pairs"]
     only_first, only_second = int((held["m1"] & ~held["m2"]).sum()), int((held["m2"] & ~held["m1"]).sum())
@@ -126,9 +126,9 @@ def test_a_pandas_user_reproduces_the_compare_page(client, people):
 
 def test_tokens_add_up_to_regions(client, run):
     tokens, regions = table(client, "tokens"), table(client, "regions")
-    keys = ["run", "item_number", "condition_name", "region_number"]
-    sums = tokens[~tokens["special"]].groupby(keys)["surprisal_bits"].sum()
-    assert np.allclose(regions.set_index(keys)["surprisal_bits"].reindex(sums.index), sums)
+    keys = ["run", "item", "condition", "region_number"]
+    sums = tokens[~tokens["special"]].groupby(keys)["surprisal"].sum()
+    assert np.allclose(regions.set_index(keys)["surprisal"].reindex(sums.index), sums)
 
 
 @pytest.mark.parametrize("what", ["regions", "tokens", "outcomes", "predictions", "scores"])

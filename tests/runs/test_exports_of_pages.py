@@ -29,7 +29,7 @@ def run(people):
     revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
     run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
     run.prediction_results.filter(position=0).update(
-        close=[False, True, *[False] * 6], n_too_close=1, chance=0.5
+        close=[False, True, *[False] * 6], too_close=1, chance=0.5
     )
     run.prediction_results.filter(position=1).update(close=[False] * 8, chance=0.25)
     return run
@@ -58,20 +58,20 @@ def test_a_pandas_user_reproduces_each_prediction_of_the_run_page(client, run):
     for shown in results:
         row, number = shown.result, shown.result.position + 1
         own, told = outcomes[outcomes["prediction_number"] == number], predictions.loc[number]
-        held, n = int(own["held"].sum()), len(own)
+        held, n = int(own["passed"].sum()), len(own)
         counts = [
             held,
             n,
             *((own["outcome"] == name).sum() for name in ("tie", "not evaluable")),
             own["too_close"].sum(),
         ]
-        assert counts == [row.n_passed, row.n_items, row.n_ties, row.n_not_evaluable, row.n_too_close]
-        assert counts == told[["n_passed", "n_items", "n_ties", "n_not_evaluable", "n_too_close"]].tolist()
+        assert counts == [row.passed, row.n, row.ties, row.not_evaluable, row.too_close]
+        assert counts == told[["passed", "n", "ties", "not_evaluable", "too_close"]].tolist()
         limits = proportion_confint(held, n, method="wilson")
-        assert (row.ci_low, row.ci_high) == pytest.approx(limits)
-        assert told[["ci_low", "ci_high"]].tolist() == pytest.approx(limits)
-        assert shown.result.p_above_chance_uncorrected == pytest.approx(tail(held / n, n, told["chance"]))
-        assert told["p_above_chance_uncorrected"] == pytest.approx(shown.result.p_above_chance_uncorrected)
+        assert (row.low, row.high) == pytest.approx(limits)
+        assert told[["low", "high"]].tolist() == pytest.approx(limits)
+        assert shown.result.p == pytest.approx(tail(held / n, n, told["chance"]))
+        assert told["p"] == pytest.approx(shown.result.p)
 
 
 def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
@@ -80,8 +80,8 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     page = client.get(run.get_absolute_url())
     for shown in page.context["results"]:
         number, margin = shown.result.position + 1, shown.margin
-        bits = outcomes.loc[outcomes["prediction_number"] == number, "margin_bits"].dropna()
-        told = ["mean_margin", "margin_ci_low", "margin_ci_high", "effect_size_g"]
+        bits = outcomes.loc[outcomes["prediction_number"] == number, "margin"].dropna()
+        told = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
         assert predictions.loc[number, told].tolist() == pytest.approx(astuple(margin))
         assert margin.mean_margin == pytest.approx(bits.mean())
         correction = 1 - 3 / (4 * (len(bits) - 1) - 1)
@@ -89,8 +89,8 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
         plain = bootstrap(
             (bits.to_numpy(),), np.mean, method="percentile", random_state=1
         ).confidence_interval
-        assert plain.low - 0.6 < margin.margin_ci_low <= plain.low
-        assert plain.high <= margin.margin_ci_high < plain.high + 0.6
+        assert plain.low - 0.6 < margin.margin_low <= plain.low
+        assert plain.high <= margin.margin_high < plain.high + 0.6
         text = " ".join(page.content.decode().split())
         said = [f"{value:+.2f}".replace("-", "−") for value in astuple(margin)]
         assert f"Mean {said[0]}, 95% interval {said[1]} to {said[2]}; effect size g {said[3]}." in text
@@ -98,7 +98,7 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
 
 def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run):
     outcomes = table(client, "outcomes", f"run={run.key}")
-    held = outcomes.pivot(index="item_number", columns="prediction_number", values="held").astype(float)
+    held = outcomes.pivot(index="item", columns="prediction_number", values="passed").astype(float)
     chance = table(client, "scores", f"run={run.key}").set_index("rule")["chance"]
     shares = {"each": held.mean(axis=1), "all": held.min(axis=1), "first": held[1]}
     rows = client.get(run.get_absolute_url()).context["by_rule"]
@@ -106,11 +106,9 @@ def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run)
     for row in rows:
         own = shares[row.rule.key]
         n, low, high = interval(own, 2 if row.rule.key == "each" else 1)
-        assert (row.rate, row.score.ci_low, row.score.ci_high) == pytest.approx((own.mean(), low, high))
+        assert (row.rate, row.score.low, row.score.high) == pytest.approx((own.mean(), low, high))
         assert row.score.chance == pytest.approx(chance[row.rule.key])
-        assert row.score.p_above_chance_uncorrected == pytest.approx(
-            tail(own.mean(), n, chance[row.rule.key])
-        )
+        assert row.score.p == pytest.approx(tail(own.mean(), n, chance[row.rule.key]))
 
 
 def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(client, run):
@@ -123,7 +121,7 @@ def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
     first = run.prediction_results.get(position=0)
     stored, computed = margin_of(first, run.scores.all()), margin_of(first, [])
     assert astuple(stored) == pytest.approx(astuple(computed))
-    assert stored.margin_ci_low < stored.mean_margin < stored.margin_ci_high
+    assert stored.margin_low < stored.mean_margin < stored.margin_high
 
 
 def check_scores(client, scores, query):
@@ -133,16 +131,16 @@ def check_scores(client, scores, query):
     for row in scores:
         score, place = row.score, (row.run.revision.suite.slug, row.run.model.slug)
         own = outcomes[(outcomes["suite"] == place[0]) & (outcomes["model"] == place[1])]
-        items = own.groupby("item_number")
-        _, low, high = interval(items["held"].mean(), own["prediction_number"].nunique())
-        assert (score.rate, score.ci_low, score.ci_high) == pytest.approx((own["held"].mean(), low, high))
-        assert (score.n_passed, score.n_judged) == (own["held"].sum(), len(own))
-        assert (score.n_ties, score.n_too_close) == ((own["outcome"] == "tie").sum(), own["too_close"].sum())
+        items = own.groupby("item")
+        _, low, high = interval(items["passed"].mean(), own["prediction_number"].nunique())
+        assert (score.rate, score.low, score.high) == pytest.approx((own["passed"].mean(), low, high))
+        assert (score.passed, score.judged) == (own["passed"].sum(), len(own))
+        assert (score.ties, score.too_close) == ((own["outcome"] == "tie").sum(), own["too_close"].sum())
         assert score.chance == pytest.approx(told.loc[place, "chance"])
-        margins = items["margin_bits"].apply(lambda bits: bits.mean(skipna=False))
+        margins = items["margin"].apply(lambda bits: bits.mean(skipna=False))
         assert score.mean_margin == pytest.approx(margins.mean())
-        limits = told.loc[place, ["margin_ci_low", "margin_ci_high"]].tolist()
-        assert [score.margin_ci_low, score.margin_ci_high] == pytest.approx(limits)
+        limits = told.loc[place, ["margin_low", "margin_high"]].tolist()
+        assert [score.margin_low, score.margin_high] == pytest.approx(limits)
 
 
 def test_a_pandas_user_reproduces_the_suite_page(client, people, run):
@@ -169,7 +167,7 @@ def test_a_pandas_user_reproduces_the_model_page(client, people, run):
     assert len(page.context["scores"]) == 2
     check_scores(client, page.context["scores"], "model=m1")
     assert "1 too close to call" in page.content.decode()
-    rates = table(client, "outcomes").groupby(["suite", "model"])["held"].mean().unstack()
+    rates = table(client, "outcomes").groupby(["suite", "model"])["passed"].mean().unstack()
     assert page.context["own"].score.rate == pytest.approx(rates["m1"].mean())
     lead = rates["m1"] - rates["m2"]
     shown = [*page.context["strengths"], *page.context["weaknesses"]]
@@ -193,7 +191,7 @@ def test_a_pandas_user_reproduces_the_page_of_a_collection(client, people, run):
     publish_collection(made, actor=people.alice)
     board = client.get(reverse("collection-detail", args=["paper"])).context["board"]
     outcomes = pd.concat([table(client, "outcomes", f"suite={slug}&r=1") for slug in ("ours", "theirs")])
-    rates = outcomes.groupby(["model", "suite"])["held"].mean().unstack()
+    rates = outcomes.groupby(["model", "suite"])["passed"].mean().unstack()
     assert sorted(row.model.slug for row in board.rows) == ["m1", "m2", "m3"]
     for row in board.rows:
         own = rates.loc[row.model.slug]

@@ -56,8 +56,8 @@ def test_rows_with_a_condition_say_its_levels(client, people, model, what, form)
     run = done(crossed(people), model)
     rows = exported(client, what, f"run={run.key}", form)
     assert list(rows.columns)[-2:] == ["factor_agreement", "factor_number"]
-    assert (rows["factor_agreement"] + "_" + rows["factor_number"] == rows["condition_name"]).all()
-    assert rows["condition_name"].nunique() == 4
+    assert (rows["factor_agreement"] + "_" + rows["factor_number"] == rows["condition"]).all()
+    assert rows["condition"].nunique() == 4
 
 
 @pytest.mark.parametrize("what", ["outcomes", "predictions", "scores"])
@@ -74,7 +74,7 @@ def test_a_condition_outside_and_a_suite_without_factors_leave_them_empty(client
     done(make_revision(people.alice, name="plain"), model)
     rows = exported(client, "regions", "model=" + model.slug)
     empty = rows[rows["factor_agreement"].isna()]
-    assert set(empty["condition_name"]) == {"filler", "match", "mismatch"}
+    assert set(empty["condition"]) == {"filler", "match", "mismatch"}
     assert len(rows) > len(empty)
     plain = exported(client, "regions", "suite=plain")
     assert "factor_agreement" not in plain.columns
@@ -94,10 +94,10 @@ def test_the_mixed_model_of_the_guide_finds_the_difference_of_differences(client
     run = done(crossed(people), model)
     regions = exported(client, "regions", f"run={run.key}")
     verb = regions[(regions["region_number"] == 3) & (regions["model"] == model.slug)].copy()
-    verb["surprisal_bits"] += np.random.default_rng(1).normal(size=len(verb))  # the model of tests gives ties
-    formula = "surprisal_bits ~ C(factor_agreement, Treatment('match')) * C(factor_number, Treatment('sing'))"
-    fitted = smf.mixedlm(formula, verb, groups="item_number").fit()
+    verb["surprisal"] += np.random.default_rng(1).normal(size=len(verb))  # the model of tests gives ties
+    formula = "surprisal ~ C(factor_agreement, Treatment('match')) * C(factor_number, Treatment('sing'))"
+    fitted = smf.mixedlm(formula, verb, groups="item").fit()
     [interaction] = [value for name, value in fitted.params.items() if ":" in name]
-    means = verb.groupby("condition_name")["surprisal_bits"].mean()
+    means = verb.groupby("condition")["surprisal"].mean()
     expected = means["mismatch_plural"] - means["match_plural"] - means["mismatch_sing"] + means["match_sing"]
     assert interaction == pytest.approx(expected, abs=1e-4)

@@ -114,8 +114,8 @@ def test_the_region_chart_has_the_means_of_the_run(client, world):
         csv.DictReader(io.StringIO(client.get(address("run-regions", "csv", world)).content.decode()))
     )
     assert {row["condition"] for row in rows} == {"match", "mismatch"}
-    assert rows[1]["mean_bits"] == "10.0"
-    assert rows[0]["n_items"] == "3"
+    assert rows[1]["mean_surprisal"] == "10.0"
+    assert rows[0]["n"] == "3"
 
 
 def test_a_chart_of_nothing_is_not_there(client, world):
@@ -207,7 +207,7 @@ def test_two_models_are_drawn_against_each_other(client, world):
     items = list(
         csv.DictReader(io.StringIO(client.get(address("compare-items", "csv", world)).content.decode()))
     )
-    assert [(row["margin_bits_M1"], row["margin_bits_M2"]) for row in items] == [
+    assert [(row["margin_M1"], row["margin_M2"]) for row in items] == [
         ("1.0", "1.0"), ("-1.0", "1.0"), ("-1.0", "-1.0"), ("1.0", "1.0")
     ]  # fmt: skip
     for address_of_page in ("?model=m1&model=m2", "?model=m1&model=m2&suite=npi"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.downloads import csv_text
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from lmgym.runs.uploaded import fit_part, read_results
 from lmgym.suites.formats import read_suite
 from lmgym.text.bibtex import bibtex
+from lmgym.text.csv_writer import csv_text
 from lmgym.text.problems import FormatError
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision

@@ -18,8 +18,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
-from gym.runs.read.shared_items import groups_by_suite, groups_of
+from gym.runs.read.shared_items import groups_of
 from lmgym.runs.rules import MARGINS
+from lmgym.runs.shared_material import groups_by_suite
 from suites import services as suites
 from suites.models import SuiteRevision
 from tests.factories import make_model, make_revision
@@ -68,10 +69,10 @@ def outcomes(client, world) -> pd.DataFrame:
 def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(held, margins): items in the order of the table x predictions."""
     own = outcomes[(outcomes["suite"] == suite) & (outcomes["model"] == model)]
-    order = own["item_number"].drop_duplicates()
+    order = own["item"].drop_duplicates()
     held, margins = (
-        own.pivot(index="item_number", columns="prediction_number", values=name).loc[order]
-        for name in ("held", "margin_bits")
+        own.pivot(index="item", columns="prediction_number", values=name).loc[order]
+        for name in ("passed", "margin")
     )
     return held.astype(float), margins
 
@@ -102,15 +103,15 @@ def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
 def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None) -> None:
     mean = np.mean([values.mean() for values in second]) - np.mean([values.mean() for values in first])
     limits = difference(first, second, predictions=2 if rule == "each" else 1, groups=groups)
-    assert [shown.mean, shown.ci_low, shown.ci_high] == pytest.approx([mean, *limits], **EXACT)
+    assert [shown.mean, shown.low, shown.high] == pytest.approx([mean, *limits], **EXACT)
 
 
 def check_difference(shown, values: pd.Series) -> None:
-    assert (shown.n_items, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
+    assert (shown.n, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
     if np.ptp(values) == 0:
-        assert (shown.ci_low, shown.ci_high, shown.effect_size_g) == (None, None, None)
+        assert (shown.low, shown.high, shown.effect_size_g) == (None, None, None)
     else:
-        assert [shown.ci_low, shown.ci_high] == pytest.approx(list(bootstrap_mean(values)), **EXACT)
+        assert [shown.low, shown.high] == pytest.approx(list(bootstrap_mean(values)), **EXACT)
         assert shown.effect_size_g == pytest.approx(hedges(values), **EXACT)
 
 
@@ -198,7 +199,7 @@ def tag_mean(scores: pd.DataFrame, tag: str, slug: str) -> list[float]:
     counts = [np.array(RATES[name][slug]) == 1 for name in names]
     groups = groups_among(names, [4] * len(names)) if len(names) > 1 else None
     factor = shared_factor(counts, groups) if groups else 1
-    return mean_over_suites(own["rate"], own["n_items"], factor=factor)
+    return mean_over_suites(own["rate"], own["n"], factor=factor)
 
 
 def test_tag_columns_of_the_leaderboard(client, tagged):
@@ -207,7 +208,7 @@ def test_tag_columns_of_the_leaderboard(client, tagged):
     for row in board.rows:
         for tag, mean in zip(board.tags, row.tags, strict=True):
             expected = tag_mean(tagged, tag, row.model.slug)
-            assert [mean.rate, mean.ci_low, mean.ci_high] == pytest.approx(expected, **EXACT)
+            assert [mean.rate, mean.low, mean.high] == pytest.approx(expected, **EXACT)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -219,7 +220,7 @@ def test_a_models_page_against_the_field(client, tagged, slug):
     assert set(shown.index) == set(TAGS)
     for tag, row in shown.iterrows():
         expected = tag_mean(tagged, tag, slug)
-        assert row[["rate", "ci_low", "ci_high"]].tolist() == pytest.approx(expected, **EXACT)
+        assert row[["rate", "low", "high"]].tolist() == pytest.approx(expected, **EXACT)
         field = [tag_mean(tagged, tag, other)[0] for other in others]
         assert row["mean_of_other_models"] == pytest.approx(np.mean(field), **EXACT)
         assert row["other_models"] == 2
@@ -229,7 +230,7 @@ def test_a_models_page_against_the_field(client, tagged, slug):
         assert (row.rate, row.field, row.n) == (own[slug], pytest.approx(theirs.mean(), **EXACT), len(theirs))
         assert row.rank == own.rank(method="min", ascending=False)[slug]
         limits = proportion_confint(round(own[slug] * 4), 4, method="wilson")
-        assert [row.cell.ci_low, row.cell.ci_high] == pytest.approx(limits)
+        assert [row.cell.low, row.cell.high] == pytest.approx(limits)
 
 
 @pytest.mark.parametrize("slug", SLUGS)

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from gym.jobs.models import Job
 from gym.runs.models import SuiteRun
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
@@ -56,7 +56,7 @@ def test_a_mean_over_some_suites_says_over_how_many(world, people):
     good, bad = board(people.nobody).rows
     assert (good.score.n, good.score.of, good.score.is_complete) == (2, 2, True)
     assert (bad.score.n, bad.score.of, bad.score.is_complete) == (1, 2, False)
-    assert good.score.ci_low < good.score.rate < good.score.ci_high
+    assert good.score.low < good.score.rate < good.score.high
 
 
 def test_only_suites_that_all_models_have_run(world, people):
@@ -174,7 +174,7 @@ def test_the_long_table_has_a_row_per_cell_with_interval_and_rule(client, world)
     assert len(rows) == 3
     assert {row["rule"] for row in rows} == {"all"}
     good = next(row for row in rows if (row["model"], row["suite"]) == ("good", "a"))
-    assert (good["rate"], good["n_passed"], good["n_items"]) == ("0.5", "2", "4")
+    assert (good["rate"], good["passed"], good["n"]) == ("0.5", "2", "4")
 
 
 def test_the_table_for_a_paper_is_booktabs_and_says_the_rule(client, world):
@@ -203,7 +203,7 @@ def test_json_holds_everything_on_the_page(client, world):
     data = json.loads(fetch(client, "json"))
     assert data["rule"]["key"] == "each"
     good = data["models"][0]
-    assert (good["score"]["rate"], good["suites"]["b"]["n_ties"], data["models"][1]["suites"]["b"]) == (
+    assert (good["score"]["rate"], good["suites"]["b"]["ties"], data["models"][1]["suites"]["b"]) == (
         0.625,
         1,
         None,

@@ -87,17 +87,17 @@ def test_it_says_what_the_page_and_its_downloads_say(client, world, query):
         for cell, there in zip(row["suites"].values(), on_page.cells, strict=True):
             assert (cell is None) == (there is None)
             if there is not None:
-                assert (cell["rate"], cell["n_passed"], cell["n_ties"]) == (
+                assert (cell["rate"], cell["passed"], cell["ties"]) == (
                     there.rate,
-                    there.n_passed,
-                    there.n_ties,
+                    there.passed,
+                    there.ties,
                 )
     assert client.get(f"{ADDRESS}?{query}&format=csv").content.decode() == download(client, "long.csv", query)
 
 
 def test_suites_with_several_predictions_have_an_interval_and_missing_cells_are_null(client, world):
     good, bad = read(client)["results"]
-    low, high = (good["suites"]["a"][name] for name in ("ci_low", "ci_high"))
+    low, high = (good["suites"]["a"][name] for name in ("low", "high"))
     assert low < good["suites"]["a"]["rate"] < high
     assert (bad["suites"]["b"], bad["score"]["suites_run"], bad["score"]["suites"]) == (None, 2, 3)
 
@@ -105,17 +105,17 @@ def test_suites_with_several_predictions_have_an_interval_and_missing_cells_are_
 def test_seeds_have_a_spread_and_no_interval_of_items(client, world):
     [row] = read(client, "group=1")["results"]
     cell = row["suites"]["a"]
-    assert (row["model"], cell["seeds"], cell["run"], cell["ci_low"]) == (["bad", "good"], 2, None, None)
+    assert (row["model"], cell["seeds"], cell["run"], cell["low"]) == (["bad", "good"], 2, None, None)
     assert cell["range_of_seeds"] == pytest.approx([0.25, 0.75 - 1 / 24], abs=0.05)
     [long] = [
         one
         for one in csv.DictReader(io.StringIO(download(client, "long.csv", "group=1")))
         if one["suite"] == "a"
     ]
-    assert (long["ci_low"], long["seeds"]) == ("", "2")
+    assert (long["low"], long["seeds"]) == ("", "2")
     assert float(long["sd_between_seeds"]) == pytest.approx(cell["deviation_between_seeds"])
     wide = next(csv.DictReader(io.StringIO(download(client, "csv", "group=1"))))
-    assert (wide["ci_low"], wide["seeds"]) == ("", "2")
+    assert (wide["low"], wide["seeds"]) == ("", "2")
 
 
 def test_it_is_that_of_a_collection_when_one_is_named(client, world, people):

@@ -9,7 +9,7 @@ import pytest
 
 from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreCache, SuiteRun
-from gym.runs.read import report
+from gym.runs.read.report import result_of
 from gym.runs.work import cache, services
 from gym.runs.work.preview import preview
 from lmgym.models.backends import Backend
@@ -96,7 +96,7 @@ def test_a_run_keeps_masked_scores_as_they_are(people, settings, model, revision
     run = services.queue_run(revision, model, ScoringPolicy(tokens=tokens), actor=people.alice)
     run_pending()
     assert run.chunks.count() == 3
-    result = report.result_of(SuiteRun.objects.get(pk=run.pk))
+    result = result_of(SuiteRun.objects.get(pk=run.pk))
     if tokens == "needed":
         assert [row.regions[1:] for row in result.sentences] == [[None, None]] * 10
         for row, known in zip(result.sentences, regions, strict=True):

@@ -67,7 +67,7 @@ def test_the_files_name_it(client, world):
         ("paper", "both"): WHY
     }
     [lacking] = [row for row in long if row["missing"]]
-    assert (lacking["run"], lacking["rate"], lacking["n_items"]) == (world["run"].key, "", "")
+    assert (lacking["run"], lacking["rate"], lacking["n"]) == (world["run"].key, "", "")
     for form in ("md", "tex", "json"):
         assert f"Paper on both ({WHY})" in file(form).content.decode()
 

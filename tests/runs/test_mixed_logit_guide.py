@@ -16,5 +16,5 @@ def test_the_script_uses_columns_of_the_table_of_outcomes():
     used = set(re.findall(r"outcomes\$(\w+)", script)) | {"prediction_number", "suite"}
     columns = {name for name, _ in (*CONTEXT, *FRAMES["outcomes"].columns)}
     assert used <= columns
-    assert {"held", "model", "item_number"} <= used
-    assert "as.logical(outcomes$held)" in script  # CSV has True and False, which R takes for words
+    assert {"passed", "model", "item"} <= used
+    assert "as.logical(outcomes$passed)" in script  # CSV has True and False, which R takes for words

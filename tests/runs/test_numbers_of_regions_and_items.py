@@ -45,7 +45,7 @@ def test_within_item_intervals_are_offered_and_drawn(client, run):
     found = [row for row in chart(client, run, interval="within") if row["region_number"] == "2"]
     assert [row["condition"] for row in found] == ["match", "mismatch"]
     for row, mean in zip(found, wanted, strict=True):
-        assert [float(row[name]) for name in ("mean_bits", "ci_low", "ci_high")] == pytest.approx(
+        assert [float(row[name]) for name in ("mean_surprisal", "low", "high")] == pytest.approx(
             [mean.mean, mean.low, mean.high]
         )
     page = client.get(run.get_absolute_url(), {"interval": "within"}).content.decode()
@@ -60,7 +60,7 @@ def test_items_that_are_alike_have_no_interval_anywhere(client, run):
     SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
     for query in ({}, {"interval": "within"}):
         third = [row for row in chart(client, run, **query) if row["region_number"] == "3"]
-        assert (third[0]["mean_bits"], third[0]["ci_low"], third[0]["ci_high"]) == ("5.0", "", "")
+        assert (third[0]["mean_surprisal"], third[0]["low"], third[0]["high"]) == ("5.0", "", "")
         assert "5.0 to 5.0" not in client.get(run.get_absolute_url(), query).content.decode()
         drawing = client.get(reverse("figure", args=["run-regions", "svg"]), {"run": run.key, **query})
         assert "[5.00, 5.00]" not in drawing.content.decode()
@@ -72,7 +72,7 @@ def test_the_api_draws_the_interval_of_the_page(client, run):
     address = f"/api/v1/figures/run-regions/json/?run={run.key}&interval="
     answer = client.get(f"{address}within").json()
     assert answer["query"]["interval"] == "within"
-    page = [[row["mean_bits"], row["ci_low"]] for row in chart(client, run, interval="within")]
+    page = [[row["mean_surprisal"], row["low"]] for row in chart(client, run, interval="within")]
     assert [["" if x is None else str(x) for x in row[4:6]] for row in answer["rows"]] == page
     assert client.get(f"{address}between").status_code == 400
 
@@ -82,7 +82,7 @@ def test_old_limits_below_zero_are_shown_as_zero(client, run):
     summary[0]["regions"][0] |= {"mean": 1.0, "low": -2.5, "high": 4.5}
     SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
     assert "0.0 to 4.5" in client.get(run.get_absolute_url()).content.decode()
-    assert chart(client, run)[0]["ci_low"] == "0.0"
+    assert chart(client, run)[0]["low"] == "0.0"
 
 
 def test_the_item_page_has_both_sides_and_they_add_up(client, run):

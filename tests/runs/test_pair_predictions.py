@@ -193,7 +193,7 @@ def test_files_name_what_is_left_out(client, worlds):
     content = b"".join(client.get(address.format("csv")))
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     assert {row["not_compared"] for row in rows} == {said}
-    assert [row["margin_bits_One, r2"] for row in rows] == ["1.0", "-1.0"] * 3
+    assert [row["margin_One, r2"] for row in rows] == ["1.0", "-1.0"] * 3
 
 
 def test_models_on_one_revision_are_compared_on_all_its_predictions(client, worlds):

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from django.urls import reverse
 
 from gym.runs.models import SentenceScore, SuiteRun
-from gym.runs.read.presenters import parts_of_characters
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
-
-
-@pytest.mark.parametrize(
-    ("places", "parts"),
-    [
-        ([(0, 1), (0, 1), (0, 1), (1, 2)], ["1/3", "2/3", "3/3", ""]),
-        ([(0, 1), (0, 1), (1, 2), (1, 2)], ["1/2", "2/2", "1/2", "2/2"]),
-        ([(3, 5), (4, 5)], ["1/2", "2/2"]),  # the first has the blank before the character, too
-        (
-            [(0, 1), (0, 2), (1, 2)],
-            ["1/3", "2/3", "3/3"],
-        ),  # the second ends one character and begins the next
-        ([(0, 0), (0, 3), (3, 7), (7, 7), (7, 7)], [""] * 5),  # start and end tokens cover nothing
-    ],
-)
-def test_neighbours_that_share_a_character_are_numbered(places, parts):
-    assert parts_of_characters(places) == parts
 
 
 def test_the_item_page_marks_parts_in_table_and_drawing(client, people):

@@ -23,7 +23,7 @@ def test_a_run_ends_with_outcomes_tokens_and_a_record_of_how(people):
     assert (job.state, job.error, run.state) == ("done", "", "done")
     result = run.prediction_results.get()
     # Two words of subject, one verb, three tokens of rest, 10 bits each; the verbs tie.
-    assert (result.n_items, result.n_ties, result.n_passed) == (3, 3, 0)
+    assert (result.n, result.ties, result.passed) == (3, 3, 0)
     score = run.sentence_scores.first()
     assert score.regions[:2] == [20.0, 10.0]
     assert score.total_bits == sum(token[4] for token in score.tokens)

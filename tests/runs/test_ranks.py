@@ -10,8 +10,8 @@ import pytest
 from django.http import QueryDict
 from django.urls import reverse
 
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from lmgym.text.paper_tables import Table, latex
 from suites.services import set_tags
 from tests.factories import make_model, make_revision

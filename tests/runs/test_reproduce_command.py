@@ -77,12 +77,12 @@ def test_the_command_of_the_page_gives_its_numbers(
         page.context["results"], here["predictions"], told["predictions"], strict=True
     ):
         result = shown.result
-        assert (row["n_passed"], row["n_items"], row["n_ties"]) == (
-            result.n_passed,
-            result.n_items,
-            result.n_ties,
+        assert (row["passed"], row["n"], row["ties"]) == (
+            result.passed,
+            result.n,
+            result.ties,
         )
-        assert [row["ci_low"], row["ci_high"]] == pytest.approx([result.ci_low, result.ci_high])
+        assert [row["low"], row["high"]] == pytest.approx([result.low, result.high])
         assert row["chance"] == result.chance
         assert row["mean_margin"] == pytest.approx(shown.margin.mean_margin, abs=1e-3)
         assert row["outcomes"] == other["outcomes"]
@@ -94,9 +94,9 @@ def bits_of(data):
     found = {}
     for item in data["items"]:
         for condition in item["conditions"]:
-            place = f"{item['item_number']} {condition['condition_name']}"
-            found[f"{place} total"] = condition["total_bits"]
-            found[f"{place} special"] = condition["special_bits"]
+            place = f"{item['item']} {condition['condition']}"
+            found[f"{place} total"] = condition["surprisal"]
+            found[f"{place} special"] = condition["special_surprisal"]
             for region in condition["regions"]:
-                found[f"{place} {region['region_number']}"] = region["bits"]
+                found[f"{place} {region['region_number']}"] = region["surprisal"]
     return found

@@ -10,8 +10,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from gym.collections.services import make_collection
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from gym.runs.read.model_profile import checkpoints, robustness
 from lmgym.suites.formats import read_suite
 from suites import services as suites
@@ -63,7 +63,7 @@ def test_the_short_name_stands_beside_a_name_that_repeats(client, twins, people)
         assert all(name in text for name in BOTH), form
     assert all(name in client.get(reverse("leaderboard")).content.decode() for name in BOTH)
     header = table(client, "compare-items", "model=gpt-a,gpt-b&suite=embed")[0]
-    assert {"margin_bits_GPT (gpt-a)", "margin_bits_GPT (gpt-b)"} <= set(header)
+    assert {"margin_GPT (gpt-a)", "margin_GPT (gpt-b)"} <= set(header)
 
 
 def test_the_learning_curve_names_checkpoints_of_one_name_apart(client, twins, people):

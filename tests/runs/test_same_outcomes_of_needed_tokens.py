@@ -71,7 +71,7 @@ def test_outcomes_margins_and_rates_are_those_of_all_tokens(backends, kind, form
         run(backends[kind], formulas, ScoringPolicy(tokens=tokens)) for tokens in ("all", "needed")
     )
     for a, b in zip(whole.predictions, part.predictions, strict=True):
-        assert (a.outcomes, a.rate, a.n_not_evaluable) == (b.outcomes, b.rate, b.n_not_evaluable)
+        assert (a.outcomes, a.rate, a.not_evaluable) == (b.outcomes, b.rate, b.not_evaluable)
         assert a.margins == [None if m is None else pytest.approx(m, abs=NOISE) for m in b.margins]
         assert all(margin == 0 or abs(margin) > 10 * NOISE for margin in a.margins if margin is not None)
     assert whole.complete
@@ -96,7 +96,7 @@ def test_the_correction_of_needed_regions_is_that_of_all_tokens(backends):
 def test_an_unscored_first_token_is_not_one_that_was_not_computed(backends):
     """A model without a start token has no value for the first region, whether it is needed or not."""
     first = run(backends["no-bos"], FORMULAS["first region"], ScoringPolicy(tokens="needed"))
-    assert first.predictions[0].n_not_evaluable == len(NOUNS)
+    assert first.predictions[0].not_evaluable == len(NOUNS)
     match = first.sentences[0]
     assert match.regions[0] is None
     assert not any(match.tokens[number][5] == 0 for number in match.not_computed)

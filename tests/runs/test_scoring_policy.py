@@ -16,12 +16,13 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.comparison import same_bits
+from gym.runs.read.comparison import scored_as
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
 from lmgym.models.backends import base
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringPolicy, TokenScores
+from lmgym.runs.run_differences import same_bits
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -128,16 +129,16 @@ def test_bits_predictions_and_exports_are_corrected(client, people, corrected):
     assert (
         "the end of a word counts with the word" in client.get(corrected.get_absolute_url()).content.decode()
     )
-    for name, column, expected in (("regions", "surprisal_bits", 10.5), ("tokens", "surprisal_bits", 10.5)):
+    for name, column, expected in (("regions", "surprisal", 10.5), ("tokens", "surprisal", 10.5)):
         table = content_of(client.get(reverse("run-download", args=[corrected.key, f"{name}.csv"]))).decode()
         rows = list(csv.DictReader(io.StringIO(table)))
         assert float(rows[1][column]) == expected
         assert {row["whitespace"] for row in rows} == {"trailing"}
     client.force_login(people.alice)
     [sentence, *_] = client.get(f"/api/v1/runs/{corrected.key}/results/regions/").json()["results"]
-    assert [region["bits"] for region in sentence["regions"]] == pytest.approx([20.5, 10.5, 31.5])
+    assert [region["surprisal"] for region in sentence["regions"]] == pytest.approx([20.5, 10.5, 31.5])
     data = json.loads(client.get(reverse("run-download", args=[corrected.key, "json"])).content)
-    assert data["items"][0]["conditions"][0]["regions"][1]["bits"] == 10.5
+    assert data["items"][0]["conditions"][0]["regions"][1]["surprisal"] == 10.5
 
 
 def test_the_correction_can_decide_a_prediction(people, blanks, monkeypatch):
@@ -168,7 +169,7 @@ def test_the_correction_is_a_departure_and_makes_margins_another_quantity(client
     corrected.refresh_from_db()
     assert departures(corrected.policy, corrected.revision) == "whitespace=trailing"
     assert (raw.standing, corrected.standing) == (SuiteRun.Standing.DEFAULT, SuiteRun.Standing.OTHER)
-    assert not same_bits(raw, corrected)
+    assert not same_bits(scored_as(raw), scored_as(corrected))
     raw.delete()
     page = client.get(reverse("leaderboard")).content.decode()
     assert "not the default policy: whitespace=trailing" in page
@@ -234,7 +235,7 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     )
     run_pending()
     result = run.prediction_results.get()
-    assert (result.n_passed, result.n_too_close, result.close) == (2, 1, [True, False])
+    assert (result.passed, result.too_close, result.close) == (2, 1, [True, False])
     page = client.get(run.get_absolute_url() + "?only=close").content.decode()
     assert "1 too close to call" in page
     assert "Item 1</a>" in page
@@ -244,9 +245,9 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     assert [row["too_close"] for row in csv.DictReader(io.StringIO(outcomes))] == ["True", "False"]
     client.force_login(people.alice)
     told = client.get(f"/api/v1/runs/{run.key}/").json()["predictions"][0]
-    assert (told["n_passed"], told["n_too_close"]) == (2, 1)
+    assert (told["passed"], told["too_close"]) == (2, 1)
     board = client.get(reverse("leaderboard-download", args=["long.csv"])).content.decode()
-    assert next(csv.DictReader(io.StringIO(board)))["n_too_close"] == "1"
+    assert next(csv.DictReader(io.StringIO(board)))["too_close"] == "1"
 
 
 def test_scores_kept_without_the_correction_are_not_taken_for_corrected_ones(people, blanks):

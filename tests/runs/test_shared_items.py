@@ -47,8 +47,8 @@ def test_a_score_over_two_equal_suites_is_as_uncertain_as_over_one(client, model
     assert found["m1"]["shared_items_factor"] == pytest.approx(2**0.5)
     row = next(row for row in answer["results"] if row["model"] == ["m1"])
     one = row["suites"]["number"]
-    assert found["m1"]["ci_high"] == pytest.approx(one["ci_high"], abs=0.02)
-    assert found["m1"]["ci_low"] == pytest.approx(one["ci_low"], abs=0.02)
+    assert found["m1"]["high"] == pytest.approx(one["high"], abs=0.02)
+    assert found["m1"]["low"] == pytest.approx(one["low"], abs=0.02)
     note = client.get(reverse("leaderboard")).context["note"]
     assert "Suites whose items share material: number, reflexive." in note
     assert "1.41 times as large" in note
@@ -62,8 +62,8 @@ def test_a_difference_of_scores_takes_shared_items_together(client, models):
     [told] = client.get("/api/v1/compare/?model=m1,m2").json()["totals"]
     assert told["shared_items_factor"] == pytest.approx(2**0.5)
     [pair, _] = found.context["found"].pairs
-    width = pair.rate.ci_high - pair.rate.ci_low
-    assert total.difference.ci_high - total.difference.ci_low == pytest.approx(width, rel=0.15)
+    width = pair.rate.high - pair.rate.low
+    assert total.difference.high - total.difference.low == pytest.approx(width, rel=0.15)
 
 
 def test_suites_with_other_words_are_independent(client, people):
@@ -84,5 +84,5 @@ def test_a_table_of_too_many_runs_says_that_it_assumes_independent_items(client,
     monkeypatch.setattr(shared_items, "MOST_RUNS", 3)
     answer, found = scores(client)
     assert found["m1"]["shared_items_factor"] is None
-    assert found["m1"]["ci_low"] > wide["m1"]["ci_low"]
+    assert found["m1"]["low"] > wide["m1"]["low"]
     assert "Intervals of means assume independent items" in answer["note"]

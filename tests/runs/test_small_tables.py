@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.runs.read.leaderboard.build import field_scores, home_table, leaderboard
-from gym.runs.read.leaderboard.model import Options
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import ALL, EACH, FIRST
 from lmgym.suites.formats import read_suite
 from suites import services as suites

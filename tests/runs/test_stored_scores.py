@@ -30,7 +30,7 @@ def rates(run) -> dict[str, float | None]:
 
 def test_a_finished_run_has_a_score_under_every_rule(run):
     assert rates(run) == {"each": 0.5, "all": 0.0, "first": 0.0}
-    assert run.scores.get(rule="each").n_items == 3
+    assert run.scores.get(rule="each").n == 3
 
 
 def test_uploaded_outcomes_have_the_scores_they_hold(people):

@@ -15,12 +15,13 @@ from gym.jobs.errors import WorkerStopping
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read import report
-from gym.runs.read.comparison import run_differences
+from gym.runs.read.comparison import scored_as
+from gym.runs.read.report import result_of
 from gym.runs.work import cache, services
 from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
-from lmgym.runs import score_store
+from lmgym.runs import report, score_store
+from lmgym.runs.run_differences import run_differences
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -62,9 +63,7 @@ def start(people, calls, revision, model):
 
 def results(run: SuiteRun) -> dict:
     run.refresh_from_db()
-    return report.as_dict(document_of(run.revision), report.result_of(run), {}) | {
-        "summary": run.region_summary
-    }
+    return report.as_dict(document_of(run.revision), result_of(run), {}) | {"summary": run.region_summary}
 
 
 def test_a_run_computes_all_tokens_in_one_pass_unless_told_otherwise(start, calls):
@@ -89,7 +88,7 @@ def test_a_run_of_needed_tokens_has_the_regions_of_its_predictions_and_says_what
 def test_outcomes_and_rates_are_those_of_a_run_of_all_tokens(start):
     part, whole = start(NEEDED), start()
     [a], [b] = part.prediction_results.all(), whole.prediction_results.all()
-    assert (a.outcomes, a.n_passed, a.ci_low, a.n_ties) == (b.outcomes, b.n_passed, b.ci_low, b.n_ties)
+    assert (a.outcomes, a.passed, a.low, a.ties) == (b.outcomes, b.passed, b.low, b.ties)
     assert a.margins == pytest.approx(b.margins, abs=1e-5)
 
 
@@ -102,7 +101,7 @@ def test_other_regions_are_not_computed_even_where_the_cache_knows_them(start, c
     assert not calls, "the cache is read"
     assert found["items"][0]["conditions"][0]["regions"][0] == {
         **expected["items"][0]["conditions"][0]["regions"][0],
-        "bits": None,
+        "surprisal": None,
         "not_computed": True,
     }
     assert [cell["n"] for row in found["summary"] for cell in row["regions"]] == [0, 5, 0] * 2
@@ -132,7 +131,7 @@ def test_tokens_are_no_part_of_the_scorer_and_make_no_run_another_one(start):
     assert part.scorer == whole.scorer
     assert departures(part.policy, part.revision) == ""
     assert part.standing == SuiteRun.Standing.DEFAULT
-    assert run_differences([part, whole]) == []
+    assert run_differences([scored_as(part), scored_as(whole)]) == []
 
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])
@@ -201,7 +200,7 @@ def test_what_a_tokenizer_puts_elsewhere_is_scored_whole(start, monkeypatch):
         ]
 
     monkeypatch.setattr(UniformBackend, "score", beside)
-    assert start(NEEDED).prediction_results.get().n_not_evaluable == 0
+    assert start(NEEDED).prediction_results.get().not_evaluable == 0
 
 
 def test_a_formula_about_whole_sentences_needs_every_token(people, start):
@@ -262,10 +261,10 @@ def test_downloads_and_api_say_what_was_not_computed(client, people, start):
         assert f"needed-tokens-{form}" in response["Content-Disposition"]
         rows = list(csv.DictReader(io.StringIO(content_of(response).decode())))
         assert {row["not_computed"] for row in rows} == {"True", "False"}
-        assert all((row["surprisal_bits"] == "") == (row["not_computed"] == "True") for row in rows)
+        assert all((row["surprisal"] == "") == (row["not_computed"] == "True") for row in rows)
     client.force_login(people.alice)
     [sentence, *_] = client.get(f"/api/v1/runs/{run.key}/results/regions/").json()["results"]
-    assert [(r["bits"] is None, r["not_computed"]) for r in sentence["regions"]] == [
+    assert [(r["surprisal"] is None, r["not_computed"]) for r in sentence["regions"]] == [
         (True, True),
         (False, False),
         (True, True),

@@ -36,8 +36,8 @@ def test_the_numbers_are_those_of_the_study(sent):
     assert (run.source, run.model.name) == ("uploaded", "letters")
     assert answer["runs"] == [run.key]
     stored = run.prediction_results.order_by("prediction__position")
-    assert [row.n_passed for row in stored] == result.rates()["n_passed"].tolist()
-    margins = result.outcomes()["margin_bits"].tolist()
+    assert [row.passed for row in stored] == result.rates()["passed"].tolist()
+    margins = result.outcomes()["margin"].tolist()
     assert [m for row in stored for m in row.margins] == pytest.approx(margins)
 
 

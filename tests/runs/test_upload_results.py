@@ -56,7 +56,7 @@ def test_every_kind_of_file_becomes_a_run_whose_pages_open(client, people, name)
     assert (run.source, run.state, run.owner, run.job) == ("uploaded", "done", people.charlie, None)
     assert run.provenance["files"][0]["sha256"] == hashlib.sha256(golden(name)).hexdigest()
     result = run.prediction_results.get()
-    assert (result.n_passed, result.n_items, result.outcomes) == (2, 3, [1, 0, 1])
+    assert (result.passed, result.n, result.outcomes) == (2, 3, [1, 0, 1])
     client.logout()
     page = client.get(run.get_absolute_url()).content.decode()
     for expected in ("uploaded by charlie", hashlib.sha256(golden(name)).hexdigest(), name, "66.7%"):

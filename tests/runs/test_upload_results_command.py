@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from gym.jobs.models import Job
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Options
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_in_steps
+from lmgym.runs.leaderboard.options import Options
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision, make_suite
 from tests.lmgym.runs.uploaded.worlds import GOLDEN, outcomes_of_seeds

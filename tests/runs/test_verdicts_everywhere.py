@@ -14,8 +14,8 @@ from statsmodels.stats.multitest import multipletests
 
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import SuiteRun
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
@@ -111,7 +111,9 @@ def own_p(client, *, collection=False, query=""):
         else ("leaderboard-download", ["long.csv"])
     )
     rows = rows_of(client, name, *args, query=query)
-    return {row["suite"]: (row["p_holm"], row["against_chance"]) for row in rows if row["model"] == "own"}
+    return {
+        row["suite"]: (row["p_corrected"], row["against_chance"]) for row in rows if row["model"] == "own"
+    }
 
 
 def holm_of_set():

@@ -14,8 +14,8 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
+from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import read_options
 from gym.runs.work import services
 from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision

@@ -23,9 +23,9 @@ from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
 from gym.propara.models import Submission
 from gym.propara.services import About, submit
-from gym.runs.pages.figures import FORMS
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
+from lmgym.charts.figure import FORMS
 from lmgym.models.engine import ScoringPolicy
 from lmgym.suites.formats import read_suite
 from suites import services as suites

@@ -63,7 +63,7 @@ def _results(n: int, add: Add, rows: Rows) -> None:
     run = add(SuiteRun, revision=revision, model=model, owner=user, policy={}, upload=upload, job=job)
     add(DeletedRun, key=f"gone{n}", suite="s", revision=1, sha256="", model="m", model_name="M")
     add(ScoreCache, scorer="x", text_sha256=str(n), scores={})
-    counts = dict.fromkeys(["n_items", "n_judged", "n_passed", "n_ties", "n_too_close", "n_not_evaluable"], 1)
+    counts = dict.fromkeys(["n", "judged", "passed", "ties", "too_close", "not_evaluable"], 1)
     add(RunScore, run=run, rule="each", **counts)
     add(ScoreRequest, owner=user, model=model, policy={}, texts=["a"], n_sentences=1)
     collection = add(Collection, slug=f"c{n}", title=f"C {n}", owner=user)

@@ -11,7 +11,6 @@ from django.urls import reverse
 from gym.addresses import slug_from
 from lmgym.suites.formats import read_suite
 from suites import services
-from suites.languages import LANGUAGES, name_of, tag_of
 from suites.models import Suite
 from suites.selectors import export_document
 from tests.factories import make_suite
@@ -106,31 +105,6 @@ def test_the_freeze_page_offers_the_address_before_the_first_freeze_only(signed_
 
 
 # ---- language ----
-
-
-@pytest.mark.parametrize(
-    ("typed", "tag"),
-    [
-        ("German", "de"),
-        ("deutsch", "de"),
-        ("DE", "de"),
-        ("zh-hans", "zh-Hans"),
-        ("German (de)", "de"),
-        ("tlh", "tlh"),
-        ("", ""),
-        ("not stated", ""),
-        ("Klingon", None),
-        ("two words", None),
-        ("?", None),
-    ],
-)
-def test_a_language_is_found_by_name_or_tag(typed, tag):
-    assert tag_of(typed) == tag
-
-
-def test_names_of_languages_are_read_back():
-    assert all(tag_of(name_of(tag)) == tag for tag in LANGUAGES)
-    assert (name_of("de-CH"), name_of("tlh"), name_of("")) == ("German (de-CH)", "tlh", "not stated")
 
 
 @pytest.mark.parametrize(

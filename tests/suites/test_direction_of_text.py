@@ -12,7 +12,6 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
 from lmgym.suites.formats import read_suite
 from suites import services
-from suites.languages import is_right_to_left
 from tests.factories import make_model
 from tests.lmgym.suites.formats.samples import condition, suite
 
@@ -36,16 +35,6 @@ def arabic(people):
         return services.freeze(imported, actor=people.alice)
 
     return make
-
-
-@pytest.mark.parametrize("tag", ["ar", "ar-EG", "he", "fa", "ur", "yi", "ckb", "ku-Arab", "pa-Arab-PK", "AR"])
-def test_languages_from_the_right(tag):
-    assert is_right_to_left(tag)
-
-
-@pytest.mark.parametrize("tag", ["", "en", "ja", "ar-Latn", "ku", "tr", "und"])
-def test_other_languages(tag):
-    assert not is_right_to_left(tag)
 
 
 def pages(revision, run):

@@ -11,8 +11,6 @@ from lmgym.suites.formats import read_suite, write_json, write_long_csv, write_w
 from lmgym.suites.formats.write import write_excel_csv
 from lmgym.suites.intake import take_in
 from suites import services
-from suites.exports import FORMS as EVERY_FORM
-from suites.exports import file_name
 from suites.selectors import document_of
 from tests.factories import make_suite
 from tests.lmgym.suites.documents import suite_bytes, suite_json
@@ -93,10 +91,6 @@ def test_a_workbook_reads_back_and_has_its_own_name(client, suite):
     assert answer["Content-Disposition"] == 'attachment; filename="agreement-r1.xlsx"'
     again, document = take_in(answer.getvalue(), "agreement.xlsx").document, document_of(suite.latest_frozen)
     assert [row.contents for row in again.sentences] == [row.contents for row in document.sentences]
-
-
-def test_every_form_has_a_name_of_its_own(suite):
-    assert len({file_name(suite.latest_frozen, form) for form in EVERY_FORM}) == len(EVERY_FORM)
 
 
 def test_the_csv_for_excel_begins_with_a_byte_order_mark(client, suite):

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from gym.runs.models import SuiteRun
 from lmgym.suites.formats import read_suite
-from suites import imports, services
+from lmgym.suites.intake.archives import MAX_FILES
+from suites import services
 from suites.models import ImportedFile, Suite, SuiteImport
 from tests.factories import make_model, make_suite
 from tests.lmgym.suites.documents import suite_bytes
@@ -141,7 +142,7 @@ def test_the_quota_of_suites_refuses_the_files_beyond_it(signed_in, settings):
 
 
 def test_too_many_files_and_too_many_bytes_are_refused_before_anything_is_saved(signed_in, monkeypatch):
-    answer = bring(signed_in, zipped({f"{k}.json": b"{}" for k in range(imports.MAX_FILES + 1)}))
+    answer = bring(signed_in, zipped({f"{k}.json": b"{}" for k in range(MAX_FILES + 1)}))
     assert answer.status_code == 400
     assert "more than 200 suite files" in answer.content.decode()
     bomb = {f"{k}.json": b" " * 4_900_000 for k in range(5)}

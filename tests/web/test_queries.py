@@ -70,8 +70,8 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
         )  # fmt: skip
         for result in done.prediction_results.all():
             PredictionResult.objects.create(
-                run=copy, prediction=result.prediction, position=0, n_items=3, n_passed=1, n_ties=0,
-                n_not_evaluable=0, items=result.items, outcomes=result.outcomes, margins=result.margins,
+                run=copy, prediction=result.prediction, position=0, n=3, passed=1, ties=0,
+                not_evaluable=0, items=result.items, outcomes=result.outcomes, margins=result.margins,
             )  # fmt: skip
     Suite.objects.bulk_create(
         Suite(slug=f"further_{n}", title=f"F {n}", owner=small.owner, visibility="public") for n in range(20)

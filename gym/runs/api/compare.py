@@ -32,11 +32,9 @@ from gym.runs.api.query_parameters import (
     numbers_of,
 )
 from gym.runs.read import comparison_selectors as selectors
-from gym.runs.read.comparison import MAX_SIDES, Pair, tests_in_words
+from gym.runs.read.comparison import RunSide
 from gym.runs.read.comparison_selectors import OnASuite
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.export import note
-from gym.runs.read.leaderboard.model import Board, Options
 from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
@@ -45,6 +43,10 @@ from gym.runs.read.model_profile import (
     strengths_and_weaknesses,
     tag_rows,
 )
+from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.leaderboard.board import Board
+from lmgym.runs.leaderboard.export import note
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, Rule
 from lmgym.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel
@@ -176,7 +178,7 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
     return suite, found
 
 
-def _note(rule: Rule, correction: Correction, pairs: list[Pair], many: str) -> str:
+def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: str) -> str:
     return (
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). Differences: second − first, rates 0..1; "
         f"95% intervals: Newcombe, paired. p: {tests_in_words(pairs)}, two-sided; corrected for "

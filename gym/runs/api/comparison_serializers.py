@@ -10,14 +10,16 @@ from rest_framework import serializers
 from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
 from gym.runs.models import RunScore
-from gym.runs.read.comparison import FACTS, Pair
-from gym.runs.read.leaderboard.export import mean_json
-from gym.runs.read.leaderboard.model import Mean
+from gym.runs.read.comparison import RunSide
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
+from lmgym.runs.comparison import Pair
 from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.leaderboard.board import Mean
+from lmgym.runs.leaderboard.export import mean_json
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.run_differences import FACTS
 
 
 class LimitField(serializers.FloatField):
@@ -71,8 +73,8 @@ class MeanSerializer(SeedsSerializer):
     """Weighted mean over the suites that were run."""
 
     rate = serializers.FloatField()
-    ci_low = LimitField()
-    ci_high = LimitField()
+    low = LimitField()
+    high = LimitField()
     suites_run = serializers.IntegerField()
     suites = serializers.IntegerField()
     shared_items_factor = serializers.FloatField(
@@ -88,12 +90,12 @@ class MeanSerializer(SeedsSerializer):
 class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]):
     run = serializers.CharField(allow_null=True, help_text="null for several seeds")
     rate = serializers.FloatField()
-    p_below_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
-    p_holm = serializers.FloatField(
+    p_below = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
+    p_corrected = serializers.FloatField(
         allow_null=True,
-        help_text="`p_above_chance_uncorrected`, corrected for `family` of the head; null where that is empty",
+        help_text="`p`, corrected for `family` of the head; null where that is empty",
     )
-    p_below_holm = serializers.FloatField(allow_null=True)
+    p_below_corrected = serializers.FloatField(allow_null=True)
     against_chance = serializers.ChoiceField(
         [*CHANCE_WORDS, ""],
         help_text=f"by the corrected p if there is a family, else by the exact p, {VERDICT}",
@@ -173,10 +175,10 @@ class DifferenceSerializer(serializers.Serializer[Any]):
     """Second − first over the items both have. The interval of pass rates is Newcombe's; that of margins is a paired
     bootstrap, null when all items are alike."""
 
-    n_items = serializers.IntegerField()
+    n = serializers.IntegerField(help_text="items")
     mean = serializers.FloatField(allow_null=True)
-    ci_low = LimitField()
-    ci_high = LimitField()
+    low = LimitField()
+    high = LimitField()
     effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
 
 
@@ -232,9 +234,9 @@ class NamedModelSerializer(serializers.Serializer[Any]):
 class RateSerializer(serializers.Serializer[Any]):
     run = serializers.CharField(source="run.key")
     rate = serializers.FloatField(allow_null=True)
-    ci_low = LimitField(source="scored.score.ci_low")
-    ci_high = LimitField(source="scored.score.ci_high")
-    n_items = serializers.IntegerField(source="scored.score.n_items")
+    low = LimitField(source="scored.score.low")
+    high = LimitField(source="scored.score.high")
+    n = serializers.IntegerField(source="scored.score.n", help_text="items")
 
 
 class AgainstBaselineSerializer(serializers.Serializer[Any]):
@@ -297,10 +299,8 @@ class SideSerializer(RateSerializer):
         source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"
     )
     chance = serializers.FloatField(source="scored.score.chance", allow_null=True)
-    p_above_chance_uncorrected = serializers.FloatField(
-        source="scored.score.p_above_chance_uncorrected", allow_null=True
-    )
-    p_below_chance_uncorrected = BelowField(source="scored.verdict.p_below_chance_uncorrected")
+    p = serializers.FloatField(source="scored.score.p", allow_null=True)
+    p_below = BelowField(source="scored.verdict.p_below")
     against_chance = VerdictField(
         source="scored.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
     )
@@ -325,10 +325,10 @@ class PairSerializer(serializers.Serializer[Any]):
         help_text="the margins' differences are skewed and few: read the interval with care"
     )
 
-    def get_first(self, pair: Pair) -> int:
+    def get_first(self, pair: Pair[RunSide]) -> int:
         return int(self.context["sides"].index(pair.first))
 
-    def get_second(self, pair: Pair) -> int:
+    def get_second(self, pair: Pair[RunSide]) -> int:
         return int(self.context["sides"].index(pair.second))
 
 
@@ -367,7 +367,7 @@ class ComparedItemSideSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="what the item counts under the rule, 0..1; null where two revisions have no prediction in common",
     )
-    margin_bits = serializers.FloatField(source="margin", allow_null=True)
+    margin = serializers.FloatField(allow_null=True, help_text="bits")
 
 
 class ComparedItemSerializer(serializers.Serializer[Any]):
@@ -403,14 +403,12 @@ class AgainstFieldSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(source="revision.number")
     run = serializers.CharField(source="cell.run")
     rate = serializers.FloatField()
-    ci_low = LimitField(source="cell.ci_low")
-    ci_high = LimitField(source="cell.ci_high")
-    n_items = serializers.IntegerField(source="cell.n_items")
+    low = LimitField(source="cell.low")
+    high = LimitField(source="cell.high")
+    n = serializers.IntegerField(source="cell.n", help_text="items")
     chance = serializers.FloatField(source="cell.chance", allow_null=True)
-    p_above_chance_uncorrected = serializers.FloatField(
-        source="cell.p_above_chance_uncorrected", allow_null=True
-    )
-    p_below_chance_uncorrected = BelowField(source="cell.verdict.p_below_chance_uncorrected")
+    p = serializers.FloatField(source="cell.p", allow_null=True)
+    p_below = BelowField(source="cell.verdict.p_below")
     against_chance = VerdictField(
         source="cell.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
     )
@@ -424,19 +422,20 @@ class AgainstFieldSerializer(serializers.Serializer[Any]):
 class RobustPairSerializer(serializers.Serializer[Any]):
     plain = serializers.CharField(source="plain.key")
     modified = serializers.CharField(source="modified.key")
-    without = serializers.FloatField(source="change.without")
-    without_ci_low = LimitField(source="change.without_interval.low")
-    without_ci_high = LimitField(source="change.without_interval.high")
-    n_items_without = serializers.IntegerField(source="before.n_items")
-    with_modifier = serializers.FloatField(source="change.with_modifier")
-    with_modifier_ci_low = LimitField(source="change.with_interval.low")
-    with_modifier_ci_high = LimitField(source="change.with_interval.high")
-    n_items_with = serializers.IntegerField(source="after.n_items")
+    without_n = serializers.IntegerField(source="before.n", help_text="items")
+    without_rate = serializers.FloatField(source="change.without")
+    without_low = LimitField(source="change.without_interval.low")
+    without_high = LimitField(source="change.without_interval.high")
+    with_n = serializers.IntegerField(source="after.n", help_text="items")
+    with_rate = serializers.FloatField(source="change.with_modifier")
+    with_low = LimitField(source="change.with_interval.low")
+    with_high = LimitField(source="change.with_interval.high")
     difference = serializers.FloatField(source="change.difference")
-    difference_ci_low = LimitField(
-        source="change.difference_interval.low", help_text="by Newcombe: two suites with items of their own"
+    low = LimitField(
+        source="change.difference_interval.low",
+        help_text="of the difference, by Newcombe: two suites with items of their own",
     )
-    difference_ci_high = LimitField(source="change.difference_interval.high")
+    high = LimitField(source="change.difference_interval.high")
 
 
 class CheckpointSerializer(serializers.Serializer[Any]):

@@ -15,8 +15,8 @@ from gym.api.requests import Query
 from gym.runs.pages import export_views
 from gym.runs.pages.export_views import suite_file
 from gym.runs.tables.registry import FRAMES, TooMuch
+from lmgym.suites.formats.files import FORMS, XLSX
 from suites.api.views import SuiteView
-from suites.exports import FORMS, XLSX
 from suites.views import export_text
 
 

@@ -17,8 +17,8 @@ from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.formats import FormatQuery
 from gym.api.paging import LIMIT, MAX_LIMIT, Pages, limit_of
 from gym.api.requests import Query
-from gym.runs.read.comparison import MAX_SIDES
-from gym.runs.read.leaderboard.model import MAX_NAMES, MAX_WEIGHT, Options
+from lmgym.runs.comparison import MAX_SIDES
+from lmgym.runs.leaderboard.options import MAX_NAMES, MAX_WEIGHT, Options
 from lmgym.runs.rules import EACH, RULES
 from lmgym.stats import CORRECTIONS, HOLM
 

@@ -21,10 +21,11 @@ from gym.runs.api.serializers import (
     SentenceTokensSerializer,
 )
 from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.read import report
 from gym.runs.read.presenters import FILTERS, filtered, in_order, item_orders, item_rows
+from gym.runs.read.report import result_of, run_head
 from gym.runs.read.selectors import run_at
 from gym.runs.tables.registry import frame_for, rows_of
+from lmgym.runs import report
 from suites.selectors import document_of
 
 TABLES = {CSV: TEXT, NDJSON: TEXT}
@@ -55,9 +56,7 @@ class Results(ApiView):
     def get(self, request: Request, key: str) -> Response:
         """Predictions, items, regions and tokens in one document: what the page offers for download."""
         run = done(request, key)
-        return Response(
-            report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))
-        )
+        return Response(report.as_dict(document_of(run.revision), result_of(run), run_head(run)))
 
 
 class Predictions(ListView):

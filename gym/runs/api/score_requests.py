@@ -45,16 +45,18 @@ class ScoreBody(Body):
 
 class TokenScoreSerializer(serializers.Serializer[Any]):
     token = serializers.CharField(help_text="as the vocabulary spells it")
-    id = serializers.IntegerField()
+    token_id = serializers.IntegerField()
     start = serializers.IntegerField(help_text="place in the sentence, from 0")
     end = serializers.IntegerField()
-    bits = serializers.FloatField(allow_null=True, help_text="surprisal; null = not predicted")
+    surprisal = serializers.FloatField(allow_null=True, help_text="bits; null = not predicted")
     special = serializers.BooleanField(help_text="a start or end token")
 
 
 class SentenceScoreSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
-    bits = serializers.FloatField(allow_null=True, help_text="sum over the tokens that have a surprisal")
+    surprisal = serializers.FloatField(
+        allow_null=True, help_text="bits, the sum over the tokens that have a value"
+    )
     failure = serializers.CharField(help_text="why there are no scores, or empty")
     tokens = TokenScoreSerializer(many=True)
 
@@ -70,16 +72,23 @@ class ScoreSerializer(serializers.Serializer[Any]):
 
 def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
     if scores["failure"]:
-        return {"text": text, "bits": None, "failure": scores["failure"], "tokens": []}
+        return {"text": text, "surprisal": None, "failure": scores["failure"], "tokens": []}
     columns = zip(
         scores["tokens"], scores["ids"], scores["offsets"], scores["bits"], scores["special"], strict=True
     )
     tokens = [
-        {"token": token, "id": number, "start": start, "end": end, "bits": bits, "special": special}
+        {
+            "token": token,
+            "token_id": number,
+            "start": start,
+            "end": end,
+            "surprisal": bits,
+            "special": special,
+        }
         for token, number, (start, end), bits, special in columns
     ]
-    known = [token["bits"] for token in tokens if token["bits"] is not None]
-    return {"text": text, "bits": sum(known) if known else None, "failure": "", "tokens": tokens}
+    known = [token["surprisal"] for token in tokens if token["surprisal"] is not None]
+    return {"text": text, "surprisal": sum(known) if known else None, "failure": "", "tokens": tokens}
 
 
 class ScoreView(WaitedForView):

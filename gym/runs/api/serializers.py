@@ -30,7 +30,7 @@ class VerdictField(serializers.ChoiceField):
 
 
 class BelowField(serializers.FloatField):
-    def __init__(self, source: str = "verdict.p_below_chance_uncorrected", **more: Any) -> None:
+    def __init__(self, source: str = "verdict.p_below", **more: Any) -> None:
         super().__init__(
             source=source,
             allow_null=True,
@@ -40,7 +40,7 @@ class BelowField(serializers.FloatField):
 
 
 class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
-    """How one prediction fares over all items; `n_ties` and `n_not_evaluable` count as failures."""
+    """How one prediction fares over all items; `ties` and `not_evaluable` count as failures."""
 
     formula = serializers.CharField()
     name = serializers.CharField()
@@ -52,29 +52,29 @@ class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
 
 
 class PredictionResultSerializer(PredictionCountsSerializer):
-    """How one prediction fared over all items; `n_ties` and `n_not_evaluable` count as failures. The predictions of a
+    """How one prediction fared over all items; `ties` and `not_evaluable` count as failures. The predictions of a
     run are one family of tests against chance."""
 
-    p_above_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
-    p_below_chance_uncorrected = BelowField()
-    p_holm = serializers.FloatField(
-        source="verdict.p_holm",
+    p = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
+    p_below = BelowField()
+    p_corrected = serializers.FloatField(
+        source="verdict.p_corrected",
         allow_null=True,
-        help_text="`p_above_chance_uncorrected`, corrected for the predictions of the run",
+        help_text="`p`, corrected for the predictions of the run",
     )
-    p_below_holm = serializers.FloatField(source="verdict.p_below_holm", allow_null=True)
+    p_below_corrected = serializers.FloatField(source="verdict.p_below_corrected", allow_null=True)
     against_chance = VerdictField(help_text=f"by the corrected p, {VERDICT}")
 
     class Meta(PredictionCountsSerializer.Meta):
         fields = read_only_fields = [
-            *PredictionCountsSerializer.Meta.fields, "p_above_chance_uncorrected", *CHANCE_TEST,
+            *PredictionCountsSerializer.Meta.fields, "p", *CHANCE_TEST,
         ]  # fmt: skip
 
 
 class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
     """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
 
-    p_below_chance_uncorrected = BelowField()
+    p_below = BelowField()
     against_chance = VerdictField(help_text=f"by the exact p, {VERDICT}")
 
     class Meta:
@@ -182,19 +182,21 @@ class ItemSerializer(serializers.Serializer[Any]):
 
 
 class RegionSerializer(serializers.Serializer[Any]):
-    region = serializers.IntegerField(source="region_number")
-    name = serializers.CharField()
+    region_number = serializers.IntegerField(help_text="from 1")
+    region = serializers.CharField(help_text="its name")
     content = serializers.CharField()
-    bits = serializers.FloatField(allow_null=True)
-    not_computed = serializers.BooleanField(help_text="no bits, because the run has tokens=needed")
+    surprisal = serializers.FloatField(allow_null=True, help_text="bits")
+    not_computed = serializers.BooleanField(help_text="no value, because the run has tokens=needed")
 
 
 class SentenceHead(serializers.Serializer[Any]):
     item = serializers.IntegerField(source="sentence.item")
     condition = serializers.CharField(source="sentence.condition")
     text = serializers.CharField(help_text="as the model read it")
-    total_bits = serializers.FloatField(allow_null=True)
-    special_bits = serializers.FloatField()
+    surprisal = serializers.FloatField(
+        source="total_bits", allow_null=True, help_text="of the sentence, bits"
+    )
+    special_surprisal = serializers.FloatField(source="special_bits", help_text="outside regions, bits")
     failure = serializers.CharField(help_text="why there are no scores, or empty")
 
 
@@ -209,15 +211,15 @@ class SentenceRegionsSerializer(SentenceHead):
 
 class ScoredTokenSerializer(serializers.Serializer[Any]):
     token = serializers.CharField()
-    id = serializers.IntegerField(allow_null=True)
+    token_id = serializers.IntegerField(allow_null=True)
     start = serializers.IntegerField()
     end = serializers.IntegerField()
-    bits = serializers.FloatField(allow_null=True)
-    region = serializers.IntegerField(
-        source="region_number", allow_null=True, help_text="null for start and end tokens"
+    surprisal = serializers.FloatField(allow_null=True, help_text="bits")
+    region_number = serializers.IntegerField(
+        allow_null=True, help_text="from 1; null for start and end tokens"
     )
     straddles = serializers.BooleanField(help_text="belongs to two regions")
-    not_computed = serializers.BooleanField(help_text="no bits, because the run has tokens=needed")
+    not_computed = serializers.BooleanField(help_text="no value, because the run has tokens=needed")
 
 
 class SentenceTokensSerializer(SentenceHead):

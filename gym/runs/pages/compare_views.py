@@ -13,30 +13,24 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from gym.runs.pages.figures import Figure
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
-from gym.runs.read.comparison import (
-    MAX_SIDES,
-    Pair,
-    Side,
-    SuiteRow,
-    counted_differences,
-    in_words,
-    tests_in_words,
-)
+from gym.runs.read.comparison import RunSide, SuiteRow
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
-from gym.runs.read.leaderboard.model import Options, read_options
-from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, shown_sentence
+from gym.runs.read.leaderboard.address import read_options
+from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
+from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.rules import RULES
+from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.rules import RULES, rule_json
+from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
-from suites.presenters import critical_regions
 from suites.selectors import listed_for as listed_suites
 from suites.selectors import tags_of
 from suites.selectors import visible_to as visible_suites
@@ -309,15 +303,14 @@ def _on_an_item(request: HttpRequest, found: OnASuite, context: dict[str, Any]) 
     return render(request, "runs/compare_item.html", context)
 
 
-def _lens(side: Side, item: int) -> dict[str, Any]:
+def _lens(side: RunSide, item: int) -> dict[str, Any]:
     run, revision = side.run, side.run.revision
     scores = list(
         run.sentence_scores.filter(sentence__item=item)
         .select_related("sentence")
         .order_by("sentence__position")
     ) or bare_sentences(revision, item)
-    critical = critical_regions(revision)
-    sentences = [shown_sentence(row, revision, critical) for row in scores]
+    sentences = under_the_lens(scores, revision)
     return {
         "figure": item_figure(run, item, sentences),
         "side": side,
@@ -339,8 +332,8 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         RowMark(
             row.revision.suite.title,
             pair.rate.mean,
-            pair.rate.ci_low,
-            pair.rate.ci_high,
+            pair.rate.low,
+            pair.rate.high,
             reference=0.0,
             series=k,
             note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
@@ -365,22 +358,29 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         + (f". {differing}" if differing else ""),
     )
     header = (
-        "suite", "revision", "baseline", "model", "rate_baseline", "rate_model", "n_items", "difference", "ci_low",
-        "ci_high", "only_baseline", "only_model", "test", "p", f"p_{choices.correction.key}", "made_differently",
-        "whitespace_baseline", "whitespace_model",
+        "suite", "revision", "first", "second", "first_rate", "second_rate", "n", "difference", "low", "high",
+        "only_first", "only_second", "test", "p", "p_corrected", "correction", "made_differently", "first_whitespace",
+        "second_whitespace",
     )  # fmt: skip
-    table = [_table_row(row, pair) for row, pair, _ in known]
+    table = [_table_row(row, pair, choices.correction) for row, pair, _ in known]
     return Figure(
-        "compare-suites", title, draw, header, table, choices.query(), differing, choices.options.rule
+        "compare-suites",
+        title,
+        draw,
+        header,
+        table,
+        choices.query(),
+        differing,
+        rule_json(choices.options.rule),
     )
 
 
-def _table_row(row: SuiteRow, pair: Pair) -> tuple[object, ...]:
+def _table_row(row: SuiteRow, pair: Pair[RunSide], correction: Correction) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
     return (
         row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,
-        pair.first.rate, pair.second.rate, pair.n_items, pair.rate.mean, pair.rate.ci_low, pair.rate.ci_high,
-        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected,
+        pair.first.rate, pair.second.rate, pair.n, pair.rate.mean, pair.rate.low, pair.rate.high,
+        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected, correction.key,
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
@@ -420,9 +420,11 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         domain=None,
         note=" ".join(filter(None, (note, drawn, differing))),
     )
-    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace", "not_compared")
+    header = ("item", *(f"margin_{label}" for label in labels), "whitespace", "not_compared")
     said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
     table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
     said_of_all = f"{differing} {left_out}".strip()
-    return Figure("compare-items", title, draw, header, table, query, said_of_all, choices.options.rule)
+    return Figure(
+        "compare-items", title, draw, header, table, query, said_of_all, rule_json(choices.options.rule)
+    )

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from gym.accounts.models import AnyUser
 from gym.downloads import csv_stream, download, file_download
 from gym.runs.models import SuiteRun
-from gym.runs.read import report
+from gym.runs.read.report import result_of
 from gym.runs.read.selectors import listed_runs, newest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.tables.registry import (
@@ -144,7 +144,7 @@ def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
     metric = str(run.policy.get("metric", "sum"))
     text = evaluated_json(
         export_document(run.revision, names_author=may_know_owner(user, run.revision.suite)),
-        report.result_of(run),
+        result_of(run),
         metric=metric,
         model=run.model.name,
     )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from lmgym.charts.colour_steps import rate_step
 from lmgym.charts.svg import Markup, element
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.text.number_format import p_told, percent
 
@@ -93,14 +93,12 @@ def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
             "td", {"class": f"num {kind}", "data-copy": "", "data-words": missing or "no suite run"}, "–"
         )
     how = _over(mean)
-    words = (
-        f"mean {percent(mean.rate)}, {how} {percent(mean.ci_low)} to {percent(mean.ci_high)}, {_suites(mean)}"
-    )
+    words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
     words += f"; missing: {missing}" if missing else ""
     title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
     note = [] if mean.is_complete else [element("small", title, f"{mean.n} of {mean.of}")]
     interval = (
-        f"{_whole(mean.ci_low)}–{_whole(mean.ci_high)}"
+        f"{_whole(mean.low)}–{_whole(mean.high)}"
         if mean.spread is None
         else _plus_minus(mean.spread.deviation)
     )
@@ -131,7 +129,7 @@ def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
     parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
     if not dense:
         small = (
-            f"{_whole(cell.ci_low)}–{_whole(cell.ci_high)}"
+            f"{_whole(cell.low)}–{_whole(cell.high)}"
             if cell.spread is None
             else _plus_minus(cell.spread.deviation)
         )
@@ -158,18 +156,18 @@ def words_of(cell: Cell) -> str:
         return f"{percent(cell.rate)}, mean of {cell.spread.n} seeds{deviation}{_policy(cell)}"
     words = [
         percent(cell.rate),
-        f"{cell.n_passed} of {cell.n_judged} held",
-        f"95% {percent(cell.ci_low)} to {percent(cell.ci_high)}",
+        f"{cell.passed} of {cell.judged} held",
+        f"95% {percent(cell.low)} to {percent(cell.high)}",
     ]
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
     if cell.verdict.words:
-        p = "" if cell.verdict.p is None else f" ({p_told('p', cell.verdict.p)})"
+        p = "" if cell.verdict.decisive_p is None else f" ({p_told('p', cell.verdict.decisive_p)})"
         words.append(cell.verdict.words + p)
     counts = (
-        (cell.n_ties, "ties"),
-        (cell.n_too_close, "too close to call"),
-        (cell.n_not_evaluable, "not evaluable"),
+        (cell.ties, "ties"),
+        (cell.too_close, "too close to call"),
+        (cell.not_evaluable, "not evaluable"),
     )
     words += [f"{count} {name}" for count, name in counts if count]
     if cell.coverage_words:

@@ -7,18 +7,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from gym.runs.pages.figures import Figure, FigureFiles
+from gym.runs.pages.figures import FigureFiles
 from gym.runs.pages.heatmap import missing_words
-from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.export import (
-    LONG_HEADER,
-    long_rows,
-    mean_and_interval,
-    note,
-    seeds,
-    weights_said,
-)
-from gym.runs.read.leaderboard.model import Board, Mean, Options
+from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
@@ -28,28 +19,32 @@ from gym.runs.read.model_profile import (
     strengths_and_weaknesses,
     tag_rows,
 )
+from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.rules import Rule
+from lmgym.runs.leaderboard.board import Mean
+from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, mean_and_interval, note, seeds, weights_said
+from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel
 
 
-def _query(board: Board, **more: str) -> dict[str, str]:
+def _query(board: StoredBoard, **more: str) -> dict[str, str]:
     return dict(parse_qsl(board.options.query())) | more
 
 
 _HEAT = ("leaderboard-heat", "Models on suites")
 
 
-def heat_files(board: Board, **of: str) -> FigureFiles:
+def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
     """Of `heat_figure`: the page has the same numbers as a table."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 
-def heat_figure(board: Board, **of: str) -> Figure:
+def heat_figure(board: StoredBoard, **of: str) -> Figure:
     """Rates as colours; `of` is the collection, if the board is one's."""
     rows, columns = [row.label for row in board.rows], [column.key for column in board.columns]
     rates = [[cell.rate if cell else None for cell in row.cells] for row in board.rows]
@@ -70,11 +65,11 @@ def heat_figure(board: Board, **of: str) -> Figure:
         long_rows(board),
         _query(board, **of),
         note(board),
-        board.options.rule,
+        rule_json(board.options.rule),
     )
 
 
-def scores_figure(board: Board, **of: str) -> Figure:
+def scores_figure(board: StoredBoard, **of: str) -> Figure:
     """SG scores with their intervals."""
     known = [(row, row.score) for row in board.rows if row.score is not None]
     marks = [RowMark(row.label, *mean_and_interval(mean), note=_over(mean)) for row, mean in known]
@@ -91,16 +86,23 @@ def scores_figure(board: Board, **of: str) -> Figure:
         for row, mean in known
     ]
     header = (
-        "model", "sg_score", "ci_low", "ci_high", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
+        "model", "sg_score", "low", "high", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
     )  # fmt: skip
     query = _query(board, **of)
     return Figure(
-        "leaderboard-scores", "SG score", draw, header, rows, query, note(board), board.options.rule
+        "leaderboard-scores",
+        "SG score",
+        draw,
+        header,
+        rows,
+        query,
+        note(board),
+        rule_json(board.options.rule),
     )
 
 
 def _of(
-    board: Board,
+    board: StoredBoard,
     model: RegisteredModel,
     kind: str,
     title: str,
@@ -109,16 +111,16 @@ def _of(
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
     """A chart of one model's page."""
-    return Figure(kind, title, draw, header, rows, _query(board, of=model.slug), rule=board.options.rule)
+    return Figure(
+        kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
+    )
 
 
-def tags_figure(board: Board, model: RegisteredModel) -> Figure:
+def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     """Pass rates by tag (circuit), beside the mean of the other models."""
     found = tag_rows(board, model)
     marks = [
-        RowMark(
-            row.tag, row.mean.rate, row.mean.ci_low, row.mean.ci_high, row.field, note=f"{row.mean.n} suites"
-        )
+        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
         for row in found
     ]
     title = f"{model.name} by tag"
@@ -130,16 +132,14 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
         reference="mean of the other models",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    rows = [
-        (r.tag, r.mean.rate, r.mean.ci_low, r.mean.ci_high, r.mean.n, r.mean.of, r.field, r.n) for r in found
-    ]
+    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
     header = (
-        "tag", "rate", "ci_low", "ci_high", "suites_run", "suites", "mean_of_other_models", "other_models",
+        "tag", "rate", "low", "high", "suites_run", "suites", "mean_of_other_models", "other_models",
     )  # fmt: skip
     return _of(board, model, "model-tags", title, draw, header, rows)
 
 
-def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
+def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     """Suites without and with modifier: every model that has run both, as in the paper's stability figure."""
     found = robustness(board)
     marks = []
@@ -167,10 +167,8 @@ def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
         for r in found
     ]  # fmt: skip
     header = (
-        "model", "pairs", "n_items_without", "n_items_with",
-        "rate_without_modifier", "ci_low_without_modifier", "ci_high_without_modifier",
-        "rate_with_modifier", "ci_low_with_modifier", "ci_high_with_modifier",
-        "difference", "difference_ci_low", "difference_ci_high",
+        "model", "pairs", "without_n", "with_n", "without_rate", "without_low", "without_high", "with_rate", "with_low",
+        "with_high", "difference", "low", "high",
     )  # fmt: skip
     title = "Without and with modifier"
     return _of(board, model, "model-pairs", title, draw, header, rows)
@@ -189,7 +187,7 @@ def _limits(interval: Interval) -> tuple[float, float]:
     return interval.low, interval.high
 
 
-def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
+def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
     """SG score by `parameters` or `perplexity` of every model that states it."""
     known = [
         (row, float(value))
@@ -197,9 +195,7 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         if row.score and (value := getattr(row.model, by)) and value > 0
     ]
     points = [
-        Point(
-            x, row.score.rate, row.label, row.score.ci_low, row.score.ci_high, strong=row.model.pk == model.pk
-        )
+        Point(x, row.score.rate, row.label, row.score.low, row.score.high, strong=row.model.pk == model.pk)
         for row, x in known
         if row.score
     ]
@@ -214,22 +210,22 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
     )
     rows: list[tuple[Any, ...]] = [
-        (row.model.slug, x, row.score.rate, row.score.ci_low, row.score.ci_high, row.score.n)
+        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
         for row, x in known
         if row.score
     ]
-    header = ("model", by, "sg_score", "ci_low", "ci_high", "suites_run")
+    header = ("model", by, "sg_score", "low", "high", "suites_run")
     return _of(board, model, f"model-{by}", title, draw, header, rows)
 
 
-def steps_figure(board: Board, model: RegisteredModel) -> Figure:
+def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     """The learning curve of this model's checkpoints: SG score and tags by training step."""
     found = checkpoints(board, model)
     series = [
         (
             "SG score",
             [
-                Point(step, row.score.rate, row.label, row.score.ci_low, row.score.ci_high)
+                Point(step, row.score.rate, row.label, row.score.low, row.score.high)
                 for step, row in found
                 if row.score
             ],
@@ -252,7 +248,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
     rows = [
         (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
     ]
-    header = ("series", "step", "model", "rate", "ci_low", "ci_high")
+    header = ("series", "step", "model", "rate", "low", "high")
     return _of(board, model, "model-steps", title, draw, header, rows)
 
 

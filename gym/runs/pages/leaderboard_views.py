@@ -18,12 +18,14 @@ from gym.downloads import csv_download, download, json_download
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
 from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
-from gym.runs.read.leaderboard import export
-from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, Column, Options, read_options
+from gym.runs.read.leaderboard.address import read_options
+from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.work import services
 from gym.sharing.models import Visibility
 from lmgym.runs.coverage import LOW_COVERAGE
+from lmgym.runs.leaderboard import export
+from lmgym.runs.leaderboard.board import Column
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 from lmgym.text.paper_tables import latex, markdown
 
@@ -40,7 +42,7 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/leaderboard.html", board_context(request, board, reverse("leaderboard")))
 
 
-def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
+def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
     """What templates/runs/_board.html needs: board (leaderboard.Board), columns (the page of them that is shown), table
     (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
 
@@ -90,7 +92,7 @@ def _sorts(options: Options) -> list[tuple[str, str]]:
     return list(known.items())
 
 
-def _name_owners(board: Board) -> None:
+def _name_owners(board: StoredBoard) -> None:
     """Fetch whose the suites and models of a board are."""
     suites = list(board.all_suites)
     prefetch_related_objects(suites, "owner")
@@ -100,7 +102,7 @@ def _name_owners(board: Board) -> None:
     prefetch_related_objects([model for row in board.rows for model in row.models], "owner")
 
 
-def _heads(board: Board, columns: Iterable[Column]) -> dict[str, Any]:
+def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
     """Sorting addresses of the headings: key -> (query, order)."""
     options = board.options
 
@@ -124,7 +126,7 @@ def leaderboard_download(request: HttpRequest, form: str) -> HttpResponse:
     return board_file(board, form, address)
 
 
-def board_file(board: Board, form: str, address: str, stem: str = "leaderboard") -> HttpResponse:
+def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderboard") -> HttpResponse:
     if form not in FORMS:
         raise Http404(f"A leaderboard can be had as {', '.join(FORMS)}.")
     stem = f"{stem}-{board.options.rule.key}"

@@ -28,7 +28,6 @@ from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
-from gym.runs.read import report
 from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
     bare_sentences,
@@ -36,8 +35,9 @@ from gym.runs.read.presenters import (
     has_tokens,
     region_means,
     result_context,
-    shown_sentence,
+    under_the_lens,
 )
+from gym.runs.read.report import result_of, run_head
 from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
@@ -45,10 +45,11 @@ from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
+from lmgym.runs import report
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.text import listing
-from suites.presenters import critical_regions, shown_prediction
+from suites.presenters import shown_prediction
 from suites.selectors import document_of, listed_for, revisions_for, tags_of
 
 PER_PAGE = 50
@@ -233,8 +234,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     results = list(run.prediction_results.select_related("prediction"))
     items = results[0].items if results else run.revision.item_numbers
     place = items.index(number)
-    critical = critical_regions(run.revision)
-    sentences = [shown_sentence(row, run.revision, critical) for row in scores]
+    sentences = under_the_lens(scores, run.revision)
     context = {
         "run": run,
         "suite": run.revision.suite,
@@ -277,7 +277,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
     run = _done(request, key)
     if form == "json":
-        data = report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))
+        data = report.as_dict(document_of(run.revision), result_of(run), run_head(run))
         return json_download(f"{_stem(run)}.json", data)
     what, _, kind = form.partition(".")
     if what not in FRAMES or kind != "csv":

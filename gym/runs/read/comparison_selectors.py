@@ -11,27 +11,13 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, pre
 
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.read.comparison import (
-    BITS,
-    MAX_SIDES,
-    ItemRow,
-    Pair,
-    RunDifference,
-    Side,
-    SuiteRow,
-    Total,
-    item_rows,
-    pairs_of,
-    run_differences,
-    side_of,
-    suite_rows,
-    totals_of,
-)
+from gym.runs.read.comparison import RunSide, SuiteRow, Total, side_of, suite_rows, totals_of
 from gym.runs.read.leaderboard.build import newest_revisions
 from gym.runs.read.scores import scored
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.read.shared_items import groups_of
+from lmgym.runs.comparison import MAX_SIDES, ItemRow, Pair, item_rows, pairs_of
 from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.runs.paired_predictions import (
     LeftOut,
@@ -41,6 +27,7 @@ from lmgym.runs.paired_predictions import (
     pair_predictions,
 )
 from lmgym.runs.rules import Rule
+from lmgym.runs.run_differences import BITS, RunDifference, run_differences
 from lmgym.stats import Correction
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -67,7 +54,7 @@ class OnAllSuites:
         return by_model(self.gaps)
 
     @cached_property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[Pair[RunSide]]:
         return [pair for row in self.rows for pair in row.pairs if pair]
 
 
@@ -77,10 +64,10 @@ class OnASuite:
     a rate under the rule; `predictions`: which are the same, where two revisions are compared."""
 
     revisions: list[SuiteRevision]
-    sides: list[Side]
+    sides: list[RunSide]
     not_run: list[str]
     left_out: list[str]
-    pairs: list[Pair]
+    pairs: list[Pair[RunSide]]
     items: list[ItemRow]
     gaps: list[MissingRate]
     predictions: PairedPredictions | None = None
@@ -105,12 +92,12 @@ class OnASuite:
 
     @cached_property
     def unlike(self) -> list[RunDifference]:
-        return run_differences([side.run for side in self.sides])
+        return run_differences([side.made for side in self.sides])
 
     @property
     def has_margins(self) -> bool:
         """Whether any pair has margins, and they are the same quantity."""
-        return any(pair.margin is not None and pair.margin.n_items for pair in self.pairs)
+        return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
@@ -235,7 +222,7 @@ def on_a_suite(
         for revision, model in wanted
         if (revision.pk, model.pk) not in by_cell
     ]
-    pairs = pairs_of(sides, correction, baseline, bound)
+    pairs = pairs_of(sides, correction, baseline and baseline.pk, bound)
     gaps = [gap for gap in _gaps(revisions, models, by_cell, rule, expected) if gap.run]
     return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps, paired)
 

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from django.utils.text import slugify
 
-from gym.runs.read.leaderboard.build import group_of, tagged
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
+from gym.runs.read.leaderboard.build import StoredBoard, StoredColumn, StoredRow, group_of, tagged
 from lmgym.runs.against_chance import effective_items
+from lmgym.runs.leaderboard.board import Cell, Mean
 from lmgym.stats import rate_difference, weighted_mean
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel
@@ -74,9 +74,9 @@ class Change:
 class RobustPair:
     """A suite without and with modifier under one model."""
 
-    row: Row
-    plain: Column
-    modified: Column
+    row: StoredRow
+    plain: StoredColumn
+    modified: StoredColumn
     before: Cell
     after: Cell
 
@@ -85,17 +85,17 @@ class RobustPair:
         before, after = self.before, self.after
         return Change(
             before.rate,
-            Interval(before.ci_low, before.ci_high),
+            Interval(before.low, before.high),
             after.rate,
-            Interval(after.ci_low, after.ci_high),
+            Interval(after.low, after.high),
         )
 
 
-def row_of(board: Board, model: RegisteredModel) -> Row | None:
+def row_of(board: StoredBoard, model: RegisteredModel) -> StoredRow | None:
     return next((row for row in board.rows if model.pk in {one.pk for one in row.models}), None)
 
 
-def tag_rows(board: Board, model: RegisteredModel) -> list[TagRow]:
+def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
     """Means over the suites of each tag; tags none of whose suites the model has run are left out."""
     own = row_of(board, model)
     rows = []
@@ -108,7 +108,7 @@ def tag_rows(board: Board, model: RegisteredModel) -> list[TagRow]:
     return rows
 
 
-def against_field(board: Board, model: RegisteredModel) -> list[SuiteAgainstField]:
+def against_field(board: StoredBoard, model: RegisteredModel) -> list[SuiteAgainstField]:
     """Suites that others have run too, from the model's greatest advantage to its greatest disadvantage."""
     own = row_of(board, model)
     found = []
@@ -132,7 +132,7 @@ def strengths_and_weaknesses(
     return strengths, [row for row in reversed(ranked[half:]) if row.difference < 0][:5]
 
 
-def robust_pairs(board: Board, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
+def robust_pairs(board: StoredBoard, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
     """Pairs of suites without and with modifier that the same model has run."""
     wanted = {model.pk for model in models} if models is not None else None
     pairs = []
@@ -148,14 +148,14 @@ def robust_pairs(board: Board, models: Sequence[RegisteredModel] | None = None) 
 class Robustness:
     """One model over all its `n` pairs, as in the paper's stability figure: means of their rates."""
 
-    row: Row
+    row: StoredRow
     n: int
     n_items_without: int
     n_items_with: int
     change: Change
 
 
-def robustness(board: Board) -> list[Robustness]:
+def robustness(board: StoredBoard) -> list[Robustness]:
     """Means over the pairs that a model has run, best first."""
     by_model: dict[int, list[RobustPair]] = {}
     for pair in robust_pairs(board):
@@ -164,8 +164,8 @@ def robustness(board: Board) -> list[Robustness]:
         Robustness(
             pairs[0].row,
             len(pairs),
-            sum(pair.before.n_items for pair in pairs),
-            sum(pair.after.n_items for pair in pairs),
+            sum(pair.before.n for pair in pairs),
+            sum(pair.after.n for pair in pairs),
             Change(*_mean_of([pair.before for pair in pairs]), *_mean_of([pair.after for pair in pairs])),
         )
         for pairs in by_model.values()
@@ -183,7 +183,7 @@ def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
     return found
 
 
-def checkpoints(board: Board, model: RegisteredModel) -> list[tuple[float, Row]]:
+def checkpoints(board: StoredBoard, model: RegisteredModel) -> list[tuple[float, StoredRow]]:
     """(training step, row) of the checkpoints of this model's group, in order; empty below two of them."""
     group = group_of(model)
     if group is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
 
@@ -17,10 +16,11 @@ from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.scores import margin_of
 from lmgym.runs.against_chance import Verdict, verdicts
-from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import is_low
+from lmgym.runs.lens import ShownSentence, shown_sentence
+from lmgym.runs.region_means import corrected_limits, within_item_means
+from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import MarginSummary, is_skewed_for_its_size
-from lmgym.stats.intervals import ROUNDING, within_item_intervals
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
@@ -29,11 +29,6 @@ from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, show
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
-MASKED_WORDS = (
-    "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
-    "left-to-right models."
-)
-"""What pages and files say beside numbers that are pseudo-log-likelihoods."""
 FILTERS = {
     "held": lambda code, close: code == 1,
     "failed": lambda code, close: code != 1,
@@ -70,40 +65,6 @@ class ItemRow:
 
     item: int
     cells: list[tuple[int, float | None, bool]]
-
-
-@dataclass(frozen=True)
-class ShownToken:
-    text: str
-    token: str
-    token_id: int
-    start: int
-    end: int
-    bits: float | None
-    straddles: bool
-    special: bool
-    not_computed: bool = False
-    part: str = ""
-    """ "2/3" for the second of three tokens that share a character."""
-
-
-@dataclass(frozen=True)
-class ShownRegion:
-    number: int
-    name: str
-    content: str
-    bits: float | None
-    critical: bool
-    tokens: list[ShownToken]
-    not_computed: bool = False
-
-
-@dataclass(frozen=True)
-class ShownSentence:
-    condition: str
-    score: SentenceScore
-    regions: list[ShownRegion]
-    specials: list[ShownToken]
 
 
 def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dict[str, Any]:
@@ -143,50 +104,14 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
 
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
     """Mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`: Student's t
-    over items, or the within-item interval (Cousineau and Morey, see `within_item_intervals`) over items that have the
-    region in all conditions."""
+    over items, or the within-item interval."""
     if not within:
-        return [
-            {**row, "regions": [_with_limits(cell, run) for cell in row["regions"]]}
-            for row in run.region_summary
-        ]
-    conditions = [row["condition"] for row in run.region_summary]
+        may_be_negative = run.is_uploaded or run.whitespace == "trailing"
+        return corrected_limits(run.region_summary, may_be_negative=may_be_negative)
     rows = run.sentence_scores.order_by("sentence__position").values_list(
         "sentence__item", "sentence__condition", "sentence__contents", "regions"
     )
-    items: dict[int, int] = {}
-    found = list(rows)
-    for item, *_ in found:
-        items.setdefault(item, len(items))
-    width = len(run.revision.region_names)
-    values = np.full((width, len(items), len(conditions)), np.nan)
-    for item, condition, contents, bits in found:
-        if condition in conditions:
-            filled = [b if text and b is not None else np.nan for b, text in zip(bits, contents, strict=True)]
-            values[:, items[item], conditions.index(condition)] = filled
-    means = [within_item_intervals(values[region]) for region in range(width)]
-    return [
-        {
-            "condition": row["condition"],
-            "regions": [
-                {**cell, "n": m.n, "mean": m.mean, "low": m.low, "high": m.high}
-                for cell, m in zip(row["regions"], (column[place] for column in means), strict=True)
-            ],
-        }
-        for place, row in enumerate(run.region_summary)
-    ]
-
-
-def _with_limits(cell: dict[str, Any], run: SuiteRun) -> dict[str, Any]:
-    """Older runs have limits below 0, and limits where all items are alike. Corrected bits and those of files may be
-    negative."""
-    if cell["low"] is None:
-        return cell
-    if cell["high"] - cell["low"] <= ROUNDING:
-        return {**cell, "low": None, "high": None}
-    if cell["low"] >= 0 or run.is_uploaded or run.whitespace == "trailing":
-        return cell
-    return {**cell, "low": 0.0}
+    return within_item_means(run.region_summary, rows, len(run.revision.region_names))
 
 
 def in_order(
@@ -326,49 +251,9 @@ def reproduce_command(run: SuiteRun) -> str:
     )
 
 
-def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:
-    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, as the bytes of one do; "" for the others."""
-    runs: list[list[int]] = []
-    for place, (start, end) in enumerate(places):
-        is_shared = place > 0 and max(start, places[place - 1][0]) < min(end, places[place - 1][1])
-        if is_shared:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return [f"{k}/{len(run)}" if len(run) > 1 else "" for run in runs for k, _ in enumerate(run, start=1)]
-
-
-def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
-    by_region: dict[int | None, list[ShownToken]] = {}
-    tokens = list(token_bits(score))
-    for one, part in zip(tokens, parts_of_characters([(one.start, one.end) for one in tokens]), strict=True):
-        shown = ShownToken(
-            text=score.text[one.start : one.end],
-            token=one.token,
-            token_id=one.id,
-            start=one.start,
-            end=one.end,
-            bits=one.bits,
-            straddles=one.straddles,
-            special=one.region_number is None,
-            not_computed=one.not_computed,
-            part=part,
-        )
-        by_region.setdefault(one.region_number, []).append(shown)
-    return ShownSentence(
-        condition=score.sentence.condition,
-        score=score,
-        regions=[
-            ShownRegion(
-                one.region_number,
-                one.name,
-                one.content,
-                one.bits,
-                one.region_number in critical,
-                by_region.get(one.region_number, []),
-                one.not_computed,
-            )
-            for one in region_bits(revision.region_names, score.sentence.contents, score)
-        ],
-        specials=by_region.get(None, []),
-    )
+def under_the_lens(scores: Iterable[SentenceScore], revision: SuiteRevision) -> list[ShownSentence]:
+    """Sentences of a run on this revision, fetched with their scores."""
+    critical = critical_regions(revision)
+    return [
+        shown_sentence(row.result(), revision.region_names, row.sentence.contents, critical) for row in scores
+    ]

@@ -24,15 +24,12 @@ from lmgym.runs.against_chance import ALONE, verdicts
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
-from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, counted, tested, values
+from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns, values
 from lmgym.suites.formats.designs import KEY, column_of
 from suites.models import SuiteRevision
 from suites.selectors import design_of
 
-CONTEXT: tuple[Column, ...] = (
-    ("run", TEXT), ("suite", TEXT), ("revision", WHOLE), ("suite_sha256", TEXT), ("model", TEXT), ("source", TEXT),
-    ("score_kind", TEXT), ("whitespace", TEXT),
-)  # fmt: skip
+CONTEXT = columns(tables.StoredRunFacts)
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def _predictions(run: SuiteRun) -> Iterator[Row]:
     rows = list(run.prediction_results.select_related("prediction"))
     for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
         one, margin = row.prediction, margin_of(row, stored)
-        yield tables.prediction_row(one.position, one.label, one.formula, row, verdict, margin, run.policy)
+        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, margin, run.policy)
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
@@ -99,35 +96,30 @@ def _scores(run: SuiteRun) -> Iterator[Row]:
 
 
 FRAMES: dict[str, Frame] = {
-    "regions": Frame(tables.REGIONS, _regions),
-    "tokens": Frame(tables.TOKENS, _tokens),
-    "outcomes": Frame(tables.OUTCOMES, _outcomes),
-    "predictions": Frame(tables.PREDICTIONS, _predictions),
-    "scores": Frame(
-        (
-            ("rule", TEXT), *counted(*RULE_COUNTS), *tested(*ALONE), *counted(*MARGINS, *COVERAGE), *tables.POLICY,
-        ),
-        _scores,
-    ),
-}  # fmt: skip
+    "regions": Frame(columns(tables.Region), _regions),
+    "tokens": Frame(columns(tables.Token), _tokens),
+    "outcomes": Frame(columns(tables.Outcome), _outcomes),
+    "predictions": Frame((*columns(tables.Rate), *columns(tables.Policy)), _predictions),
+    "scores": Frame((*columns(tables.Score), *columns(tables.Policy)), _scores),
+}
 
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
     """The table of these revisions' runs. Where a row has a condition, it also has a column for each factor of their
     designs, after the others: `factor_number`."""
     frame = FRAMES[what]
-    if ("condition_name", TEXT) not in frame.columns:
+    if ("condition", TEXT) not in frame.columns:
         return frame
     factors = dict.fromkeys(column_of(factor.name) for row in revisions for factor in design_of(row))
     if not factors:
         return frame
-    columns = (*frame.columns, *((name, TEXT) for name in factors))
-    return Frame(columns, partial(_with_levels, frame, tuple(factors)))
+    with_factors = (*frame.columns, *((name, TEXT) for name in factors))
+    return Frame(with_factors, partial(_with_levels, frame, tuple(factors)))
 
 
 def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
     """None for factors of other suites, and for conditions outside the design."""
-    place = [name for name, _ in frame.columns].index("condition_name")
+    place = [name for name, _ in frame.columns].index("condition")
     levels = {column_of(factor.name): factor.conditions for factor in design_of(run.revision)}
     for row in frame.rows(run):
         yield (*row, *(levels.get(name, {}).get(row[place]) for name in names))
@@ -162,9 +154,9 @@ def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
     with closed_on_error(file), pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while some := list(islice(left, ROWS_AT_ONCE)):
-            columns = zip(*some, strict=True)
             arrays = [
-                pa.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)
+                pa.array(list(column), field.type)
+                for column, field in zip(zip(*some, strict=True), schema, strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
     return file
@@ -201,7 +193,7 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
     if what == "predictions":
         return results.count()
     if what == "outcomes":
-        return int(results.aggregate(n=Sum("n_items"))["n"] or 0)
+        return int(results.aggregate(n=Sum("n"))["n"] or 0)
     with_bits = SuiteRun.objects.filter(pk__in=wanted).exclude(policy={})
     sentences = dict(with_bits.order_by().values_list("revision_id").annotate(n=Sum("n_sentences")))
     revisions = SuiteRevision.objects.filter(pk__in=list(sentences)).values_list("pk", "region_names")

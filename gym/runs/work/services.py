@@ -18,7 +18,7 @@ from gym.runs import permissions
 from gym.runs.models import RunScore, SuiteRun
 from gym.runs.policies import default_policy
 from gym.runs.quotas import RUNS
-from gym.runs.read.leaderboard.model import Board
+from gym.runs.read.leaderboard.build import StoredBoard
 from gym.runs.read.selectors import visible_to
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.start_tokens import plain
@@ -178,7 +178,7 @@ class Queued:
     stopped: str = ""
 
 
-def missing_pairs(board: Board, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
+def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
     """Models on suites of this table that have no rate under its rule, and that this user could have computed: the
     model is hosted, ready and may be run. Seeds count one by one, and results that a filter hides are there."""
     if not user.is_authenticated:
@@ -199,7 +199,7 @@ def missing_pairs(board: Board, user: AnyUser) -> list[tuple[SuiteRevision, Regi
     return [(column.revision, model) for model, column in lacking if model.pk in runnable]
 
 
-def _with_rate(board: Board, models: Iterable[int]) -> set[tuple[int, int]]:
+def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]]:
     """(revision, model) with a rate under the board's rule, wherever it comes from."""
     rows = RunScore.objects.filter(
         rule=board.options.rule.key,
@@ -211,7 +211,7 @@ def _with_rate(board: Board, models: Iterable[int]) -> set[tuple[int, int]]:
     return set(rows.values_list("run__revision_id", "run__model_id"))
 
 
-def queue_missing(board: Board, *, actor: User) -> Queued:
+def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
     """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; what is under way stays alone."""
     with transaction.atomic():
         actor.hold()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lmgym.runs.uploaded import evaluated, table_files
+from lmgym.runs.uploaded.column_names import roles
 from lmgym.runs.uploaded.contents import KINDS, MAX_BYTES, MAX_PARTS, Uploaded
 from lmgym.runs.uploaded.table import Header, find_header, roles_of
 from lmgym.runs.uploaded.units import AUTO
@@ -52,14 +53,14 @@ def _kind_of(text: str, report: Report) -> str:
 
 def _kind_of_table(titles: list[str]) -> str:
     """Empty for a line that is no header of a table that is read."""
-    for kind, roles, needed in (
+    for kind, names, needed in (
         ("lmzoo", table_files.LMZOO_ROLES, tuple(table_files.LMZOO_ROLES)),
-        ("tokens", table_files.TOKEN_ROLES, table_files.TOKEN_NEEDED),
-        ("regions", table_files.REGION_ROLES, table_files.REGION_NEEDED),
+        ("tokens", roles(table_files.TOKEN_COLUMNS), table_files.TOKEN_NEEDED),
+        ("regions", roles(table_files.REGION_COLUMNS), table_files.REGION_NEEDED),
     ):
-        if set(needed) <= set(roles_of(titles, roles)) and has_values(titles):
+        if set(needed) <= set(roles_of(titles, names)) and has_values(titles):
             return kind
-    outcomes = set(table_files.OUTCOME_NEEDED) <= set(roles_of(titles, table_files.OUTCOME_ROLES))
+    outcomes = set(table_files.OUTCOME_NEEDED) <= set(roles_of(titles, roles(table_files.OUTCOME_COLUMNS)))
     return "outcomes" if outcomes else ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lmgym.models.engine.token_rules import read_spec
+from lmgym.runs.uploaded.column_names import roles
 from lmgym.runs.uploaded.contents import (
     MAX_TOKENS,
     FileSentence,
@@ -17,42 +18,28 @@ from lmgym.runs.uploaded.contents import (
     Uploaded,
 )
 from lmgym.runs.uploaded.table import Row, Table, once, read_table, truth, whole
-from lmgym.runs.uploaded.values import value_column
+from lmgym.runs.uploaded.values import stated_unit, value_column
 from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.text import tidy
 from lmgym.text.problems import Report
 
-_COMMON = {
-    "item": ("item_number", "item", "item_no", "item_id"),
-    "condition": ("condition_name", "condition", "cond"),
-    "model": ("model_name", "model"),
-    "suite": ("suite", "suite_name", "test_suite"),
-}
-REGION_ROLES = _COMMON | {
-    "region": ("region_number", "region_no", "region_id"),
-    "content": ("content", "region_content", "text"),
-}
-REGION_NEEDED = ("item", "condition", "region")
-TOKEN_ROLES = _COMMON | {
-    "token": ("token",),
-    "number": ("token_number", "token_id_in_sentence", "token_index", "token_no"),
-    "id": ("token_id",),
-    "start": ("start_character", "start"),
-    "end": ("end_character", "end"),
-    "region": ("region_number",),
-}
+REGION_NEEDED = ("item", "condition", "region_number")
+REGION_COLUMNS = ("item", "condition", "model", "suite", "region_number", "content")
 TOKEN_NEEDED = ("item", "condition", "token")
+TOKEN_COLUMNS = (
+    "item", "condition", "model", "suite", "token", "token_number", "token_id", "start", "end", "region_number",
+)  # fmt: skip
 
 
 def read_regions(text: str, unit: str, report: Report) -> Uploaded:
     """One part per model and suite. Raises `FormatError`."""
-    table = read_table(text, REGION_ROLES, REGION_NEEDED, report)
-    column = value_column(table, unit, report)
+    table = read_table(text, roles(REGION_COLUMNS), REGION_NEEDED, report)
+    column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     seen: dict[object, str] = {}
     for row in table.rows:
         sentence = _sentence(table, row, parts, report)
-        region = whole(table, row, "region", "region number", report)
+        region = whole(table, row, "region_number", "region number", report)
         value = column.bits(row, report)
         if sentence is None or region is None:
             continue
@@ -74,8 +61,8 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
 
 def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
     """One part per model and suite; tokens in the order of their numbers. Raises `FormatError`."""
-    table = read_table(text, TOKEN_ROLES, TOKEN_NEEDED, report)
-    column = value_column(table, unit, report)
+    table = read_table(text, roles(TOKEN_COLUMNS), TOKEN_NEEDED, report)
+    column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     numbered: dict[int, dict[int, FileToken]] = {}
     seen: dict[object, str] = {}
@@ -86,8 +73,8 @@ def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
             continue
         tokens = numbered.setdefault(id(sentence), {})
         number = len(tokens) + 1
-        if "number" in table.roles:
-            given = whole(table, row, "number", "token number", report)
+        if "token_number" in table.roles:
+            given = whole(table, row, "token_number", "token number", report)
             if given is None:
                 continue
             number = given
@@ -128,11 +115,11 @@ def _token(table: Table, row: Row, value: float | None, report: Report) -> FileT
         end = whole(table, row, "end", "end", report)
         span = (start, end) if start is not None and end is not None else None
     region = None
-    if "region" in table.roles:
-        given = table.text(row, "region").strip()
-        number = whole(table, row, "region", "region number", report) if given else 0
+    if "region_number" in table.roles:
+        given = table.text(row, "region_number").strip()
+        number = whole(table, row, "region_number", "region number", report) if given else 0
         region = None if number is None else number - 1
-    token_id = table.text(row, "id").strip()
+    token_id = table.text(row, "token_id").strip()
     known = int(token_id) if token_id.isascii() and token_id.isdigit() and len(token_id) < 10 else -1
     return FileToken(table.text(row, "token"), value, known, span, region)
 
@@ -207,34 +194,26 @@ def _from_one(sentences: dict[int, FileSentence], report: Report) -> None:
         sentence.item += 1
 
 
-OUTCOME_ROLES = {
-    "item": ("item", "item_number", "item_no", "item_id"),
-    "correct": ("correct", "held", "passed", "success", "result"),
-    "model": ("model", "model_name"),
-    "suite": ("suite", "suite_name", "test_suite"),
-    "prediction": ("prediction", "prediction_name"),
-    "number": ("prediction_number",),
-    "outcome": ("outcome",),
-}
-OUTCOME_NEEDED = ("item", "correct")
+OUTCOME_NEEDED = ("item", "passed")
+OUTCOME_COLUMNS = ("item", "passed", "model", "suite", "prediction", "prediction_number", "outcome")
 
 
 def read_outcomes(text: str, report: Report) -> Uploaded:
     """One part per model and suite, in the file's order. Raises `FormatError`."""
-    table = read_table(text, OUTCOME_ROLES, OUTCOME_NEEDED, report)
+    table = read_table(text, roles(OUTCOME_COLUMNS), OUTCOME_NEEDED, report)
     parts: dict[tuple[str, str], OutcomePart] = {}
     seen: dict[object, str] = {}
     for row in table.rows:
         item = whole(table, row, "item", "item number", report)
-        correct = truth(table, row, "correct", report)
-        if item is None or correct is None:
+        passed = truth(table, row, "passed", report)
+        if item is None or passed is None:
             continue
         suite, model, prediction = (
             table.text(row, role).strip()[:200] for role in ("suite", "model", "prediction")
         )
-        known = False if table.text(row, "outcome").strip() == "not evaluable" else correct
-        given = "number" in table.roles and table.text(row, "number").strip()
-        number = whole(table, row, "number", "prediction number", report) if given else None
+        known = False if table.text(row, "outcome").strip() == "not evaluable" else passed
+        given = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
+        number = whole(table, row, "prediction_number", "prediction number", report) if given else None
         key = (suite, model, prediction, number, item)
         what = f"item {item}" + (f" of {suite}" if suite else "") + (f" for {model}" if model else "")
         if not once(seen, key, row, lambda what=what: what, report):  # type: ignore[misc]

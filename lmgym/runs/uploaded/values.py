@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmgym.runs.uploaded.table import Row, Table
+from lmgym.runs.uploaded.table import Row, Table, plain
 from lmgym.runs.uploaded.units import AUTO, FACTORS, IN_WORDS, ValueName, value_name
 from lmgym.text import listing, unguard
 from lmgym.text.problems import Report
@@ -63,14 +63,22 @@ def has_values(header: Sequence[str]) -> bool:
     return any(value_name(title) for title in header)
 
 
-def value_column(table: Table, unit: str, report: Report, *, defined: str = "") -> ValueColumn:
+def stated_unit(table: Table) -> str:
+    """Bits in a table of this program's own, which has a column `score_kind`; empty in others."""
+    return "bits" if "score_kind" in map(plain, table.header) else ""
+
+
+def value_column(
+    table: Table, unit: str, report: Report, *, defined: str = "", stated: str = ""
+) -> ValueColumn:
     """The column to read, with notices and warnings on what is beside it. Raises `FormatError`.
 
-    `defined`: the unit of names that state none, where the file's format defines one.
+    `defined`: the unit of names that state none, where the file's format defines one; another may be chosen.
+    `stated`: their unit where the file states it elsewhere.
     """
     named = [(place, title, value_name(title)) for place, title in enumerate(table.header)]
     columns = [
-        ValueColumn(place, title, name, name.unit or (defined if unit == AUTO else ""))
+        ValueColumn(place, title, name, name.unit or stated or (defined if unit == AUTO else ""))
         for place, title, name in named
         if name is not None
     ]
@@ -110,7 +118,7 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
         report.problem(f"line {table.line}", message, hint)
     elif all(column.unit for column in columns):
         stated = listing([IN_WORDS[name] for name in dict.fromkeys(column.unit for column in columns)])
-        message = f"the name of {names} states {stated}, but the chosen unit is {IN_WORDS[unit]}"
+        message = f"the file states {stated} for {names}, but the chosen unit is {IN_WORDS[unit]}"
         report.problem(f"line {table.line}", message, "Choose “as the file states” (unit=auto).")
     report.raise_problems()
     return [ValueColumn(c.place, c.title, c.name, unit) for c in columns if not c.unit]

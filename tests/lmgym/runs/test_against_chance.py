@@ -21,8 +21,8 @@ def prediction(passed: int, n: int, chance: float, ties: int = 0) -> PredictionO
     interval = score_interval(passed / n, n)
     assert interval is not None
     return PredictionOutcome(
-        position=0, name="", formula="(1;%a%) < (1;%b%)", n_items=n, n_passed=passed, n_ties=ties, n_not_evaluable=0,
-        n_too_close=0, ci_low=interval.low, ci_high=interval.high, chance=chance, chance_standard_error=0.0,
+        position=0, name="", formula="(1;%a%) < (1;%b%)", n=n, passed=passed, ties=ties, not_evaluable=0,
+        too_close=0, low=interval.low, high=interval.high, chance=chance, chance_standard_error=0.0,
         mean_margin=None, outcomes=[TRUE] * passed + [TIE] * ties + [FALSE] * (n - passed - ties),
         margins=[None] * n, close=[],
     )  # fmt: skip
@@ -41,8 +41,8 @@ def test_word_and_p_agree_for_every_count_up_to_40(chance):
             above, below = binom.sf(k - 1, n, chance), binom.cdf(k, n, chance)
             expected = "above" if above < ALPHA else "below" if below < ALPHA else "at"
             assert verdict.against_chance == expected, (k, n)
-            assert verdict.p == pytest.approx(below if expected == "below" else above, abs=1e-12)
-            assert (verdict.p < ALPHA) == (verdict.words != CHANCE_WORDS["at"])
+            assert verdict.decisive_p == pytest.approx(below if expected == "below" else above, abs=1e-12)
+            assert (verdict.decisive_p < ALPHA) == (verdict.words != CHANCE_WORDS["at"])
             interval = score_interval(k / n, n)
             disagree += expected == "at" and not interval.low <= chance <= interval.high
     assert disagree > 0 or chance in (0.0, 1.0)  # the interval would have said otherwise
@@ -87,8 +87,8 @@ def test_holm_corrects_both_directions():
 def test_a_rate_without_p_does_not_count_in_the_family():
     known, unknown = prediction(7, 8, 0.5), replace(prediction(7, 8, 0.5), chance=None)
     first, second = verdicts([known, unknown])
-    assert (first.against_chance, first.p_holm) == ("above", known.p_above_chance_uncorrected)
-    assert (second.against_chance, second.words, second.p) == ("", "", None)
+    assert (first.against_chance, first.p_corrected) == ("above", known.p)
+    assert (second.against_chance, second.words, second.decisive_p) == ("", "", None)
     assert Verdict().against_chance == ""
 
 
@@ -96,6 +96,6 @@ def test_the_lower_tail_uses_the_effective_number_of_items():
     """Two predictions about the same items that hold together carry no more than one."""
     rows = [replace(prediction(3, 20, 0.5), position=k) for k in range(2)]
     found = score(rows, EACH, 2)
-    assert found.n_judged == 40
+    assert found.judged == 40
     assert effective_n(np.array([1.0] * 3 + [0.0] * 17), 2) == pytest.approx(20)
-    assert alone(found).p_below_chance_uncorrected == pytest.approx(binom.cdf(3, 20, 0.5))
+    assert alone(found).p_below == pytest.approx(binom.cdf(3, 20, 0.5))

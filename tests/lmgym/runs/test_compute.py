@@ -51,7 +51,7 @@ def test_an_item_holds_when_the_verb_that_does_not_agree_costs_more_bits():
     [prediction] = result.predictions
     assert prediction.outcomes == [1, 0, 1]
     assert prediction.margins == [8.0, -0.75, 1.0]
-    assert (prediction.n_passed, prediction.n_items) == (2, 3)
+    assert (prediction.passed, prediction.n) == (2, 3)
     assert prediction.chance == 0.5
     assert prediction.mean_margin == pytest.approx(2.75)
 
@@ -59,13 +59,13 @@ def test_an_item_holds_when_the_verb_that_does_not_agree_costs_more_bits():
 def test_equal_bits_are_a_tie_and_a_tie_is_no_pass():
     [prediction] = run(document(), {}).predictions
     assert prediction.outcomes == [2, 2, 2]
-    assert (prediction.n_passed, prediction.n_ties) == (0, 3)
+    assert (prediction.passed, prediction.ties) == (0, 3)
 
 
 def test_a_margin_inside_the_error_bound_is_too_close_to_call_and_counts_by_its_sign():
     near, far = (run(document(items=1), {"play": 1.0 + size}).predictions[0] for size in (0.0004, 0.002))
-    assert (near.n_passed, near.n_too_close, near.close) == (1, 1, [True])
-    assert (far.n_passed, far.n_too_close, far.close) == (1, 0, [False])
+    assert (near.passed, near.too_close, near.close) == (1, 1, [True])
+    assert (far.passed, far.too_close, far.close) == (1, 0, [False])
 
 
 def test_a_sentence_without_scores_makes_its_item_not_evaluable_and_the_rest_goes_on():
@@ -79,7 +79,7 @@ def test_a_sentence_without_scores_makes_its_item_not_evaluable_and_the_rest_goe
     scores[2] = ScoringFailure("too long")
     result = evaluate_document(doc, scores, policy, left_to_right=True)
     assert result.predictions[0].outcomes == [1, 3, 2]
-    assert result.predictions[0].n_not_evaluable == 1
+    assert result.predictions[0].not_evaluable == 1
     assert result.sentences[2].failure == "too long"
     assert result.sentences[2].regions == [None, None, None]
     assert result.n_unscored == 1
@@ -134,7 +134,7 @@ def test_sides_that_differ_by_rounding_alone_are_a_tie():
     doc = document(items=1, formulas=(formula,))
     bits = {"The": 0.1, "woman": 0.2, "plays": 0.3, "play": 0.1 + 0.2}
     [prediction] = run(doc, bits).predictions
-    assert (prediction.outcomes, prediction.n_ties) == ([2], 1)
+    assert (prediction.outcomes, prediction.ties) == ([2], 1)
 
 
 def test_a_formula_without_regions_is_judged_for_every_item():

@@ -134,16 +134,16 @@ def test_the_bootstrap_agrees_with_scipys_percentiles_for_many_items():
     first, second = rng.normal(0, 1, 2000), rng.normal(0.2, 1, 2000)
     ours = paired_difference(list(first), list(second))
     theirs = bootstrap((second - first,), np.mean, method="percentile", random_state=1).confidence_interval
-    assert (ours.ci_low, ours.ci_high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
 
 
 def test_items_without_a_value_on_one_side_are_left_out():
     result = paired_difference([1.0, None, 3.0, 1.0], [2.0, 5.0, None, 4.0])
-    assert (result.n_items, result.mean) == (2, 2.0)
+    assert (result.n, result.mean) == (2, 2.0)
 
 
 def test_equal_differences_have_no_interval():
-    assert paired_difference([0.0, 1.0], [0.0, 1.0]).ci_low is None
+    assert paired_difference([0.0, 1.0], [0.0, 1.0]).low is None
     assert margin_summary([None, None]).mean_margin is None
     assert margin_summary([2.0]).mean_margin == 2.0
 
@@ -152,7 +152,7 @@ def test_differences_that_are_equal_but_for_rounding_have_no_interval_and_no_eff
     first, second = [1 / 3, 2 / 3] * 6, [2 / 3, 1.0] * 6
     assert np.ptp(np.subtract(second, first)) > 0  # a third is not one
     found = paired_difference(first, second)
-    assert (found.mean, found.ci_low, found.ci_high, found.effect_size_g) == (
+    assert (found.mean, found.low, found.high, found.effect_size_g) == (
         pytest.approx(1 / 3),
         None,
         None,
@@ -162,7 +162,7 @@ def test_differences_that_are_equal_but_for_rounding_have_no_interval_and_no_eff
 
 def test_margins_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
     found = margin_summary([0.1 + 0.2, 0.3] * 4)
-    assert (found.margin_ci_low, found.margin_ci_high, found.effect_size_g) == (None, None, None)
+    assert (found.margin_low, found.margin_high, found.effect_size_g) == (None, None, None)
 
 
 def test_a_weighted_mean_of_perfect_suites_is_one():
@@ -197,8 +197,8 @@ def test_paired_rates_give_newcombes_published_example():
     """Newcombe (1998), Statistics in Medicine 17, 2635, method 10: 36, 12, 2, 0 of 50 give 0.0569 to 0.3404."""
     first, second = paired(36, 2, 12, 0)
     found = paired_rates([first], [second], [(1, 1)])
-    assert (found.n_items, round(found.mean, 9)) == (50, 0.2)
-    assert (round(found.ci_low, 4), round(found.ci_high, 4)) == (0.0569, 0.3404)
+    assert (found.n, round(found.mean, 9)) == (50, 0.2)
+    assert (round(found.low, 4), round(found.high, 4)) == (0.0569, 0.3404)
 
 
 def test_an_interval_near_1_does_not_contradict_mcnemar():
@@ -206,31 +206,31 @@ def test_an_interval_near_1_does_not_contradict_mcnemar():
     first, second = paired(17, 4, 0, 0)
     found = paired_rates([first], [second], [(1, 1)])
     assert mcnemar(list(first > 0), list(second > 0)).p == 0.125
-    assert found.ci_low == pytest.approx(-0.4, abs=1e-3)
-    assert found.ci_high > 0
+    assert found.low == pytest.approx(-0.4, abs=1e-3)
+    assert found.high > 0
 
 
 @pytest.mark.parametrize("counts", [(9, 0, 0, 0), (0, 0, 0, 9), (5, 0, 0, 4), (0, 9, 0, 0)], ids=str)
 def test_rates_have_an_interval_where_no_item_or_every_item_differs(counts):
     first, second = paired(*counts)
     found = paired_rates([first] * 3, [second] * 3, [(1, 1)] * 3)
-    assert found.ci_low < found.ci_high
-    assert found.ci_low <= found.mean <= found.ci_high
-    assert found.ci_low >= -1
-    assert found.ci_high <= 1
+    assert found.low < found.high
+    assert found.low <= found.mean <= found.high
+    assert found.low >= -1
+    assert found.high <= 1
 
 
 def test_second_less_first_is_first_less_second_turned_round():
     first, second = paired(9, 4, 2, 5)
     one, other = paired_rates([first], [second], [(1, 1)]), paired_rates([second], [first], [(1, 1)])
-    assert (one.mean, one.ci_low, one.ci_high) == pytest.approx((-other.mean, -other.ci_high, -other.ci_low))
+    assert (one.mean, one.low, one.high) == pytest.approx((-other.mean, -other.high, -other.low))
 
 
 def test_a_difference_over_suites_is_the_weighted_mean_of_theirs():
     suites = [paired(1, 0, 1, 0), paired(1, 1, 0, 2), [np.array([])] * 2]
     found = paired_rates(*zip(*suites, strict=True), [(1, 1)] * 3, [3.0, 1.0, 9.0])
-    assert (found.n_items, found.mean) == (6, pytest.approx((3 * 0.5 - 0.25) / 4))
-    assert found.ci_low < found.mean < found.ci_high
+    assert (found.n, found.mean) == (6, pytest.approx((3 * 0.5 - 0.25) / 4))
+    assert found.low < found.mean < found.high
     assert found.effect_size_g is None
     assert paired_rates([np.array([])], [np.array([])], [(1, 1)]).mean is None
 
@@ -263,7 +263,7 @@ def test_over_suites_with_many_items_the_intervals_are_the_normal_ones():
     both = [b - a for a, b in zip(first, second, strict=True)]
     half = 1.96 * (sum(values.var() / values.size for values in both) / 4) ** 0.5
     found = paired_rates(first, second, [(1, 1)] * 2)
-    assert (found.ci_low, found.ci_high) == pytest.approx((found.mean - half, found.mean + half), abs=2e-4)
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half), abs=2e-4)
 
 
 def test_means_of_regions_have_scipys_t_interval():
@@ -320,7 +320,7 @@ def test_paired_bootstrap_intervals_cover():
         ease = rng.normal(0, 1, 24)
         first, second = ease + rng.normal(0, 1, 24), ease + 0.5 + rng.normal(0, 1, 24)
         result = paired_difference(list(first), list(second), resamples=999)
-        held.append(result.ci_low <= 0.5 <= result.ci_high)
+        held.append(result.low <= 0.5 <= result.high)
     assert 0.92 <= np.mean(held) <= 0.98
 
 
@@ -330,7 +330,7 @@ def test_intervals_of_mean_margins_cover(n):
     held = []
     for _ in range(800):
         result = margin_summary(list(rng.normal(1.5, 3, n)), resamples=999)
-        held.append(result.margin_ci_low <= 1.5 <= result.margin_ci_high)
+        held.append(result.margin_low <= 1.5 <= result.margin_high)
     assert 0.925 <= np.mean(held) <= 0.975
 
 

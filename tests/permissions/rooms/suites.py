@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from suites.imports import GivenFile, Wishes, import_files
+from lmgym.suites.intake.archives import GivenFile
+from suites.imports import Wishes, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
 from tests.permissions.rooms import (

@@ -8,19 +8,19 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
-from gym.downloads import csv_text
 from gym.runs.pages.forms import METRICS, TOKENS, WHITESPACE
-from gym.runs.read import report
 from gym.runs.work.scoring import CachedScores
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
 from lmgym.models.backends import Backend, BackendError
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs import report
 from lmgym.runs.compute import RunResult, metric_of
 from lmgym.runs.coverage import coverage_json
 from lmgym.runs.provenance import coverage_of_run, provenance
 from lmgym.runs.scoring import score_document
 from lmgym.suites.formats import SuiteDocument
+from lmgym.text.csv_writer import csv_text
 from models_registry.models import RegisteredModel
 from suites.management.files import read_file
 from suites.models import JoinPolicy
@@ -134,7 +134,6 @@ def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if form == "csv":
         kinds = head["provenance"]["score_kind"], head["policy"]["whitespace"]
-        rows = report.region_rows(document, result, document.name, head["model"]["slug"])
-        header = (*report.region_header(result), "score_kind", "whitespace")
-        return csv_text(header, ((*row, *kinds) for row in rows))
+        rows = report.region_rows(document, result, document.name, head["model"]["slug"], *kinds)
+        return csv_text(report.region_header(result), rows)
     return report.as_text(document, result, head)

@@ -116,7 +116,7 @@ class Command(SiteCommand):
         for run in plan.good:
             applied = run.applied
             assert applied is not None
-            rates = ", ".join(f"{row.n_passed} of {row.n_items}" for row in applied.result.predictions)
+            rates = ", ".join(f"{row.passed} of {row.n}" for row in applied.result.predictions)
             name = _name(run, choice)
             self.stdout.write(f"{run.revision.suite.slug} r{run.revision.number} · {name}: {rates or 'read'}")
             place = f"{path.name}, {name} on {run.revision.suite.slug}"

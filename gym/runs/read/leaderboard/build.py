@@ -5,22 +5,24 @@ Rows are joined (seeds), told apart and put in order; small tables are cut from 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
 
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
-from gym.runs.read.leaderboard.verdicts import Place, verdicts_of
-from gym.runs.read.shared_items import Groups, factor_of_mean, groups_of, shares_of_runs
-from lmgym.runs.against_chance import NO_VERDICT, effective_items
+from gym.runs.read.shared_items import groups_of, shares_of_runs
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
+from lmgym.runs.leaderboard.means import Material, mean_over
+from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.leaderboard.order import in_order, ranked
+from lmgym.runs.leaderboard.seeds import grouped
+from lmgym.runs.leaderboard.verdicts import Place, verdicts_of
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RULE_COUNTS, Rule
-from lmgym.stats import spread, weighted_mean
 from models_registry.models import RegisteredModel
 from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models
@@ -28,6 +30,10 @@ from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
 
 MAX_TAGS = 12
+
+StoredBoard: TypeAlias = Board[SuiteRevision, RegisteredModel]
+StoredColumn: TypeAlias = Column[SuiteRevision]
+StoredRow: TypeAlias = Row[RegisteredModel]
 
 
 def leaderboard(
@@ -37,7 +43,7 @@ def leaderboard(
     collection: str = "",
     *,
     shows_means: bool = True,
-) -> Board:
+) -> StoredBoard:
     """`revisions`: these instead of the newest frozen ones of all suites listed for the user; of the `collection` of
     this name, if there is one. They have to be visible to the user already. `shows_means`: False where intervals of
     means are not shown, and nobody needs to know which items share material."""
@@ -75,7 +81,7 @@ def leaderboard(
     material = Material(groups, shares)
     rows = [_row(model, columns, column_tags, found, lacking, options.rule, material) for model in shown]
     if options.group:
-        rows = grouped(rows)
+        rows = grouped(rows, group_of)
     rows = ranked(rows, columns, whole=bool(run_set))
     return Board(
         options=options,
@@ -92,15 +98,6 @@ def leaderboard(
         dropped=dropped,
         sharing=tuple(column.key for column in columns if column.revision.pk in groups),
     )
-
-
-@dataclass(frozen=True)
-class Material:
-    """Which items of the table's suites share material, and what the items of such suites count, by run; None where
-    there are too many runs."""
-
-    groups: Groups
-    shares: Mapping[str, Mapping[int, float]] | None
 
 
 def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
@@ -234,7 +231,7 @@ def _shown_models(
     return sorted(filter(wanted, models.values()), key=lambda model: model.name.lower())
 
 
-def _tag_columns(columns: Sequence[Column]) -> tuple[str, ...]:
+def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
     """Tags that divide the suites: on two or more of them, but not on all."""
     counted = _counted(column.tags for column in columns)
     useful = [(name, n) for name, n in counted if 2 <= n < len(columns)]
@@ -252,13 +249,13 @@ def _counted(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, int], ...]:
 
 def _row(
     model: RegisteredModel,
-    columns: Sequence[Column],
+    columns: Sequence[StoredColumn],
     tags: Sequence[str],
     found: dict[tuple[int, int], Cell],
     lacking: dict[tuple[int, int], MissingRate],
     rule: Rule,
     material: Material,
-) -> Row:
+) -> StoredRow:
     cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
     gaps = tuple(
         replace(gap, label=model.label, suite=column.key)
@@ -273,28 +270,6 @@ def _row(
     ]
     score = mean_over(list(zip(columns, cells, strict=True)), material)
     return Row(model.name, (model,), cells, score, tuple(means), gaps)
-
-
-def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
-    """Weighted mean of the cells that are there; suites of weight 0 do not count."""
-    counting = [(column, cell) for column, cell in pairs if column.weight > 0]
-    known = [(column, cell) for column, cell in counting if cell is not None]
-    sizes = [effective_items(cell) for _, cell in known]
-    factor: float | None = 1.0
-    if material.groups:
-        shares = material.shares or {}
-        factor = factor_of_mean(
-            [
-                (column.revision.pk, column.weight, cell.rate, n, shares.get(cell.run))
-                for (column, cell), n in zip(known, sizes, strict=True)
-            ],
-            material.groups,
-        )
-    rates, weights = [cell.rate for _, cell in known], [column.weight for column, _ in known]
-    mean = weighted_mean(rates, sizes, weights, factor or 1.0)
-    if mean is None:
-        return None
-    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting), shared_items_factor=factor)
 
 
 def _unknown(
@@ -315,7 +290,7 @@ def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
     ]
 
 
-def labelled(rows: Sequence[Row]) -> list[Row]:
+def labelled(rows: Sequence[StoredRow]) -> list[StoredRow]:
     labels = told_apart([(row.name, row.model.slug) for row in rows])
     return [replace(row, label=label) for row, label in zip(rows, labels, strict=True)]
 
@@ -333,138 +308,12 @@ def group_of(model: RegisteredModel) -> tuple[int, str] | None:
     return (model.owner_id, name) if name else None
 
 
-def grouped(rows: Sequence[Row]) -> list[Row]:
-    """Rows of the same group become one: means over seeds with their spread, as the ACL 2020 paper counts. A model that
-    is alone in its group stays as it is."""
-    groups: dict[tuple[int, str] | None, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(group_of(row.model), []).append(row)
-    single = groups.pop(None, []) + [members[0] for members in groups.values() if len(members) == 1]
-    merged = [_merged(group[1], members) for group, members in groups.items() if group and len(members) > 1]
-    return single + merged
-
-
-def _merged(name: str, rows: Sequence[Row]) -> Row:
-    return Row(
-        name,
-        tuple(row.model for row in rows),
-        tuple(_merged_cell(cells) for cells in zip(*(row.cells for row in rows), strict=True)),
-        _merged_mean([row.score for row in rows]),
-        tuple(_merged_mean(means) for means in zip(*(row.tags for row in rows), strict=True)),
-        tuple(gap for row in rows for gap in row.gaps),
-    )
-
-
-def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
-    known = [cell for cell in cells if cell is not None]
-    over = spread([cell.rate for cell in known])
-    if over is None:
-        return None
-    sums = {
-        name: sum(getattr(cell, name) for cell in known)
-        for name in RULE_COUNTS
-        if name.startswith("n_") and name != "n_items"
-    }
-    policies = dict.fromkeys(cell.policy for cell in known if cell.policy)
-    return replace(
-        known[0],
-        **sums,
-        rate=over.mean,
-        ci_low=over.least,
-        ci_high=over.greatest,
-        p_above_chance_uncorrected=None,
-        uploaded=any(cell.uploaded for cell in known),
-        spread=over,
-        verdict=NO_VERDICT,
-        n_words=None,
-        n_unknown_words=None,
-        policy="; ".join(policies),
-        whitespace="; ".join(dict.fromkeys(cell.whitespace for cell in known)),
-    )
-
-
-def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
-    known = [mean for mean in means if mean is not None]
-    over = spread([mean.rate for mean in known])
-    if over is None:
-        return None
-    return Mean(over.mean, over.least, over.greatest, min(mean.n for mean in known), known[0].of, over)
-
-
-# --- ranks -----------------------------------------------------------------------------------------------------------
-def ranked(rows: Sequence[Row], columns: Sequence[Column], *, whole: bool) -> list[Row]:
-    """Ranks by SG score for the rows that have all suites which count and which any row has run: their scores are means
-    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites are a set,
-    of which none may be missing."""
-    counted = [
-        place
-        for place, column in enumerate(columns)
-        if column.weight > 0 and (whole or any(row.cells[place] is not None for row in rows))
-    ]
-    scores = {
-        id(row): row.score.rate
-        for row in rows
-        if row.score is not None
-        and all(row.cells[place] is not None for place in counted)
-        and not {gap.suite for gap in row.gaps} & {columns[place].key for place in counted}
-    }
-    return [
-        replace(row, rank=1 + sum(other > own + EQUAL_SCORES for other in scores.values()))
-        if (own := scores.get(id(row))) is not None
-        else row
-        for row in rows
-    ]
-
-
-EQUAL_SCORES = 1e-9
-"""Scores that differ by less differ by rounding."""
-
-
-# --- order ------------------------------------------------------------------------------------------------------------
-def in_order(rows: Sequence[Row], columns: Sequence[Column], tags: Sequence[str], sort: str) -> list[Row]:
-    """By `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: greatest first. A slug alone
-    means the suite's newest revision here. Where the order is by a mean, rows whose mean lacks suites stand below."""
-    key, down = sort.removeprefix("-"), sort.startswith("-")
-    kind, _, name = key.partition(":")
-    newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)
-    places = {column.suite.slug: k for k, column in newest} | {c.key: k for k, c in enumerate(columns)}
-    place = {"suite": places, "tag": {tag: k for k, tag in enumerate(tags)}}.get(kind, {}).get(name)
-
-    def value(row: Row) -> float | None:
-        if key == "parameters":
-            return float(row.model.parameters) if row.model.parameters else None
-        if key == "missing":
-            return float(row.missing)
-        if place is not None:
-            seen = row.cells[place] if kind == "suite" else row.tags[place]
-            return seen.rate if seen else None
-        return row.score.rate if row.score else None
-
-    by_name = sorted(rows, key=lambda row: row.name.lower(), reverse=down and key == "name")
-    if key == "name":
-        return by_name
-    lacking = set() if key in ("parameters", "missing") else _lacking_in_mean(rows, kind, place)
-    known = [(number, row) for row in by_name if (number := value(row)) is not None]
-    known.sort(key=lambda pair: (id(pair[1]) in lacking, -pair[0] if down else pair[0]))
-    return [row for _, row in known] + [row for row in by_name if value(row) is None]
-
-
-def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[int]:
-    """Rows (by id) whose mean is over fewer suites than those it is compared with; none where a suite orders them."""
-    if place is None:
-        return {id(row) for row in rows if row.rank is None}
-    if kind == "suite":
-        return set()
-    means = {id(row): mean.n for row in rows if (mean := row.tags[place])}
-    return {key for key, n in means.items() if n < max(means.values())}
-
-
 @dataclass(frozen=True)
 class HomeTable:
     """Suites x models, cut to a page's size; `n_suites` and `n_models` say how many there are."""
 
-    columns: tuple[Column, ...]
-    models: tuple[Row, ...]
+    columns: tuple[StoredColumn, ...]
+    models: tuple[StoredRow, ...]
     n_suites: int
     n_models: int
 
@@ -477,7 +326,7 @@ class HomeTable:
         """Is any cell not of the default policy?"""
         return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
 
-    def rows(self) -> list[tuple[Column, list[Cell | None]]]:
+    def rows(self) -> list[tuple[StoredColumn, list[Cell | None]]]:
         return [(column, [row.cells[k] for row in self.models]) for k, column in enumerate(self.columns)]
 
 
@@ -520,6 +369,6 @@ def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int
     return found
 
 
-def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> Board:
+def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> StoredBoard:
     """The leaderboard of these suites, which the user may see."""
     return leaderboard(user, Options(rule=rule), newest_revisions(suites), shows_means=False)

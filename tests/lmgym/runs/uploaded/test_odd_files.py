@@ -119,7 +119,7 @@ def regions_file(first: float, second: float = 9.0) -> bytes:
 
 def test_values_rounded_to_half_precision_tie_and_do_not_pass():
     [outcome] = notices_and_result(regions_file(9.5, 12.5), FERRY)[1].result.predictions
-    assert (outcome.outcomes, outcome.n_passed, outcome.n_ties) == ([2], 0, 1)
+    assert (outcome.outcomes, outcome.passed, outcome.ties) == ([2], 0, 1)
 
 
 def test_a_first_token_of_zero_bits_is_unscored_in_a_table_of_tokens():

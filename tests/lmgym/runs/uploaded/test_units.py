@@ -112,7 +112,7 @@ def test_a_chosen_unit_does_not_overrule_the_one_that_the_name_states():
     both = table(sum_surprisal=1 / NATS, sum_surprisal_base2=1)
     for unit in ("bits", "nats"):
         assert first_bits(both, unit) == pytest.approx(5, abs=1e-5)
-    assert "the name of “surprisal_nats” states nats" in refusal(table(surprisal_nats=1), "bits")
+    assert "the file states nats for “surprisal_nats”" in refusal(table(surprisal_nats=1), "bits")
 
 
 def test_the_choice_among_columns_is_said():

@@ -1,129 +1,38 @@
-"""What a leaderboard is made of: the choices of its address, cells, means, columns, rows.
-
-`?rule=all&suite=npi_orc&suite=number_prep&weights=npi_orc:2,number_prep:0.5&tag=agreement&model=gpt2&q=gpt&sort=-sg`
-"""
+"""What a leaderboard is made of: cells, means, columns, rows."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlencode
+from typing import Any, Generic
 
-from django.http import QueryDict
+from typing_extensions import TypeVar
 
 from lmgym.runs.against_chance import ALPHA, NO_VERDICT, Verdict
 from lmgym.runs.coverage import coverage_share, coverage_words
+from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.missing_rates import MissingRate
-from lmgym.runs.rules import EACH, Rule, RuleCounts, rule_of
+from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
-from models_registry.models import RegisteredModel
-from suites.models import Suite, SuiteRevision
 
-MAX_WEIGHT = 1000.0
-MAX_NAMES = 500
+Revision = TypeVar("Revision", default=Any, covariant=True)
+"""A revision of a suite. Used: `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. No protocol as its bound:
+inside import cycles mypy finds that Django models do not match one."""
 
-
-@dataclass(frozen=True)
-class Options:
-    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run. `layout`:
-    what the page has in its rows, `models` or `suites`; empty = whichever are more."""
-
-    rule: Rule = EACH
-    tag: str = ""
-    suites: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    q: str = ""
-    sort: str = "-sg"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    common: bool = False
-    group: bool = False
-    source: str = ""
-    layout: str = ""
-
-    def weight(self, slug: str) -> float:
-        return self.weights.get(slug, 1.0)
-
-    def query(self, **changes: object) -> str:
-        """The address's query string, shortest form; `changes` replace fields."""
-        return _query(replace(self, **changes))  # type: ignore[arg-type]
-
-    @property
-    def is_narrowed(self) -> bool:
-        return bool(self.tag or self.suites or self.models or self.q or self.common or self.source)
-
-
-def read_options(given: QueryDict) -> Options:
-    """Never fails; nonsense is left out."""
-
-    def text(name: str) -> str:
-        return given.get(name, "").replace("\0", "").strip()[:200]
-
-    def names(name: str) -> tuple[str, ...]:
-        values = (part.strip() for value in given.getlist(name)[:MAX_NAMES] for part in value.split(","))
-        return tuple(dict.fromkeys(value.replace("\0", "") for value in values if value))[:MAX_NAMES]
-
-    return Options(
-        rule=rule_of(text("rule")),
-        tag=text("tag"),
-        suites=names("suite"),
-        models=names("model"),
-        q=text("q"),
-        sort=text("sort") or "-sg",
-        weights=_weights(given),
-        common=text("common") == "1",
-        group=text("group") == "1",
-        source=text("source") if text("source") in {"computed", "uploaded"} else "",
-        layout=text("layout") if text("layout") in {"models", "suites"} else "",
-    )
-
-
-def _weights(given: QueryDict) -> dict[str, float]:
-    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
-    pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
-    found = {name.strip(): value for name, _, value in pairs if name.strip()}
-    found |= {key[2:]: str(value) for key, value in given.items() if key.startswith("w.")}
-    weights: dict[str, float] = {}
-    for name, value in list(found.items())[:MAX_NAMES]:
-        try:
-            number = float(str(value).replace(",", "."))
-        except ValueError:
-            continue
-        if math.isfinite(number) and 0 <= number <= MAX_WEIGHT and number != 1:
-            weights[name] = number
-    return weights
-
-
-def _query(options: Options) -> str:
-    pairs: list[tuple[str, str]] = []
-    if options.rule is not EACH:
-        pairs.append(("rule", options.rule.key))
-    for name in ("tag", "q", "source"):
-        if value := getattr(options, name):
-            pairs.append((name, value))
-    pairs += [("suite", ",".join(options.suites))] if options.suites else []
-    pairs += [("model", ",".join(options.models))] if options.models else []
-    if options.weights:
-        pairs.append(("weights", ",".join(f"{name}:{value:g}" for name, value in options.weights.items())))
-    pairs += [(name, "1") for name in ("common", "group") if getattr(options, name)]
-    if options.layout:
-        pairs.append(("layout", options.layout))
-    if options.sort != "-sg":
-        pairs.append(("sort", options.sort))
-    return urlencode(pairs, safe=":,")
+Model = TypeVar("Model", default=Any, covariant=True)
+"""Used: `slug`, `parameters`, `perplexity`, and `is_masked` (its bits are pseudo-log-likelihoods)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
-    the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
+    the run has otherwise than the default policy (in words), `whitespace` which correction its
     bits have. `n_words`, `n_unknown_words`: None = not counted (lmgym.runs.coverage). `verdict`: seeds have a range
     and no interval, and so none."""
 
     rate: float
-    ci_low: float
-    ci_high: float
+    low: float
+    high: float
     run: str
     uploaded: bool
     spread: Spread | None = None
@@ -154,8 +63,8 @@ class Mean:
     includes it. None: not computed, so the interval assumes independent items."""
 
     rate: float
-    ci_low: float
-    ci_high: float
+    low: float
+    high: float
     n: int
     of: int
     spread: Spread | None = None
@@ -167,18 +76,19 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Generic[Revision]):
     """`key`: the suite's slug; with the revision where there are several revisions of one suite: "name r2"."""
 
-    revision: SuiteRevision
+    revision: Revision
     key: str
     tags: tuple[str, ...]
     weight: float
     chance: float | None = None
 
     @property
-    def suite(self) -> Suite:
-        return self.revision.suite
+    def suite(self) -> Any:
+        revision: Any = self.revision
+        return revision.suite
 
     @property
     def title(self) -> str:
@@ -187,12 +97,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Generic[Model]):
     """`models` has several members when the row stands for seeds of one model. `label` is the name, told apart from
     other rows of the same name. `gaps`: cells of each of the models that have no rate."""
 
     name: str
-    models: tuple[RegisteredModel, ...]
+    models: tuple[Model, ...]
     cells: tuple[Cell | None, ...]
     score: Mean | None
     tags: tuple[Mean | None, ...]
@@ -203,7 +113,7 @@ class Row:
     them has; None = not among those."""
 
     @property
-    def model(self) -> RegisteredModel:
+    def model(self) -> Model:
         return self.models[0]
 
     @property
@@ -212,18 +122,19 @@ class Row:
 
     @property
     def is_masked(self) -> bool:
-        return any(model.is_masked for model in self.models)
+        models: tuple[Any, ...] = self.models
+        return any(model.is_masked for model in models)
 
 
 @dataclass(frozen=True)
-class Board:
+class Board(Generic[Revision, Model]):
     options: Options
-    columns: tuple[Column, ...]
+    columns: tuple[Column[Revision], ...]
     tags: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[Row[Model], ...]
     all_tags: tuple[tuple[str, int], ...] = ()
-    all_suites: tuple[Suite, ...] = ()
-    all_models: tuple[RegisteredModel, ...] = ()
+    all_suites: tuple[Any, ...] = ()
+    all_models: tuple[Model, ...] = ()
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
     run_set: str = ""
@@ -259,16 +170,16 @@ class Board:
         return sum(row.missing for row in self.rows)
 
     @cached_property
-    def ranked(self) -> list[Row]:
+    def ranked(self) -> list[Row[Model]]:
         return [row for row in self.rows if row.rank is not None]
 
     @cached_property
-    def unranked(self) -> list[Row]:
+    def unranked(self) -> list[Row[Model]]:
         """In the order of the table, where they stand below the others if it is by a mean."""
         return [row for row in self.rows if row.rank is None]
 
     @property
-    def first_unranked(self) -> Row | None:
+    def first_unranked(self) -> Row[Model] | None:
         """The row above which the table says that no ranks follow; None where ranked and unranked rows are mixed."""
         ranks = [row.rank is not None for row in self.rows]
         return self.unranked[0] if self.unranked and ranks == sorted(ranks, reverse=True) else None
@@ -278,7 +189,7 @@ class Board:
         return any(column.weight != 1 for column in self.columns)
 
     @cached_property
-    def other_policies(self) -> list[tuple[Row, Column, str]]:
+    def other_policies(self) -> list[tuple[Row[Model], Column[Revision], str]]:
         """Cells that are not of the default policy, and what they have otherwise."""
         return [
             (row, column, cell.policy)
@@ -298,7 +209,7 @@ class Board:
         return [gap for gap in self.gaps if gap.run]
 
     @cached_property
-    def masked(self) -> list[Row]:
+    def masked(self) -> list[Row[Model]]:
         """Rows whose bits are not surprisals."""
         return [row for row in self.rows if row.is_masked]
 

@@ -1,10 +1,8 @@
-"""A sheet with headings that is pasted into the grid: what it leaves open is asked, request by request. No database."""
+"""A sheet with headings that is pasted into the grid: what it leaves open is asked, round by round."""
 
 from __future__ import annotations
 
-from django.http import QueryDict
-
-from suites.pasting import read_pasted
+from lmgym.suites.intake.questions import questions, read_pasted
 
 GERMAN = (
     "Nr.\tBedingung\tSubjekt\tVerb\tNotiz\n1\tmatch\tDie Frau\tspielt\tx\n\tplural\tDie Frauen\tspielen\tx\n"
@@ -12,25 +10,23 @@ GERMAN = (
 
 
 def paste(text, regions=("Subject", "Verb"), conditions=("match", "mismatch"), **said):
-    data = QueryDict(mutable=True)
-    data.update({"text": text, **said})
-    data.setlist("region", list(regions))
-    data.setlist("condition", list(conditions))
-    return read_pasted(data)
+    known = {"regions": regions, "conditions": conditions}
+    reading, last = read_pasted(text, known, said)
+    return reading, last and questions(last.reading, last.before, known)
 
 
-def proposed(form):
-    return {name: form[name].value() for name in form.fields}
+def proposed(asked):
+    return {one.name: one.proposed for one in asked}
 
 
 def test_other_words_and_unknown_names_are_asked_one_after_the_other():
-    reading, form = paste(GERMAN)
+    reading, asked = paste(GERMAN)
     assert reading.asks == ("columns",)
-    columns = proposed(form)
+    columns = proposed(asked)
     assert list(columns.values()) == ["yes", "item", "condition", "text", "text", "data"]
-    reading, form = paste(GERMAN, **columns)
+    reading, asked = paste(GERMAN, **columns)
     assert reading.unknown == {"conditions": ["plural"], "regions": ["Subjekt"]}
-    assert proposed(form)["regions.Subjekt"] == "=Subject"  # the nearest one
+    assert proposed(asked)["regions.Subjekt"] == "=Subject"  # the nearest one
     names = {"conditions.plural": "=mismatch", "regions.Subjekt": "=Subject"}
     reading, _ = paste(GERMAN, **columns, **names)
     assert reading.part.regions == ("Subject", "Verb")
@@ -47,10 +43,10 @@ def test_an_empty_suite_takes_the_names_and_a_part_needs_neither_all_conditions_
 
 
 def test_a_place_that_comes_twice_is_refused():
-    reading, form = paste("item\tcondition\tVerb\n1\tmatch\tx\n1\tmatch\ty\n")
-    assert (form, reading.problems[0].where) == (None, "row 3")
+    reading, asked = paste("item\tcondition\tVerb\n1\tmatch\tx\n1\tmatch\ty\n")
+    assert (asked, reading.problems[0].where) == (None, "row 3")
     assert reading.problems[0].message == "item 1 has the condition “match” twice"
     two = "item\tcondition\tVerb\tVB\n1\tmatch\tx\ty\n"
-    reading, form = paste(two, **{"regions.VB": "=Verb"})
+    reading, asked = paste(two, **{"regions.VB": "=Verb"})
     assert "more than one region" in reading.problems[0].message
-    assert form.fields.keys() == {"regions.VB"}  # to be answered again
+    assert {one.name for one in asked} == {"regions.VB"}  # to be answered again

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.downloads import csv_text
-from gym.runs.read import report
+from lmgym.runs import report
 from lmgym.runs.compute import RunResult
 from lmgym.runs.uploaded import KINDS, fit_part, read_results
+from lmgym.text.csv_writer import csv_text
 from lmgym.text.problems import FormatError
 from tests.lmgym.runs.uploaded.worlds import document, golden
 
@@ -36,8 +36,8 @@ def test_region_values_give_outcomes_margins_and_intervals(name):
     [outcome] = found.result.predictions
     assert outcome.outcomes == HELD
     assert outcome.margins == pytest.approx([3.0, -3.0, 3.0])
-    assert (outcome.n_passed, outcome.chance) == (2, 0.5)
-    assert outcome.ci_low < 2 / 3 < outcome.ci_high
+    assert (outcome.passed, outcome.chance) == (2, 0.5)
+    assert outcome.low < 2 / 3 < outcome.high
     assert found.missing == ("tokens",)
     assert found.result.sentences[0].total_bits == pytest.approx(5.25 + 6.25 + 7.25)
 
@@ -105,13 +105,34 @@ def own_result() -> RunResult:
 
 def test_the_table_of_the_command_line_comes_back_as_it_was():
     doc, result = document(), own_result()
-    text = csv_text(report.REGION_HEADER, report.region_rows(doc, result, "agreement", "m"))
+    text = csv_text(
+        report.REGION_HEADER, report.region_rows(doc, result, "agreement", "m", "surprisal", "none")
+    )
     uploaded = read_results(text.encode())
     assert uploaded.kind == "regions"
     found = fit_part(uploaded.parts[0], doc).result
     assert found.predictions[0].outcomes == HELD
     assert [row.regions for row in found.sentences] == [row.regions for row in result.sentences]
     assert found.predictions[0].margins == result.predictions[0].margins
+
+
+NAMES_NOW = {
+    b"model_name": b"model",
+    b"item_number": b"item",
+    b"condition_name": b"condition",
+    b"region_name": b"region",
+    b"surprisal_bits": b"surprisal",
+}
+
+
+def test_a_table_of_our_own_needs_no_unit_and_reads_as_under_its_earlier_names():
+    before, header, *rows = golden("regions.csv"), *golden("regions.csv").splitlines()
+    for old, new in NAMES_NOW.items():
+        header = header.replace(old, new)
+    now = b"\n".join([header + b",score_kind", *(row + b",surprisal" for row in rows)])
+    assert applied(now).result == applied(before).result
+    assert "the file states bits for “surprisal”" in problems(now, unit="nats")
+    assert "nothing states the unit" in problems(now.replace(b"score_kind", b"other"))
 
 
 def test_other_units_become_bits():

@@ -6,12 +6,12 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
-from gym.runs.read.presenters import MASKED_WORDS
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
 from lmgym.runs.rules import RULE_COUNTS, rule_json
+from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import Spread
 from lmgym.text.paper_tables import Table
 
@@ -92,7 +92,7 @@ def _weights(board: Board) -> str:
 
 def wide(board: Board) -> Table:
     """One row per model, a column per suite: rates 0..1, as printed in papers."""
-    fixed = ("model", "rank", "SG score", "ci_low", "ci_high", "suites run", "whitespace")
+    fixed = ("model", "rank", "SG score", "low", "high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
     tags = tuple(f"tag {tag}" for tag in board.tags)
@@ -150,7 +150,7 @@ def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, fl
     """Over several seeds there is no interval: the limits are then the least and the greatest."""
     if mean is None:
         return None, None, None
-    return (mean.rate, mean.ci_low, mean.ci_high) if mean.spread is None else (mean.rate, None, None)
+    return (mean.rate, mean.low, mean.high) if mean.spread is None else (mean.rate, None, None)
 
 
 def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
@@ -222,7 +222,7 @@ _chance_test = attrgetter(*CHANCE_TEST)
 
 def _told(cell: Cell) -> Any:
     """Over several seeds there is no run and no interval."""
-    return cell if cell.spread is None else replace(cell, run=None, ci_low=None, ci_high=None)  # type: ignore[arg-type]
+    return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
 
 
 def _source(one: Cell | MissingRate) -> str:
@@ -287,11 +287,11 @@ def row_json(board: Board, row: Row) -> dict[str, Any]:
 def mean_json(mean: Mean | None) -> dict[str, Any] | None:
     if mean is None:
         return None
-    rate, ci_low, ci_high = mean_and_interval(mean)
+    rate, low, high = mean_and_interval(mean)
     return {
         "rate": rate,
-        "ci_low": ci_low,
-        "ci_high": ci_high,
+        "low": low,
+        "high": high,
         "suites_run": mean.n,
         "suites": mean.of,
         "shared_items_factor": mean.shared_items_factor,

@@ -1,0 +1,51 @@
+"""Choices of a leaderboard as its address has them."""
+
+from __future__ import annotations
+
+import math
+
+from django.http import QueryDict
+
+from lmgym.runs.leaderboard.options import MAX_NAMES, MAX_WEIGHT, Options
+from lmgym.runs.rules import rule_of
+
+
+def read_options(given: QueryDict) -> Options:
+    """Never fails; nonsense is left out."""
+
+    def text(name: str) -> str:
+        return given.get(name, "").replace("\0", "").strip()[:200]
+
+    def names(name: str) -> tuple[str, ...]:
+        values = (part.strip() for value in given.getlist(name)[:MAX_NAMES] for part in value.split(","))
+        return tuple(dict.fromkeys(value.replace("\0", "") for value in values if value))[:MAX_NAMES]
+
+    return Options(
+        rule=rule_of(text("rule")),
+        tag=text("tag"),
+        suites=names("suite"),
+        models=names("model"),
+        q=text("q"),
+        sort=text("sort") or "-sg",
+        weights=_weights(given),
+        common=text("common") == "1",
+        group=text("group") == "1",
+        source=text("source") if text("source") in {"computed", "uploaded"} else "",
+        layout=text("layout") if text("layout") in {"models", "suites"} else "",
+    )
+
+
+def _weights(given: QueryDict) -> dict[str, float]:
+    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
+    pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
+    found = {name.strip(): value for name, _, value in pairs if name.strip()}
+    found |= {key[2:]: str(value) for key, value in given.items() if key.startswith("w.")}
+    weights: dict[str, float] = {}
+    for name, value in list(found.items())[:MAX_NAMES]:
+        try:
+            number = float(str(value).replace(",", "."))
+        except ValueError:
+            continue
+        if math.isfinite(number) and 0 <= number <= MAX_WEIGHT and number != 1:
+            weights[name] = number
+    return weights

@@ -1,0 +1,137 @@
+"""A chart with the numbers it draws, as SVG, PNG, PDF, CSV or JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmgym.charts.svg import Markup
+from lmgym.text.csv_writer import csv_text
+
+FORMS = {
+    "svg": "image/svg+xml; charset=utf-8",
+    "png": "image/png",
+    "pdf": "application/pdf",
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+}
+"""Content types by the ending of the file."""
+DOTS_PER_INCH = 300
+_CSS_PIXELS_PER_INCH = 96
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`draw(standalone=)` draws for a page, or on white with its own colours. `header` names units. `query` says which
+    chart of its `kind` it is. `rule` has the key and the label of the scoring rule of its pass rates; None for charts
+    without any."""
+
+    kind: str
+    title: str
+    draw: Callable[..., Markup]
+    header: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    query: Mapping[str, str | list[str]]
+    note: str = ""
+    rule: Mapping[str, str] | None = None
+    has_narrow: bool = False
+    """Whether `draw(narrow=True)` fits a telephone."""
+
+    @property
+    def svg(self) -> Markup:
+        return self.draw(standalone=False)
+
+    @property
+    def narrow_svg(self) -> Markup | None:
+        return self.draw(standalone=False, narrow=True) if self.has_narrow else None
+
+    def __str__(self) -> str:
+        return str(self.draw(standalone=True))
+
+    def _repr_svg_(self) -> str:
+        """Notebooks show it."""
+        return str(self)
+
+    @property
+    def stem(self) -> str:
+        """Name of its files, without an ending."""
+        return _plain_word(f"{self.kind} {self.title}")[:80] or self.kind
+
+    @property
+    def caption(self) -> str:
+        """Caption of the table of its numbers: the title, and the rule if there is one."""
+        return f"{self.title}. Scoring rule: {self.rule['label']}." if self.rule else self.title
+
+    def columns(self) -> tuple[str, ...]:
+        """Of the numbers as a file; with the rule, if they have one."""
+        return (*self.header, "rule") if self._adds_rule else self.header
+
+    def values(self) -> list[list[Any]]:
+        more = [self.rule["key"]] if self.rule and self._adds_rule else []
+        return [[*row, *more] for row in self.rows]
+
+    @property
+    def _adds_rule(self) -> bool:
+        return self.rule is not None and "rule" not in self.header
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "note": self.note,
+            "rule": dict(self.rule) if self.rule else None,
+            "query": dict(self.query),
+            "columns": list(self.columns()),
+            "rows": self.values(),
+        }
+
+    def file(self, form: str) -> bytes:
+        """The chart or its numbers in one of FORMS; text is UTF-8."""
+        if form == "csv":
+            return csv_text(self.columns(), self.values()).encode()
+        if form == "json":
+            return json.dumps(self.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode()
+        drawn = str(self)
+        if form == "svg":
+            return drawn.encode()
+        return as_png(drawn) if form == "png" else as_pdf(drawn)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it in the form that the path ends in.
+
+        Raises:
+            ValueError: the path ends in none of FORMS.
+        """
+        place = Path(path).expanduser()
+        form = place.suffix.removeprefix(".").lower()
+        if form not in FORMS:
+            raise ValueError(f"{place} is in no form of a chart: {', '.join(FORMS)}.")
+        place.write_bytes(self.file(form))
+        return place
+
+
+def as_png(svg: str) -> bytes:
+    """At 300 dots per inch."""
+    import vl_convert
+
+    # The library counts a pixel of the drawing as a point, browsers as 1/96 inch.
+    points = 72 / _CSS_PIXELS_PER_INCH
+    return bytes(vl_convert.svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
+
+
+def as_pdf(svg: str) -> bytes:
+    """Vectors, with the fonts' used glyphs embedded."""
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_pdf(svg))
+
+
+def _plain_word(text: str) -> str:
+    """ASCII letters, digits, underscores and single hyphens."""
+    ascii_alone = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_alone.lower())).strip("-_")

@@ -1,0 +1,201 @@
+"""Charts of one run, and of the models on one suite. Units are bits; rates are 0..1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lmgym.charts.figure import Figure
+from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.regions import Markup, Series, margin_strip, region_chart
+from lmgym.charts.token_strip import StripRow, StripToken, token_strip
+from lmgym.runs.against_chance import ALONE, Rated, Verdict
+from lmgym.runs.lens import ShownSentence, ShownToken
+from lmgym.runs.region_means import Summary
+from lmgym.runs.rules import Rule, rule_json
+
+COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
+"""What the chart of a suite's models draws and says."""
+
+INTERVALS = {
+    False: "Interval: 95%, Student’s t; none where all items are alike.",
+    True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition; none "
+    "where all items are alike.",
+}
+"""Notes of the chart of regions, by whether its intervals are within items."""
+
+Query = Mapping[str, str | list[str]]
+Threads = Mapping[str, Sequence[Sequence[float | None]]]
+"""By condition the bits of each item's regions; None where a region is empty."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The run that a chart is of: labels of model and suite, the whitespace correction of its bits, and the query of
+    the chart's address."""
+
+    model: str
+    suite: str
+    whitespace: str
+    query: Query
+
+    @property
+    def on(self) -> str:
+        return f"{self.model} on {self.suite}"
+
+
+def regions_figure(
+    run: Drawn,
+    names: Sequence[str],
+    summary: Summary,
+    critical: set[int],
+    *,
+    threads: Threads | None = None,
+    within: bool = False,
+) -> Figure:
+    """Mean bits by region and condition; with `threads` a thin line per item, too. `within`: the summary's intervals
+    are within items. `critical`: numbers of the regions that some formula looks at."""
+    title = f"{run.on}: mean surprisal by region"
+    series = [
+        Series(
+            name=row["condition"],
+            means=[cell["mean"] for cell in row["regions"]],
+            lows=[cell["low"] for cell in row["regions"]],
+            highs=[cell["high"] for cell in row["regions"]],
+            n=max((cell["n"] for cell in row["regions"]), default=0),
+            items=(threads or {}).get(row["condition"], ()),
+        )
+        for row in summary
+    ]
+
+    def draw(*, standalone: bool) -> Markup:
+        return region_chart(list(names), series, critical, title, standalone=standalone)
+
+    rows = [
+        (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"], run.whitespace)
+        for row in summary
+        for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
+    ]
+    header = (
+        "condition", "region_number", "region", "n", "mean_surprisal", "low", "high",
+        "whitespace",
+    )  # fmt: skip
+    return Figure("run-regions", title, draw, header, rows, run.query, INTERVALS[within])
+
+
+def margins_figure(
+    run: Drawn,
+    prediction: str,
+    items: Sequence[int],
+    outcomes: Sequence[int],
+    margins: Sequence[float | None],
+) -> Figure:
+    """One dot per item: the margin of one prediction, which is named by its label."""
+    labels = [f"item {number}" for number in items]
+    title = f"{run.on}, {prediction}: margins"
+
+    def draw(*, standalone: bool) -> Markup:
+        return margin_strip(margins, outcomes, title, labels=labels, standalone=standalone)
+
+    words = ("failed", "held", "tie", "not evaluable")
+    rows = [
+        (item, words[code] if code < len(words) else "not held", margin, run.whitespace)
+        for item, code, margin in zip(items, outcomes, margins, strict=True)
+    ]
+    header = ("item", "outcome", "margin", "whitespace")
+    return Figure("run-margins", title, draw, header, rows, run.query)
+
+
+def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
+    """The tokens of one item, a strip per condition; None without tokens."""
+    known = [sentence for sentence in sentences if sentence.result.tokens]
+    if not known:
+        return None
+    columns = [("start", False)]
+    columns += [(f"{region.region_number} {region.region}", region.critical) for region in known[0].regions]
+    columns.append(("end", False))
+    strips = [
+        StripRow(
+            sentence.result.condition,
+            [
+                [_strip(token) for token in sentence.specials if token.start == 0],
+                *([_strip(token) for token in region.tokens] for region in sentence.regions),
+                [_strip(token) for token in sentence.specials if token.start > 0],
+            ],
+        )
+        for sentence in known
+    ]
+    title = f"{run.on}, item {item}"
+    blanks = any("·" in token.text for strip in strips for tokens in strip.columns for token in tokens)
+    note = "·: a blank that belongs to the token." if blanks else ""
+    draw = partial(token_strip, strips, columns, title, note=note)
+    header = (
+        "condition", "region_number", "region", "token", "start", "end", "surprisal", "special",
+        "straddles", "whitespace",
+    )  # fmt: skip
+    rows = [
+        (sentence.result.condition, number, name, token.text or token.token, token.start, token.end, token.surprisal,
+         token.special, token.straddles, run.whitespace)
+        for sentence in known
+        for number, name, tokens in (
+            *((region.region_number, region.region, region.tokens) for region in sentence.regions),
+            (None, "outside regions", sentence.specials),
+        )
+        for token in tokens
+    ]  # fmt: skip
+    return Figure("run-item", title, draw, header, rows, run.query)
+
+
+def _strip(token: ShownToken) -> StripToken:
+    """Blanks as a dot, which the font of papers has; it lacks the open box of the pages."""
+    text = (token.text or token.token).replace(" ", "·") + (f" {token.part}" if token.part else "")
+    place = f"characters {token.start}–{token.end}"
+    note = f"not computed, {place}" if token.not_computed else place
+    return StripToken(text, token.surprisal, token.special, token.straddles, note)
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """A model's run on a suite under the rule of the chart. `departures`: in what its policy differs from the default;
+    `policy`: what files have in the column of this name."""
+
+    model: str
+    label: str
+    score: Rated
+    verdict: Verdict
+    departures: str
+    policy: str
+
+
+def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Query) -> Figure:
+    """Pass rates of all models on one suite revision, which is named by its title."""
+    known = [(row, row.score.rate) for row in scores if row.score.rate is not None]
+    marks = [
+        RowMark(row.label, rate, row.score.low, row.score.high, row.score.chance, note=_passes_in_words(row))
+        for row, rate in known
+    ]
+
+    def draw(*, standalone: bool) -> Markup:
+        return interval_rows(marks, suite, note=f"Scoring rule: {rule.label}", standalone=standalone)
+
+    header = ("model", "rule", *COUNTS, *ALONE, "policy")
+    rows: list[tuple[Any, ...]] = [
+        (
+            row.model,
+            rule.key,
+            *(getattr(row.score, name) for name in COUNTS),
+            *(getattr(row.verdict, name) for name in ALONE),
+            row.policy,
+        )
+        for row, _ in known
+    ]
+    note = "95% Wilson intervals."
+    return Figure("suite-models", suite, draw, header, rows, query, note, rule_json(rule))
+
+
+def _passes_in_words(row: ModelScore) -> str:
+    held = f"{row.score.passed} of {row.score.judged} held"
+    held += f"; {row.verdict.words}" if row.verdict.words else ""
+    return f"{held}; {row.departures}, not the default policy" if row.departures else held

@@ -1,0 +1,42 @@
+"""Weighted means over the suites of a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lmgym.runs.against_chance import effective_items
+from lmgym.runs.leaderboard.board import Cell, Column, Mean
+from lmgym.runs.shared_material import Groups, factor_of_mean
+from lmgym.stats import weighted_mean
+
+
+@dataclass(frozen=True)
+class Material:
+    """Which items of the table's suites share material, and what the items of such suites count, by run; None where
+    there are too many runs."""
+
+    groups: Groups
+    shares: Mapping[str, Mapping[int, float]] | None
+
+
+def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
+    """Weighted mean of the cells that are there; suites of weight 0 do not count."""
+    counting = [(column, cell) for column, cell in pairs if column.weight > 0]
+    known = [(column, cell) for column, cell in counting if cell is not None]
+    sizes = [effective_items(cell) for _, cell in known]
+    factor: float | None = 1.0
+    if material.groups:
+        shares = material.shares or {}
+        factor = factor_of_mean(
+            [
+                (column.revision.pk, column.weight, cell.rate, n, shares.get(cell.run))
+                for (column, cell), n in zip(known, sizes, strict=True)
+            ],
+            material.groups,
+        )
+    rates, weights = [cell.rate for _, cell in known], [column.weight for column, _ in known]
+    mean = weighted_mean(rates, sizes, weights, factor or 1.0)
+    if mean is None:
+        return None
+    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting), shared_items_factor=factor)

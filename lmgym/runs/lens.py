@@ -1,0 +1,96 @@
+"""One sentence under the lens: its tokens in their regions. Units are bits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from lmgym.runs.compute import SentenceResult, region_bits, token_bits
+
+
+@dataclass(frozen=True)
+class ShownToken:
+    """`text` is its characters of the sentence, `token` its form in the vocabulary; `start` and `end` count characters
+    of the sentence."""
+
+    text: str
+    token: str
+    token_id: int
+    start: int
+    end: int
+    surprisal: float | None
+    straddles: bool
+    special: bool
+    not_computed: bool = False
+    part: str = ""
+    """ "2/3" for the second of three tokens that share a character."""
+
+
+@dataclass(frozen=True)
+class ShownRegion:
+    region_number: int
+    region: str
+    content: str
+    surprisal: float | None
+    critical: bool
+    tokens: list[ShownToken]
+    not_computed: bool = False
+
+
+@dataclass(frozen=True)
+class ShownSentence:
+    """`specials`: the tokens outside regions."""
+
+    result: SentenceResult
+    regions: list[ShownRegion]
+    specials: list[ShownToken]
+
+
+def shown_sentence(
+    result: SentenceResult, names: Sequence[str], contents: Sequence[str], critical: Collection[int]
+) -> ShownSentence:
+    """`names` and `contents` of the regions, in order; `critical`: numbers of those that some formula looks at."""
+    by_region: dict[int | None, list[ShownToken]] = {}
+    tokens = list(token_bits(result))
+    for one, part in zip(tokens, parts_of_characters([(one.start, one.end) for one in tokens]), strict=True):
+        shown = ShownToken(
+            text=result.text[one.start : one.end],
+            token=one.token,
+            token_id=one.token_id,
+            start=one.start,
+            end=one.end,
+            surprisal=one.surprisal,
+            straddles=one.straddles,
+            special=one.region_number is None,
+            not_computed=one.not_computed,
+            part=part,
+        )
+        by_region.setdefault(one.region_number, []).append(shown)
+    return ShownSentence(
+        result=result,
+        regions=[
+            ShownRegion(
+                one.region_number,
+                one.region,
+                one.content,
+                one.surprisal,
+                one.region_number in critical,
+                by_region.get(one.region_number, []),
+                one.not_computed,
+            )
+            for one in region_bits(names, contents, result)
+        ],
+        specials=by_region.get(None, []),
+    )
+
+
+def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:
+    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, as the bytes of one do; "" for the others."""
+    runs: list[list[int]] = []
+    for place, (start, end) in enumerate(places):
+        is_shared = place > 0 and max(start, places[place - 1][0]) < min(end, places[place - 1][1])
+        if is_shared:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return [f"{k}/{len(run)}" if len(run) > 1 else "" for run in runs for k, _ in enumerate(run, start=1)]

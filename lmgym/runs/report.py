@@ -1,0 +1,184 @@
+"""A run as JSON, as a table of regions, and as text for a terminal.
+
+`head` has suite, model, policy, provenance and coverage of the run; a site adds where its rows come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lmgym.runs.against_chance import CHANCE_TEST, Verdict, verdicts
+from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
+from lmgym.runs.coverage import Spelling, coverage_words
+from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES, PredictionOutcome
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import parse
+from lmgym.text import listing
+from lmgym.text.number_format import p_told
+
+INCOMPLETE = (
+    "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
+    "true there are no bits; a run with tokens=all has them."
+)
+
+
+def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
+    """Lossless JSON of a result; values without a number are null, units are bits.
+
+    `predictions[].{formula, passed, n, outcomes}`: `outcomes[k]` says whether the prediction held for item
+    number k of `items`; `details` adds ties, missing values and margins.
+    `items[].conditions[].regions[].surprisal`: the value of each region; `tokens` what lies under them. `complete` is
+    false if only needed tokens were computed.
+    """
+    conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
+    for row in result.sentences:
+        conditions[row.item].append(_condition(document, row))
+    return {
+        **head,
+        "unit": "bits",
+        "complete": result.complete,
+        **({} if result.complete else {"note": INCOMPLETE}),
+        "predictions": [
+            _prediction(document, row, result.items, verdict)
+            for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
+        ],
+        "items": [{"item": item, "conditions": rows} for item, rows in conditions.items()],
+    }
+
+
+def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
+    return verdicts(result.predictions, coverage=head.get("coverage", {}).get("coverage"))
+
+
+def _prediction(
+    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict
+) -> dict[str, Any]:
+    regions = dict(enumerate(document.region_names, start=1))
+    close = row.close or [False] * len(items)
+    return {
+        "name": row.name,
+        "formula": row.formula,
+        "description": parse(row.formula).describe(regions),
+        **{name: getattr(row, name) for name in (*COUNTS, "p")},
+        **{name: getattr(verdict, name) for name in CHANCE_TEST},
+        "outcomes": [code == 1 for code in row.outcomes],
+        "details": [
+            {"item": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
+            for item, code, margin, near in zip(items, row.outcomes, row.margins, close, strict=True)
+        ],
+    }
+
+
+def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
+    contents = document.sentences[row.position].contents
+    return {
+        "condition": row.condition,
+        "text": row.text,
+        "surprisal": row.total_bits,
+        "special_surprisal": row.special_bits,
+        "failure": row.failure or None,
+        "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
+        "tokens": [_said(one) for one in token_bits(row)],
+    }
+
+
+def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
+    """`not_computed` only where it is true."""
+    return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
+
+
+REGION_HEADER = (
+    "suite", "model", "score_kind", "whitespace", "item", "condition", "region_number", "region", "content",
+    "surprisal",
+)  # fmt: skip
+
+
+def region_header(result: RunResult) -> tuple[str, ...]:
+    """Columns of `region_rows`; of a run of needed tokens also whether the region was not computed."""
+    return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
+
+
+def region_rows(
+    document: SuiteDocument, result: RunResult, suite: str, model: str, score_kind: str, whitespace: str
+) -> Iterator[tuple[Any, ...]]:
+    """One row per item x condition x region; see `region_header`. A table with `score_kind` is in bits."""
+    complete = result.complete
+    for row in result.sentences:
+        contents = document.sentences[row.position].contents
+        for one in region_bits(document.region_names, contents, row):
+            *cells, skipped = suite, model, score_kind, whitespace, row.item, row.condition, *one
+            yield tuple(cells) if complete else (*cells, int(skipped))
+
+
+def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
+    """The run as a table for a terminal."""
+    lines = [
+        f"{document.name} · {head['model']['name']}",
+        f"{len(result.items)} items × {len(document.conditions)} conditions × "
+        f"{len(document.region_names)} regions; "
+        + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
+        "",
+    ]
+    regions = dict(enumerate(document.region_names, start=1))
+    for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
+        lines += [
+            f"{row.name or f'Prediction {row.position + 1}'}: {row.formula.strip()}",
+            f"  {parse(row.formula).describe(regions)}",
+            f"  {_rate_text(row)}",
+            *([f"  {_verdict_text(verdict, len(result.predictions))}"] if verdict.words else []),
+            "",
+        ]
+    lines += [_summary_table(document, result), ""]
+    coverage = head["coverage"]
+    if said := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
+        lines += [f"{said.capitalize()}: {listing(coverage['unknown_words'])}", ""]
+    if said := Spelling.from_json(head["provenance"].get("spelling")).words:
+        lines += [said, ""]
+    if result.n_unscored:
+        reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
+        lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
+    return "\n".join(lines)
+
+
+def _rate_text(row: PredictionOutcome) -> str:
+    if row.rate is None or row.low is None or row.high is None:
+        return "no items"
+    chance = "" if row.chance is None else f", chance {row.chance:.1%}"
+    extra = "".join(
+        f", {count} {name}"
+        for count, name in (
+            (row.ties, "ties"),
+            (row.too_close, "too close to call"),
+            (row.not_evaluable, "not evaluable"),
+        )
+        if count
+    )
+    return f"{row.rate:.1%} ({row.passed} of {row.n}; 95% {row.low:.1%}–{row.high:.1%}{chance}{extra})"
+
+
+def _verdict_text(verdict: Verdict, n: int) -> str:
+    if verdict.decisive_p is None:
+        return verdict.words
+    corrected = f", corrected by Holm for the {n} predictions" if n > 1 else ""
+    return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
+
+
+def _summary_table(document: SuiteDocument, result: RunResult) -> str:
+    """Mean bits by condition (rows) and region (columns)."""
+    head = ["mean bits", *(f"{number} {name}" for number, name in enumerate(document.region_names, start=1))]
+    body = [
+        [
+            str(row["condition"]),
+            *("–" if cell["mean"] is None else f"{cell['mean']:.2f}" for cell in row["regions"]),  # type: ignore[attr-defined]
+        ]
+        for row in result.region_summary
+    ]
+    widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [head, *body]
+    )

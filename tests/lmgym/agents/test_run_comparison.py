@@ -1,0 +1,58 @@
+"""Runs of agent tests are compared by case and by check; iterations over the same answers are pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lmgym.agents.pass_rates import FISHER, MCNEMAR
+from lmgym.agents.run_comparison import MAX_CHECKS, RunOutcomes, check_key, compare_runs, numbered
+from lmgym.stats import holm
+
+
+@dataclass(frozen=True)
+class Case:
+    passed: int
+    made: int
+    errors: int = 0
+    early_stop: bool = False
+    text: str = "case"
+
+
+def run(name: str, answers: int, cases: dict[str, Case], **more: object) -> RunOutcomes[str, Case]:
+    return RunOutcomes(name, name, answers, False, cases, **more)  # type: ignore[arg-type]
+
+
+def test_cases_of_one_name_are_compared_and_p_is_corrected_over_all_rows() -> None:
+    first = run("old", 1, {"a": Case(0, 8), "b": Case(4, 8, errors=1)})
+    found = compare_runs(first, [run("new", 2, {"a": Case(8, 8, text="other"), "c": Case(1, 1)})])
+    [pair] = found.pairs
+    assert [(row.name, row.same_text, row.counts) for row in pair.cases] == [
+        ("a", False, ["0/8", "8/8"]),
+        ("b", False, ["4/8, 1 error", ""]),
+        ("c", False, ["", "1/1"]),
+    ]
+    assert (pair.total.test, pair.total.first, pair.total.second) == (FISHER, (0, 8), (8, 8))
+    known = [row.comparison for row in pair.cases if row.comparison]
+    assert [one.p_holm for one in known] == holm([one.p for one in known if one.p is not None])
+    header, rows = found.cases_table()
+    assert dict(zip(header, rows[0], strict=True))["passed_run"] == 8
+
+
+def test_scorings_of_the_same_answers_are_paired_by_iteration() -> None:
+    first = run("old", 1, {"a": Case(1, 2)}, iterations={"a": {1: True, 2: False, 3: True}})
+    second = run("new", 1, {"a": Case(2, 2)}, iterations={"a": {1: True, 2: True}})
+    [pair] = compare_runs(first, [second]).pairs
+    assert (pair.total.test, pair.total.changed, pair.total.second) == (MCNEMAR, (1, 0), (2, 2))
+
+
+def test_checks_that_differ_most_come_first_and_too_many_are_cut() -> None:
+    keys = [check_key("a", 0, turn, "response.text", None) for turn in range(MAX_CHECKS + 5)]
+    ours = {key: {1: True, 2: True} for key in keys}
+    theirs = {key: {1: True, 2: True} for key in keys} | {keys[-1]: {1: False, 2: False}}
+    [pair] = compare_runs(run("old", 1, {}, verdicts=ours), [run("new", 2, {}, verdicts=theirs)]).pairs
+    assert len(pair.checks) == MAX_CHECKS
+    assert (pair.checks[0].interaction, pair.checks[0].comparison.difference) == (MAX_CHECKS + 4, -1.0)
+
+
+def test_names_that_are_alike_get_a_number() -> None:
+    assert numbered(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]

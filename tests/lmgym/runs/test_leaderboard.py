@@ -1,0 +1,93 @@
+"""A leaderboard of plain values: ranks, order and files need no rows of a site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
+from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, wide
+from lmgym.runs.leaderboard.means import Material, mean_over
+from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.leaderboard.order import in_order, ranked
+from lmgym.runs.leaderboard.seeds import grouped
+
+
+@dataclass(frozen=True)
+class Suite:
+    slug: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Revision:
+    pk: int
+    number: int
+    sha256: str
+    suite: Suite
+
+
+@dataclass(frozen=True)
+class Model:
+    slug: str
+    parameters: int | None = None
+    perplexity: float | None = None
+    is_masked: bool = False
+
+
+COLUMNS = tuple(
+    Column(Revision(k, 1, f"sha-{k}", Suite(slug, slug.title())), slug, (), 1.0, 0.5)
+    for k, slug in enumerate(("agreement", "npi"), start=1)
+)
+
+
+def cell(passed: int, n: int = 10) -> Cell:
+    return Cell(
+        n=n,
+        passed=passed,
+        judged=n,
+        rate=passed / n,
+        low=0.1,
+        high=0.9,
+        chance=0.5,
+        p=0.4,
+        ties=0,
+        too_close=0,
+        not_evaluable=0,
+        run="r",
+        uploaded=False,
+    )
+
+
+def row(slug: str, *passed: int | None) -> Row:
+    cells = tuple(None if one is None else cell(one) for one in passed)
+    pairs = list(zip(COLUMNS, cells, strict=True))
+    return Row(slug, (Model(slug),), cells, mean_over(pairs, Material({}, None)), (), label=slug)
+
+
+ROWS = [row("low", 2, 4), row("high", 9, 9), row("half", 10, None)]
+
+
+def test_a_model_that_lacks_a_suite_has_no_rank_and_stands_below() -> None:
+    rows = in_order(ranked(ROWS, COLUMNS, whole=False), COLUMNS, (), "-sg")
+    assert [(one.name, one.rank) for one in rows] == [("high", 1), ("low", 2), ("half", None)]
+
+
+def test_files_have_a_row_for_each_result_and_a_column_for_each_suite() -> None:
+    board = Board(Options(), COLUMNS, (), tuple(ROWS))
+    assert [one[LONG_HEADER.index("suite")] for one in long_rows(board)] == ["agreement", "npi"] * 2 + [
+        "agreement"
+    ]
+    table = wide(board)
+    assert table.header[-2:] == ("agreement", "npi")
+    assert [one[-2:] for one in table.rows] == [(0.2, 0.4), (0.9, 0.9), (1.0, None)]
+
+
+def test_seeds_of_one_model_become_a_row_with_their_range_and_no_interval() -> None:
+    [merged] = grouped(ROWS[:2], lambda model: ("alice", "GPT"))
+    assert merged.name == "GPT"
+    assert merged.score is not None
+    assert merged.score.spread is not None
+    assert (merged.score.spread.least, merged.score.spread.greatest) == (0.30000000000000004, 0.9)
+    board = Board(replace(Options(), group=True), COLUMNS, (), (merged,))
+    place = LONG_HEADER.index("low")
+    assert [one[place : place + 2] for one in long_rows(board)] == [(None, None)] * 2

@@ -1,0 +1,32 @@
+"""docs/names.md lists what the tables have."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from lmgym.runs import names, tables
+from tests.lmgym.conftest import ROOT
+
+
+def test_the_page_of_names_is_made_from_the_classes() -> None:
+    written = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    assert written == names.page(), "stale: python -m lmgym.runs.names > docs/names.md"
+
+
+def test_one_name_has_one_type_in_every_table() -> None:
+    """But a truth value of an item is a count over items."""
+    kinds: dict[str, set[str]] = {}
+    for table in names.TABLES.values():
+        for kind in (tables.RunFacts, tables.StoredRunFacts, *table):
+            for name, type_ in tables.columns(kind):
+                kinds.setdefault(name, set()).add(type_)
+    assert {name for name, found in kinds.items() if len(found) > 1} == {"passed", "too_close"}
+
+
+@pytest.mark.parametrize(
+    "kind", [tables.RunFacts, tables.StoredRunFacts, *{k for t in names.TABLES.values() for k in t}]
+)
+def test_every_column_has_a_meaning(kind: type) -> None:
+    assert all(one.metadata["meaning"] for one in fields(kind))
