@@ -246,7 +246,7 @@ def test_gguf_is_named_and_says_what_to_do(folder: Path, kept: tuple[str, ...]) 
         with pytest.raises(BackendError) as caught:
             load(folder.parent, name)
         assert caught.value.message == (
-            "The weights exist only as GGUF (tiny-Q4_K_M.gguf), which this site cannot load."
+            "The weights exist only as GGUF (tiny-Q4_K_M.gguf), which cannot be loaded here."
         )
         assert "llama.cpp" in caught.value.hint
 
