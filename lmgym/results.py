@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from lmgym.comparison import COMPARED, compared_rows
 from lmgym.errors import InvalidArgument
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
@@ -19,9 +18,9 @@ from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row
-from lmgym.stats import holm, margin_summary, mcnemar, paired_rates
+from lmgym.stats import margin_summary
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.formulas import TRUE, parse
+from lmgym.suites.formulas import parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +31,6 @@ CONTEXT: tuple[Column, ...] = (
     ("suite", TEXT), ("suite_sha256", TEXT), ("model", TEXT), ("score_kind", TEXT), ("whitespace", TEXT),
 )  # fmt: skip
 """The first columns of every frame. Values of different `score_kind` or `whitespace` are not comparable."""
-
-COMPARED: tuple[Column, ...] = (
-    ("suite", TEXT), ("suite_sha256", TEXT), ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT),
-    ("n_items", WHOLE), ("first_rate", REAL), ("second_rate", REAL), ("difference", REAL), ("ci_low", REAL),
-    ("ci_high", REAL), ("only_first", WHOLE), ("only_second", WHOLE), ("p", REAL), ("p_holm", REAL),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,15 +116,15 @@ class Result:
         Raises:
             InvalidArgument: no run of one of them is there, or they share no suite.
         """
-        sides = [self._of_model(name) for name in (first, second)]
-        cells: list[Row] = []
-        for key, one in sides[0].items():
-            if (other := sides[1].get(key)) is not None:
-                cells += _compared(one, other)
-        if not cells:
-            raise InvalidArgument(f"{first} and {second} have no prediction of one suite in common.")
-        corrected = holm([row[-1] for row in cells])
-        return _frame(COMPARED, ((*row, p) for row, p in zip(cells, corrected, strict=True)))
+        outcomes = self.outcomes()
+        sides = [outcomes[outcomes["model"] == self._known(name)] for name in (first, second)]
+        try:
+            rows = compared_rows(*sides)
+        except InvalidArgument as error:
+            raise InvalidArgument(
+                f"{first} and {second} have no prediction of one suite in common."
+            ) from error
+        return _frame(COMPARED, rows)
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
         """A chart as SVG, shown by notebooks; `save(path)` writes it.
@@ -196,12 +189,11 @@ class Result:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
         return _frame((*CONTEXT, *columns), cells)
 
-    def _of_model(self, name: str) -> dict[tuple[str, str], Run]:
-        found = {run._context[:2]: run for run in self.runs if run.model == name}
-        if not found:
-            known = ", ".join(dict.fromkeys(run.model for run in self.runs)) or "none"
-            raise InvalidArgument(f"There is no run of {name!r}. Models: {known}.")
-        return found
+    def _known(self, name: str) -> str:
+        known = list(dict.fromkeys(run.model for run in self.runs))
+        if name not in known:
+            raise InvalidArgument(f"There is no run of {name!r}. Models: {', '.join(known) or 'none'}.")
+        return name
 
 
 class Figure:
@@ -225,18 +217,6 @@ class Figure:
 
 def _label(row: PredictionOutcome) -> str:
     return row.name or f"Prediction {row.position + 1}"
-
-
-def _compared(first: Run, second: Run) -> Iterator[Row]:
-    """Items with a tie or without a value did not pass, as in the rates."""
-    for one, other in zip(first.result.predictions, second.result.predictions, strict=True):
-        a, b = ([code == TRUE for code in row.outcomes] for row in (one, other))
-        rate = paired_rates([np.array(a, dtype=np.float64)], [np.array(b, dtype=np.float64)], [(1, 1)])
-        test = mcnemar(a, b)
-        yield (
-            *first._context[:2], one.position + 1, _label(one), one.formula, rate.n_items, one.rate, other.rate,
-            rate.mean, rate.ci_low, rate.ci_high, test.only_first, test.only_second, test.p,
-        )  # fmt: skip
 
 
 def _frame(columns: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:

@@ -52,5 +52,5 @@ def test_what_is_served_is_what_is_played():
 
 def test_a_model_that_is_not_there_is_named():
     code, log, err = lmc(LINES, "run", "model:nobody", "wp")
-    assert (code, log) == (1, "")
+    assert (code, log) == (2, "")
     assert "There is no model 'nobody'" in err
