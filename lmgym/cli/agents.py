@@ -205,7 +205,7 @@ REGRESSION, UNDECIDED, NOT_TESTED, MISSED = KINDS = (
     "not tested",
     "ratio missed",
 )
-"""What is said of a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
+"""Remarks about a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
 
 
 def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
@@ -223,7 +223,7 @@ def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
-    """One of KINDS and why, for a case that both runs have; None where there is nothing to say. What decides is the
+    """One of KINDS and why, for a case that both runs have, or None. What decides is the
     rate, whose p the table shows, and not on which side of the required ratio it fell."""
     first, second = row["first"], row["second"]
     if first is None or second is None:
@@ -250,8 +250,8 @@ def _told(side: dict[str, Any] | None) -> str:
     errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
     if side["errors"] and not side["made"]:
         return f"no verdict: {errors}"
-    told = f"{side['outcome']} {_count(side)}".strip()
-    return f"{told}, {errors}" if side["errors"] else told
+    verdict = f"{side['outcome']} {_count(side)}".strip()
+    return f"{verdict}, {errors}" if side["errors"] else verdict
 
 
 def _p(value: float | None) -> str:

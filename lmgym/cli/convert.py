@@ -16,8 +16,6 @@ from lmgym.suites.regions import JOIN_POLICIES
 
 MINIMAL_PAIRS = ("blimp", "lm-eval")
 """Formats of whole sentences, in which regions are joined."""
-ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
-"""Of files, besides those named like their format."""
 BINARY = ("xlsx", "lm-eval")
 
 
@@ -48,7 +46,7 @@ def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    form = options.form or _by_ending(options.output)
+    form = options.form or shared.format_of(options.output, WRITERS, shared.PAIR_ENDINGS)
     if form in BINARY and options.output is None:
         raise shared.Failed(f"{form} is no text: name a file with --output.")
     document = load(options.suite, options)
@@ -56,11 +54,6 @@ def _convert(options: argparse.Namespace) -> int:
         shared.note(f"{options.suite}: {notice}")
     shared.write(_writer(form, options.join)(document), options.output)
     return shared.DONE
-
-
-def _by_ending(output: Path | None) -> str:
-    ending = output.suffix.lstrip(".").lower() if output else ""
-    return ENDINGS.get(ending) or (ending if ending in WRITERS else "json")
 
 
 def _writer(form: str, join: str) -> Callable[[SuiteDocument], str | bytes]:

@@ -18,8 +18,8 @@ from lmgym.cli.tree import subcommand
 FILE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 _INTRO = """# Commands
 
-`lmgym` (or `python -m lmgym`) works with suites, models and results on your own machine, and with a site. This page has
-what `--help` of each command says; `python -m lmgym.cli.help_page` makes it.
+`lmgym` (or `python -m lmgym`) works with suites, models and results on your own machine, and with a site. This page
+lists the arguments of each command, as `--help` prints them; `python -m lmgym.cli.help_page` makes it.
 
 ```sh
 lmgym evaluate suite.json -m openai-community/gpt2 --save results    # here
@@ -36,7 +36,7 @@ local unless `--site` is given; without an address it means the default site.
 
 ## Exit status
 
-The same for every command:
+Every command ends with one of these:
 
 | status | meaning |
 |---:|---|

@@ -25,7 +25,7 @@ def path() -> Path:
 
 
 def stored() -> Login | None:
-    """None if nobody logged in. Raises Failed for a file that cannot be read."""
+    """None without a login. Raises Failed for a file that cannot be read."""
     try:
         found = json.loads(path().read_bytes())
         return Login(str(found["site"]), str(found["token"]))

@@ -21,5 +21,5 @@ def main(argv: Sequence[str], prog: str = "lmgym logout") -> int:
 
 
 def _logout(options: argparse.Namespace) -> int:
-    shared.note("Logged out." if login_file.forget() else "Nobody was logged in.")
+    shared.note("Logged out." if login_file.forget() else "There was no login.")
     return shared.DONE

@@ -10,8 +10,6 @@ from lmgym.cli import at_site, shared
 from lmgym.client import Client
 
 FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "bib")
-ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
-"""Of files, besides those named like their format."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -31,11 +29,6 @@ def main(argv: Sequence[str], prog: str = "lmgym pull") -> int:
 
 
 def _pull(client: Client, options: argparse.Namespace) -> int:
-    form = options.format or _by_ending(options.output)
+    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS)
     shared.write(client.suite_file(options.suite, options.revision, form), options.output)
     return shared.DONE
-
-
-def _by_ending(output: Path | None) -> str:
-    ending = output.suffix.lstrip(".").lower() if output else ""
-    return ENDINGS.get(ending) or (ending if ending in FORMATS else "json")

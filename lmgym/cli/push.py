@@ -16,7 +16,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
         description="Upload suite files. Standard output has a line for each: the suite's slug, and the revision where "
-        "it is frozen. A file that says what a suite of yours says already makes no second one.",
+        "it is frozen. A file that is identical to a suite of yours makes no second one.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="in any format that lmgym convert reads"
@@ -75,7 +75,7 @@ def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) ->
         if error.code != "there":
             raise
         slug, number = error.there
-        shared.note(f"{slug} r{number} says the same as {name}")
+        shared.note(f"{name} is identical to {slug} r{number}")
         revision = number if number in client.suite(slug).revisions else None
     return slug, client.freeze(slug, f"from {name}") if options.freeze and revision is None else revision
 
@@ -84,12 +84,12 @@ def _into(client: Client, name: str, data: bytes, options: argparse.Namespace) -
     slug = options.into
     before = _suite(client, slug)
     if before.has_draft:
-        raise shared.Failed(f"{slug} has a draft that somebody is editing. Freeze or discard it first.")
+        raise shared.Failed(f"{slug} has a draft already. Freeze or discard it first.")
     number = client.put_draft(slug, name, data)
     newest = next(iter(before.revisions), None)
     if newest is not None and not client.differs(slug, newest, number):
         client.discard_draft(slug)
-        shared.note(f"{slug}: {name} says the same as r{newest}")
+        shared.note(f"{name} is identical to {slug} r{newest}")
         return slug, newest
     if options.freeze:
         return slug, client.freeze(slug, f"from {name}")

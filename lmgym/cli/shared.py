@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ EXIT_STATUS = {
 
 
 class Failed(Exception):
-    """A problem the user can fix; the message says how."""
+    """A problem the user can fix; the message has the remedy."""
 
 
 def run(
@@ -89,6 +89,8 @@ def share(text: str) -> float:
     return value
 
 
+PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
+"""Of files with minimal pairs; other files end like the name of their format."""
 FORMATS = ("table", "csv", "json", "parquet")
 
 
@@ -116,6 +118,12 @@ def write(text: str | bytes, output: Path | None) -> None:
         output.write_bytes(data)
     except OSError as error:
         raise Failed(f"{output}: {error.strerror or error}") from error
+
+
+def format_of(output: Path | None, formats: Collection[str], endings: Mapping[str, str]) -> str:
+    """The format for a file, by its ending: one in `endings`, else one of `formats`; json for anything else."""
+    ending = output.suffix.lstrip(".").lower() if output else ""
+    return endings.get(ending) or (ending if ending in formats else "json")
 
 
 def as_json(value: Any) -> str:

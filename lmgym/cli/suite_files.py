@@ -1,4 +1,4 @@
-"""Suite files on the command line: the options that say how to read one, and what is wrong with it."""
+"""Suite files on the command line: options for reading one, and its problems in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("columns", "sheet", "encoding")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what a suite file does not say about itself")
+    group = parser.add_argument_group("how to read a suite file")
     group.add_argument(
         "--columns",
         type=columns,

@@ -14,7 +14,7 @@ def add_waiting(parser: argparse.ArgumentParser) -> None:
 
 
 class Waiting:
-    """Says what something waits for when that changes."""
+    """Report what something waits for, whenever that changes."""
 
     def __init__(self) -> None:
         self.said = ""

@@ -166,7 +166,7 @@ def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     path = suite_file(tmp_path, name="again")
     assert cli(site, "push", path, "--freeze", "--again") == (0, "again r1\n", "")
     _, out, err = cli(site, "push", path, "--into", "again", "--freeze")
-    assert (out, "says the same as r1" in err) == ("again r1\n", True)
+    assert (out, "is identical to again r1" in err) == ("again r1\n", True)
     assert gym.suite("again").revisions == [1]
     path = suite_file(tmp_path, name="again", items=4)
     assert cli(site, "push", path, "--into", "again", "--freeze")[:2] == (0, "again r2\n")
@@ -182,7 +182,7 @@ def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
     path = suite_file(tmp_path, name="twice", items=5)
     assert cli(site, "push", path, "--freeze")[:2] == (0, "twice r1\n")
     status, out, err = cli(site, "push", path, "--freeze")
-    assert (status, out, "twice r1 says the same as suite.json" in err) == (0, "twice r1\n", True)
+    assert (status, out, "suite.json is identical to twice r1" in err) == (0, "twice r1\n", True)
 
 
 @pytest.mark.parametrize(
