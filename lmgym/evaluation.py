@@ -21,7 +21,7 @@ from lmgym.runs.provenance import coverage_of_run, provenance
 from lmgym.runs.score_store import FileStore
 from lmgym.runs.scoring import Progress, score_document
 from lmgym.suites.formats import SuiteDocument, read_json
-from lmgym.suites.intake import read_any
+from lmgym.suites.intake import ENCODINGS, read_any
 from lmgym.suites.intake.readings import Answers
 from lmgym.text.problems import Problem
 
@@ -34,6 +34,8 @@ def load_suite(
     name: str = "",
     *,
     columns: Mapping[str, str] | None = None,
+    sheet: str = "",
+    encoding: str = "",
 ) -> SuiteDocument:
     """A suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), from the dictionary of a JSON suite, or from a
     DataFrame.
@@ -45,12 +47,17 @@ def load_suite(
         name: of the suite; without, the one in the file, or the file's.
         columns: what the columns of a table are, by their letters: {"A": "item", "B": "condition", "C": "text"}; see
             `lmgym.suites.intake.readings.ROLES`. Needed where a column may be no region.
+        sheet: of a workbook, by its name. Needed if several sheets could be the suite.
+        encoding: of a text that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
 
     Raises:
+        InvalidArgument: an unknown encoding.
         FormatError: names every problem with its line or place.
         OSError: the file cannot be read.
     """
-    answers = Answers(columns=dict(columns or {}))
+    if encoding and encoding not in ENCODINGS:
+        raise InvalidArgument(f"{encoding!r} is no encoding that is read: choose {', '.join(ENCODINGS)}.")
+    answers = Answers(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
     if isinstance(source, Mapping):
@@ -136,8 +143,6 @@ def score(
     Raises:
         BackendError: the model cannot be used, or cannot follow the policy.
     """
-    import pandas as pd
-
     rows = [texts] if isinstance(texts, str) else list(texts)
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
     given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
@@ -150,11 +155,18 @@ def score(
         columns = zip(found.tokens, found.ids, found.offsets, found.special, found.bits, strict=True)
         for place, (token, token_id, (start, end), special, bits) in enumerate(columns, start=1):
             cells.append((number, place, token, token_id, start, end, special, bits, ""))
+    return token_frame(cells)
+
+
+def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
+    """The frame of `score` from its rows."""
+    import pandas as pd
+
     names = (
         "text_number", "token_number", "token", "token_id", "start", "end", "special",
         "surprisal", "failure",
     )  # fmt: skip
-    frame = pd.DataFrame(cells, columns=list(names))
+    frame = pd.DataFrame(list(cells), columns=list(names))
     whole = dict.fromkeys(("text_number", "token_number", "token_id", "start", "end"), "Int64")
     return frame.astype(whole | {"special": "boolean", "surprisal": "float64"})
 

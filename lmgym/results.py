@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lmgym.charts.figure import Figure
+from lmgym.comparison import COMPARED, compared_rows
 from lmgym.errors import InvalidArgument
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
@@ -21,9 +20,9 @@ from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
-from lmgym.stats import holm, margin_summary, mcnemar, paired_rates
+from lmgym.stats import margin_summary
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.formulas import TRUE, parse
+from lmgym.suites.formulas import parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,16 +111,15 @@ class Result:
         Raises:
             InvalidArgument: no run of one of them is there, or they share no suite.
         """
-        sides = [self._of_model(name) for name in (first, second)]
-        cells: list[Row] = []
-        for key, one in sides[0].items():
-            if (other := sides[1].get(key)) is not None:
-                cells += _compared(one, other)
-        if not cells:
-            raise InvalidArgument(f"{first} and {second} have no prediction of one suite in common.")
-        corrected = holm([row[-1] for row in cells])
-        header = (*columns(tables.RunFacts)[:2], *columns(tables.Compared))
-        return _frame(header, ((*row, p) for row, p in zip(cells, corrected, strict=True)))
+        outcomes = self.outcomes()
+        sides = [outcomes[outcomes["model"] == self._known(name)] for name in (first, second)]
+        try:
+            rows = compared_rows(*sides)
+        except InvalidArgument as error:
+            raise InvalidArgument(
+                f"{first} and {second} have no prediction of one suite in common."
+            ) from error
+        return _frame(COMPARED, rows)
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
         """A chart, shown by notebooks; `save(path)` writes SVG, PNG, PDF, or its numbers as CSV or JSON, by the ending.
@@ -186,28 +184,15 @@ class Result:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
         return _frame((*columns(tables.RunFacts), *header), cells)
 
-    def _of_model(self, name: str) -> dict[tuple[str, str], Run]:
-        found = {run._context[:2]: run for run in self.runs if run.model == name}
-        if not found:
-            known = ", ".join(dict.fromkeys(run.model for run in self.runs)) or "none"
-            raise InvalidArgument(f"There is no run of {name!r}. Models: {known}.")
-        return found
+    def _known(self, name: str) -> str:
+        known = list(dict.fromkeys(run.model for run in self.runs))
+        if name not in known:
+            raise InvalidArgument(f"There is no run of {name!r}. Models: {', '.join(known) or 'none'}.")
+        return name
 
 
 def _label(row: PredictionOutcome) -> str:
     return row.name or f"Prediction {row.position + 1}"
-
-
-def _compared(first: Run, second: Run) -> Iterator[Row]:
-    """Items with a tie or without a value did not pass, as in the rates."""
-    for one, other in zip(first.result.predictions, second.result.predictions, strict=True):
-        a, b = ([code == TRUE for code in row.outcomes] for row in (one, other))
-        rate = paired_rates([np.array(a, dtype=np.float64)], [np.array(b, dtype=np.float64)], [(1, 1)])
-        test = mcnemar(a, b)
-        yield (
-            *first._context[:2], one.position + 1, _label(one), one.formula, rate.n, one.rate, other.rate,
-            rate.mean, rate.low, rate.high, test.only_first, test.only_second, test.p,
-        )  # fmt: skip
 
 
 def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:

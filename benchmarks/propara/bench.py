@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--diagnostics", action="store_true", help="have diagnostics files written, too")
     options = parser.parse_args()
-    commands = {"manage.py propara": ([sys.executable, "manage.py", "propara", "evaluate"], ROOT)}
+    commands = {"lmgym propara": ([sys.executable, "-m", "lmgym", "propara", "evaluate"], ROOT)}
     if options.reference:
         reference = options.reference.resolve()
         commands["reference"] = ([options.python, str(reference)], reference.parent)

@@ -32,6 +32,7 @@ ROOMS = [
     "gym.propara.api.urls",
     "gym.lmchallenge.api.urls",
     "gym.pages.api",
+    "gym.pages.table_api",
     "gym.agents.api.urls",
     "gym.sharing.api",
     "gym.notices.api",

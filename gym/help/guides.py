@@ -70,6 +70,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),
         Guide("api", "REST API and client", "Everything the pages do, for scripts."),
+        Guide("commands", "Commands", "The command lmgym, here and with a site: all its options."),
         Guide("grid", "The grid editor", "All keys of the sheet, and its edits for programs."),
     ),
     "Also on this site": (

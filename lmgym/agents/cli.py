@@ -1,8 +1,4 @@
-"""The command line: `agenttest` runs test cases, `assess` sorts the failures of one. Pure.
-
-`python -m lmgym.agents` needs no site, no settings and no database; `manage.py agenttest` and `manage.py assess` do
-the same.
-"""
+"""The command line: `agenttest` runs test cases, `assess` sorts the failures of one."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -40,9 +36,10 @@ COMMANDS = {
 INTERRUPTED = 130
 
 
-def parser(prog: str) -> argparse.ArgumentParser:
+def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
+    """Everything. `more` adds subcommands that are run elsewhere."""
     top = argparse.ArgumentParser(prog=prog, description="Test agents by conversations.")
-    commands = top.add_subparsers(dest="command", required=True, metavar=" | ".join(COMMANDS))
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     test, sort = (commands.add_parser(name, help=text, description=text) for name, text in COMMANDS.items())
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="test cases, or folders of them")
     test.add_argument("--format", choices=reports.FORMATS, default="table")
@@ -60,6 +57,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             help="make so many of each case, with the required rate as it is; default: as the case says",
         )
         shared.add_arguments(command)
+    more(commands)
     return top
 
 
@@ -71,7 +69,7 @@ def _iterations(text: str) -> int:
 
 def main(
     argv: Sequence[str],
-    prog: str = "python -m lmgym.agents",
+    prog: str = "lmgym agents",
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:

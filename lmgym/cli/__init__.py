@@ -1,7 +1,7 @@
 """The command `lmgym`, a module for each subcommand; what a subcommand needs is imported when it is called.
 
-Exit status: 0 = done, 1 = a pass rate is below --fail-under, or a check found an error, 2 = something is wrong with the
-arguments, a file or a model. Those of the neighbours' commands are theirs.
+Local by default; `--site` and the commands that only a site has use `lmgym.client`. Exit statuses are those of
+`lmgym.cli.shared.EXIT_STATUS` in every command.
 """
 
 from __future__ import annotations
@@ -14,15 +14,26 @@ from lmgym import __version__
 
 Main = Callable[[Sequence[str], str], int]
 
+DESCRIPTION = "Targeted tests of language models."
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("lmgym.cli.evaluate", "run suites on models and print the pass rates"),
     "score": ("lmgym.cli.score", "surprisals of sentences, token by token"),
+    "compare": ("lmgym.cli.compare", "two models on the same items"),
     "lint": ("lmgym.cli.lint", "what a careful reviewer would notice in suites"),
     "convert": ("lmgym.cli.convert", "write a suite in another format"),
-    "lmc": ("lmgym.lmchallenge.cli", "LM Challenge: typing games and their logs"),
-    "propara": ("lmgym.propara.cli", "ProPara: score predictions about processes"),
-    "agents": ("lmgym.agents.cli", "tests of agents: agenttest, assess"),
-    "client": ("lmgym.client.cli", "talk to a site: run, upload, export, games, agent tests"),
+    "lmc": ("lmgym.cli.lmc", "LM Challenge: typing games and their logs"),
+    "propara": ("lmgym.cli.propara", "ProPara: score predictions about processes"),
+    "agents": ("lmgym.cli.agents", "tests of agents by conversations"),
+    "login": ("lmgym.cli.login", "remember a site and a token of it"),
+    "logout": ("lmgym.cli.logout", "forget them"),
+    "suites": ("lmgym.cli.suites", "at a site: list suites"),
+    "models": ("lmgym.cli.models", "at a site: list, register, check, approve models"),
+    "push": ("lmgym.cli.push", "at a site: upload suite files"),
+    "pull": ("lmgym.cli.pull", "at a site: download a suite as a file"),
+    "run": ("lmgym.cli.run", "at a site: run models on suites"),
+    "wait": ("lmgym.cli.wait", "at a site: wait for runs"),
+    "upload": ("lmgym.cli.upload", "at a site: upload results computed elsewhere"),
+    "export": ("lmgym.cli.export", "at a site: results of many runs as one table"),
     "serve": ("lmgym.cli.site", "run a site: web server and worker together"),
     "web": ("lmgym.cli.site", "run a site's web server alone"),
     "worker": ("lmgym.cli.site", "run a site's queued jobs"),
@@ -30,18 +41,24 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("lmgym.cli.site", "prepare a site's database and first account"),
     "manage": ("lmgym.cli.site", "any other command of a site (Django's manage.py)"),
 }
-"""Name -> module with `main(argv, prog)`, and what it does."""
+"""Name -> module with `main(argv, prog)` and `parser(prog)`, and what it does."""
+
+SHELLS = ("bash", "zsh", "fish")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym") -> int:
     """Run; the exit status. Wrong arguments of a subcommand raise SystemExit(2)."""
     name = argv[0] if argv else "--help"
     if name in ("-h", "--help"):
-        print(_help(prog))  # noqa: T201
+        print(usage(prog))  # noqa: T201
         return 0
     if name == "--version":
         print(f"lmgym {__version__}")  # noqa: T201
         return 0
+    if name == "--print-completion":
+        from lmgym.cli import completion
+
+        return completion.main(argv[1:], prog)
     if name not in COMMANDS:
         from lmgym.text.near_names import nearest_name
 
@@ -50,13 +67,28 @@ def main(argv: Sequence[str], prog: str = "lmgym") -> int:
         print(f"{prog}: there is no command {name!r}.{hint} {prog} --help lists them.", file=sys.stderr)  # noqa: T201
         return 2
     run: Main = import_module(COMMANDS[name][0]).main
-    return run(argv[1:], f"{prog} {name}")
+    return run(_site_apart(argv[1:]), f"{prog} {name}")
 
 
-def _help(prog: str) -> str:
+def _site_apart(argv: Sequence[str]) -> list[str]:
+    """`--site` takes a word only if that is an address, so that `compare --site A B` means the default site."""
+    words: list[str] = []
+    for word, following in zip(argv, [*argv[1:], ""], strict=False):
+        words.append("--site=" if word == "--site" and "://" not in following else word)
+    return words
+
+
+def usage(prog: str) -> str:
+    """What `lmgym --help` prints."""
+    from lmgym.cli.shared import EXIT_STATUS
+
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:<{width}}  {what}" for name, (_, what) in COMMANDS.items())
+    statuses = "\n".join(f"  {status:<{width}}  {what}" for status, what in EXIT_STATUS.items())
     return (
-        f"usage: {prog} COMMAND …\n\nTargeted tests of language models.\n\n{rows}\n\n"
-        f"{prog} COMMAND --help says more; {prog} --version prints the version."
+        f"usage: {prog} COMMAND …\n\n{DESCRIPTION} Local, unless a command is for a site or has --site.\n\n{rows}\n\n"
+        f"{prog} COMMAND --help has the details; {prog} --version prints the version; "
+        f"{prog} --print-completion {'|'.join(SHELLS)} prints a script for your shell.\n\n"
+        f"Sites: --site URL, LM_GYM_SITE or {prog} login name the site; LM_GYM_TOKEN or the login the token.\n\n"
+        f"Exit status:\n{statuses}"
     )

@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lmgym.cli import shared
+from lmgym.cli.suite_files import add_reading, load
+from lmgym.runs.other_programs import Refused, blimp_jsonl, lm_eval_zip
+from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.write import WRITERS
+from lmgym.suites.regions import JOIN_POLICIES
+
+MINIMAL_PAIRS = ("blimp", "lm-eval")
+"""Formats of whole sentences, in which regions are joined."""
+BINARY = ("xlsx", "lm-eval")
 
 
-def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Write a suite in another format. What was changed in reading is said on standard error.",
+        description="Write a suite in another format. Remarks of the reader go to standard error.",
     )
     top.add_argument("suite", metavar="SUITE", help="JSON, JSON Lines, CSV, TSV, .xlsx or .ods")
     top.add_argument(
         "--to",
         dest="form",
-        choices=sorted(WRITERS),
-        help="default: what the ending of --output says, else json",
+        choices=[*sorted(WRITERS), *MINIMAL_PAIRS],
+        help="default: by the ending of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a zipped task "
+        "folder. Both need predictions that compare two conditions",
     )
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
-    shared.add_columns(top)
-    return shared.run(_convert, top, argv)
+    top.add_argument(
+        "--join", choices=JOIN_POLICIES, default="space", help="of blimp and lm-eval: how regions are joined"
+    )
+    add_reading(top)
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    return shared.run(_convert, parser(prog), argv)
 
 
 def _convert(options: argparse.Namespace) -> int:
-    ending = options.output.suffix.lstrip(".").lower() if options.output else ""
-    form = options.form or (ending if ending in WRITERS else "json")
-    if form == "xlsx" and options.output is None:
-        raise shared.Failed("A workbook is no text: name a file with --output.")
-    document = shared.load(options.suite, options.columns)
+    form = options.form or shared.format_of(options.output, WRITERS, shared.PAIR_ENDINGS)
+    if form in BINARY and options.output is None:
+        raise shared.Failed(f"{form} is no text: name a file with --output.")
+    document = load(options.suite, options)
     for notice in document.notices:
-        print(f"{options.suite}: {notice}", file=sys.stderr)  # noqa: T201
-    shared.write(WRITERS[form](document), options.output)
-    return 0
+        shared.note(f"{options.suite}: {notice}")
+    shared.write(_writer(form, options.join)(document), options.output)
+    return shared.DONE
+
+
+def _writer(form: str, join: str) -> Callable[[SuiteDocument], str | bytes]:
+    if form in WRITERS:
+        return WRITERS[form]
+
+    def write(document: SuiteDocument) -> str | bytes:
+        name = re.sub(r"[^A-Za-z0-9]+", "_", document.name).strip("_").lower() or "suite"
+        try:
+            if form == "blimp":
+                return blimp_jsonl(document, name, 1, join)
+            return lm_eval_zip(document, name, 1, join, f"sha256 {document.sha256()}")
+        except Refused as error:
+            raise shared.Failed(str(error)) from error
+
+    return write

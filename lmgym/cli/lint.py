@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from lmgym.cli import shared
+from lmgym.cli.suite_files import add_reading, load
 from lmgym.suites.lint import Finding, lint
 from lmgym.suites.regions import JOIN_POLICIES
 from lmgym.text.problems import Notice
@@ -17,24 +18,27 @@ Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
 """By file: findings, and what was odd when it was read."""
 
 
-def main(argv: Sequence[str], prog: str = "lmgym lint") -> int:
-    """Run; the exit status, 1 with an error among the findings. Wrong arguments raise SystemExit(2)."""
+def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="What a careful reviewer would notice in suites.",
-        epilog="Exit status: 0, 1 with an error among the findings, 2 what cannot be read.",
+        description="What a careful reviewer would notice in suites. Exit status 1 with an error among the findings.",
     )
     top.add_argument("files", nargs="+", metavar="SUITE")
     top.add_argument("--join", choices=JOIN_POLICIES, default="space", help="how regions become a sentence")
     top.add_argument("--format", choices=("text", "json"), default="text")
-    shared.add_columns(top)
-    return shared.run(_lint, top, argv)
+    add_reading(top)
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym lint") -> int:
+    """Run; the exit status, 1 with an error among the findings. Wrong arguments raise SystemExit(2)."""
+    return shared.run(_lint, parser(prog), argv)
 
 
 def _lint(options: argparse.Namespace) -> int:
     reports = {}
     for path in options.files:
-        document = shared.load(path, options.columns)
+        document = load(path, options)
         reports[path] = (lint(document, options.join), document.notices)
     shared.write(as_json(reports) if options.format == "json" else as_text(reports), None)
     return int(has_error(reports))

@@ -1,23 +1,30 @@
-"""`lmgym score`: surprisals of sentences."""
+"""`lmgym score`: surprisals of sentences, here or at a site."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
-from lmgym.cli import shared
+from lmgym.cli import at_site, shared
+from lmgym.cli.policy import add_device, add_policy, policy_of
+from lmgym.client import Client
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=prog, description="Surprisals of sentences in bits, token by token.")
+    top = argparse.ArgumentParser(
+        prog=prog,
+        description="Surprisals of sentences in bits, token by token. Exit status 2 if one of them has none.",
+    )
     top.add_argument("texts", nargs="*", metavar="TEXT", help="default: the lines of standard input")
-    top.add_argument("--model", "-m", required=True, help="a folder, an n-gram file, or a hub id")
-    top.add_argument("--format", choices=("csv", "json", "parquet"), default="csv")
-    top.add_argument("--output", "-o", type=Path, help="default: standard output")
-    shared.add_policy(top)
-    shared.add_device(top)
+    top.add_argument(
+        "--model", "-m", required=True, help="a folder, an n-gram file, or a hub id; with --site: a slug"
+    )
+    shared.add_output(top, ("csv", "json", "parquet"))
+    add_policy(top)
+    add_device(top)
+    at_site.add_choice_of_site(top, "by a model of it")
     return top
 
 
@@ -27,13 +34,35 @@ def main(argv: Sequence[str], prog: str = "lmgym score") -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from lmgym.evaluation import score
-
+    shared.check_output(options)
     texts = options.texts or [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
     if not texts:
         raise shared.Failed("There is no text to score.")
-    frame = score(
-        texts, options.model, policy=shared.policy_of(options), device=options.device, dtype=options.dtype
-    )
+    if options.site is None:
+        from lmgym.evaluation import score
+
+        policy = policy_of(options)
+        frame = score(texts, options.model, policy=policy, device=options.device, dtype=options.dtype)
+    elif (options.device, options.dtype) != ("auto", "float32"):
+        raise shared.Failed("--device and --dtype are for models here; leave them out with --site.")
+    else:
+        frame = _at_site(at_site.client_of(options), texts, options)
     shared.write(shared.rendered(frame, options.format), options.output)
-    return 0
+    failures = frame.loc[frame["failure"] != "", ["text_number", "failure"]]
+    for number, why in failures.itertuples(index=False):
+        shared.note(f"text {number}: {why}")
+    return shared.DONE if failures.empty else shared.WRONG
+
+
+def _at_site(client: Client, texts: Sequence[str], options: argparse.Namespace) -> Any:
+    from lmgym.evaluation import token_frame
+
+    cells: list[tuple[Any, ...]] = []
+    for number, one in enumerate(client.score(options.model, texts, policy=policy_of(options)), start=1):
+        if one.failure:
+            cells.append((number, None, None, None, None, None, None, None, one.failure))
+            continue
+        for place, token in enumerate(one.tokens, start=1):
+            found = (token.token, token.token_id, token.start, token.end, token.special, token.surprisal)
+            cells.append((number, place, *found, ""))
+    return token_frame(cells)

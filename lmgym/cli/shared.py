@@ -1,24 +1,28 @@
-"""Options and error handling shared by the subcommands."""
+"""Running a subcommand: problems, progress, output. Light: what a problem may be is imported when there is one."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmgym.errors import BackendError, FormatError, InvalidArgument
-from lmgym.models.engine.policy import METRICS, TOKEN_POLICIES, WHITESPACE_POLICIES
-from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.intake import NotUnderstood
-from lmgym.suites.intake.readings import ROLES
-from lmgym.suites.regions import JOIN_POLICIES
+DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_STATUS = {
+    DONE: "well",
+    BELOW: "a pass rate is below --fail-under, agent tests failed, or a check found an error",
+    WRONG: "an error: of an argument, a file, a model, a site",
+    NO_VERDICT: "no agent test failed, but some have no verdict",
+    INTERRUPTED: "interrupted",
+}
+"""Of every command."""
 
 
 class Failed(Exception):
-    """A problem the user can fix; the message says how."""
+    """A problem the user can fix; the message has the remedy."""
 
 
 def run(
@@ -29,86 +33,77 @@ def run(
     options = parser.parse_args(argv)
     try:
         return act(options)
-    except (Failed, BackendError, InvalidArgument, FormatError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)  # noqa: T201
-        return 2
     except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+        _silence()
+        return DONE
     except KeyboardInterrupt:
-        print(f"{parser.prog}: interrupted", file=sys.stderr)  # noqa: T201
-        return 130
+        note(f"{parser.prog}: interrupted")
+        return INTERRUPTED
+    except _problems() as error:
+        note(f"{parser.prog}: {in_words(error)}")
+        return WRONG
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("policy: every choice that changes a number")
-    group.add_argument(
-        "--bos",
-        metavar="auto|always|never|TOKEN",
-        help="start token: the model's own (auto), none, or one as the vocabulary spells it",
-    )
-    group.add_argument("--eos", action="store_true", default=None, help="score the end of the sentence, too")
-    group.add_argument("--join", choices=JOIN_POLICIES, help="how regions become a sentence; default: space")
-    group.add_argument("--metric", choices=METRICS, help="of tokens in a region; default: the suite's")
-    group.add_argument(
-        "--whitespace", choices=WHITESPACE_POLICIES, help="whitespace correction; default: none"
-    )
-    group.add_argument("--tokens", choices=TOKEN_POLICIES, help="all, or those that predictions need")
+def _problems() -> tuple[type[Exception], ...]:
+    """Exceptions that are the user's to mend; anything else is a bug and keeps its traceback."""
+    from lmgym.client.transport import ApiError, NotReached
+    from lmgym.errors import BackendError, FormatError, InvalidArgument
+
+    return Failed, BackendError, FormatError, InvalidArgument, ApiError, NotReached, TimeoutError, OSError
 
 
-def policy_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The policy options given on the command line, as fields of `ScoringPolicy`."""
-    names = ("bos", "eos", "join", "metric", "whitespace", "tokens")
-    return {name: value for name in names if (value := getattr(options, name)) is not None}
+def in_words(error: Exception) -> str:
+    """The message of one of the problems, on as many lines as it has parts."""
+    from lmgym.client.transport import ApiError
+
+    if isinstance(error, ApiError):
+        return "\n".join(error.lines())
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    return str(error)
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, cuda:all; default: auto")
-    parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
+def _silence() -> None:
+    """Python would fail again at exit, when it flushes what is left in the buffer."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
-def add_columns(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--columns",
-        type=columns,
-        default={},
-        metavar="A=item,B=condition,C=text,D=data",
-        help=f"role of each column of a table, by letter: {', '.join(ROLES)} (data: kept with the items, not scored); "
-        "columns not named are not read. Needed if a column may not be a region",
-    )
+def say(line: str = "") -> None:
+    sys.stdout.write(f"{line}\n")
 
 
-def columns(text: str) -> dict[str, str]:
-    """{letter: role} of `A=item,B=condition`."""
-    found = {}
-    for part in filter(None, text.replace(" ", "").split(",")):
-        letter, _, role = part.partition("=")
-        if not letter.isalpha() or role not in ROLES:
-            raise argparse.ArgumentTypeError(f"“{part}”: write a column's letter = one of {', '.join(ROLES)}")
-        found[letter.upper()] = role
-    return found
+def note(line: str) -> None:
+    """Progress and remarks go to standard error, so that standard output is the result alone."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
-def load(path: str, given: dict[str, str]) -> SuiteDocument:
-    """The suite in a file. Raises Failed, which names the file and every problem with its place."""
-    from lmgym.evaluation import load_suite
-
+def share(text: str) -> float:
     try:
-        return load_suite(path, columns=given)
-    except OSError as error:
-        raise Failed(f"{path}: {error.strerror or error}") from error
-    except FormatError as error:
-        raise Failed(unread(path, error)) from error
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no rate: a number from 0 to 1")
+    return value
 
 
-def unread(path: str | Path, error: FormatError) -> str:
-    """Every problem of an unreadable file with its place, and the option that would resolve it."""
-    problems = "\n".join(f"  {one.names}: {one}" if one.names else f"  {one}" for one in error.problems)
-    asked = ""
-    if isinstance(error, NotUnderstood) and "columns" in error.reading.asks:
-        proposed = ",".join(f"{letter}={role}" for letter, role in error.reading.proposed_columns.items())
-        asked = f"\nFor example: --columns {proposed}"
-    return f"{path} cannot be read as a suite:\n{problems}{asked}"
+PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
+"""Of files with minimal pairs; other files end like the name of their format."""
+FORMATS = ("table", "csv", "json", "parquet")
+
+
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """`--format`, with the first as default, and `--output`."""
+    parser.add_argument("--format", choices=formats, default=formats[0])
+    parser.add_argument("--output", "-o", type=Path, help="a file; default: standard output")
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Before anything is computed. Raises Failed."""
+    if options.format == "parquet" and options.output is None:
+        raise Failed("Parquet is no text: name a file with --output.")
 
 
 def write(text: str | bytes, output: Path | None) -> None:
@@ -125,17 +120,26 @@ def write(text: str | bytes, output: Path | None) -> None:
         raise Failed(f"{output}: {error.strerror or error}") from error
 
 
+def format_of(output: Path | None, formats: Collection[str], endings: Mapping[str, str]) -> str:
+    """The format for a file, by its ending: one in `endings`, else one of `formats`; json for anything else."""
+    ending = output.suffix.lstrip(".").lower() if output else ""
+    return endings.get(ending) or (ending if ending in formats else "json")
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
 def rendered(frame: Any, form: str) -> str | bytes:
     """A DataFrame as csv, json (a list of records; missing values are null) or parquet."""
     if form == "csv":
         return str(frame.to_csv(index=False))
     if form == "parquet":
-        return parquet(frame)
-    records = json.loads(frame.to_json(orient="records", double_precision=15))
-    return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
+        return _parquet(frame)
+    return as_json(json.loads(frame.to_json(orient="records", double_precision=15)))
 
 
-def parquet(frame: Any) -> bytes:
+def _parquet(frame: Any) -> bytes:
     import io
 
     buffer = io.BytesIO()
@@ -144,3 +148,16 @@ def parquet(frame: Any) -> bytes:
     except ImportError as error:
         raise Failed("Parquet needs the package pyarrow: pip install pyarrow") from error
     return buffer.getvalue()
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Rows in columns for a terminal; those at the places `right` are flush right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines) + "\n"

@@ -6,6 +6,7 @@ its own, so that its packages (gym, suites, models_registry) cannot be imported 
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import os
 import sys
@@ -17,6 +18,28 @@ from lmgym.cli.shared import Failed
 PACKAGE = Path(__file__).resolve().parents[1]
 PROG = "LM_GYM_PROG"
 """How manage.py is called here, for its usage lines."""
+
+
+ABOUT = {
+    "serve": "Prepare the database, then run the web server and a worker until Ctrl-C.",
+    "web": "Run the web server alone.",
+    "worker": "Run queued jobs until stopped.",
+    "doctor": "Say what is missing on this machine; exit status 1 if something is.",
+    "init": "Create or update the tables, and an administrator if there is none.",
+    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, evaluate, trim_scores, help ...",
+}
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    """For the page of commands and for completion. The options are the site's: `--help` runs it to list them."""
+    name = prog.split()[-1]
+    described = argparse.ArgumentParser(
+        prog=prog, description=f"{ABOUT[name]} Where a site is installed, `{prog} --help` lists the options."
+    )
+    described.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="of the site's command"
+    )
+    return described
 
 
 def main(argv: Sequence[str], prog: str) -> int:

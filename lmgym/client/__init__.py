@@ -7,7 +7,7 @@
     for prediction in run.predictions:
         print(prediction.formula, prediction.rate)
 
-`python -m lmgym.client --help` is the same for the command line. See docs/api.md.
+The command `lmgym` uses it for everything at a site. See docs/api.md.
 """
 
 from .client import Client

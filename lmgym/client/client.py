@@ -1,18 +1,23 @@
-"""The operations that programs need most. `get`, `post` … reach all the others."""
+"""The operations that programs need most. `get`, `post` … reach all the others. Standard library only; `table` imports
+pandas."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from .agent_tests import AgentTests
 from .games import Games
 from .submissions import Submissions
 from .transport import ApiError
-from .values import Model, Run, ScoredSentence, Suite
+from .values import Model, Prediction, Run, ScoredSentence, Suite
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Client(Games, Submissions, AgentTests):
@@ -51,9 +56,9 @@ class Client(Games, Submissions, AgentTests):
         """Whether two revisions say different things."""
         return any(self.get(f"suites/{quote(slug)}/diff/{old}/{new}/").values())
 
-    def export(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
-        """A revision as a file: json, json-trimmed, json-early, csv, tsv, blimp (minimal pairs, JSONL), lm-eval (a
-        zipped task folder), bib. Default: the newest frozen one."""
+    def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
+        """A revision as a file: json, json-trimmed, json-early, csv, tsv, xlsx, csv-excel, blimp (minimal pairs,
+        JSONL), lm-eval (a zipped task folder), bib. Default: the newest frozen one."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})
@@ -68,6 +73,26 @@ class Client(Games, Submissions, AgentTests):
 
     def model(self, slug: str) -> Model:
         return Model.of(self.get(f"models/{quote(slug)}/"))
+
+    def register_model(self, slug: str, backend: str, config: Mapping[str, Any], **card: Any) -> Model:
+        """`config`: as the JSON schema of the backend says (`GET backends/{kind}/`). `card`: name (default: the slug),
+        visibility and what else the API takes. Models that read files wait for staff; others are checked at once."""
+        body = {"slug": slug, "name": slug, "backend": backend, "config": dict(config), **card}
+        return Model.of(self.post("models/", body))
+
+    def check_model(self, slug: str) -> Model:
+        """Queue its check again, e.g. after its files were put in place."""
+        return Model.of(self.post(f"models/{quote(slug)}/check/"))
+
+    def approve_model(self, slug: str) -> Model:
+        """Let a model be loaded, and queue its check. For staff."""
+        return Model.of(self.post(f"models/{quote(slug)}/approve/"))
+
+    def wait_for_model(
+        self, slug: str, *, seen: Callable[[Model], None] | None = None, seconds: float = 3600.0
+    ) -> Model:
+        """Poll until no check is under way; `seen` is called with every answer. Raises TimeoutError."""
+        return self._ended(self.model, slug, seen, seconds)
 
     def start_run(
         self,
@@ -91,6 +116,101 @@ class Client(Games, Submissions, AgentTests):
         """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
         return self._ended(self.run, key, seen, seconds)
 
+    def run_batch(
+        self,
+        suites: Sequence[str],
+        models: Sequence[str],
+        *,
+        policy: Mapping[str, Any] | None = None,
+        again: bool = False,
+    ) -> list[str]:
+        """Queue every model on the newest frozen revision of every suite.
+
+        Returns:
+            The ids of the runs, suite by suite. A run that exists already, done or under way, is not queued again,
+            unless `again`.
+
+        Raises:
+            ApiError: one of them is refused; nothing was queued, and `errors` has every reason.
+        """
+        body = {"suites": list(suites), "models": list(models), "policy": dict(policy or {})}
+        cells = self.post("runs/batch/", {**body, "again": again, "all_or_nothing": True})["cells"]
+        return [cell["run"] for cell in cells]
+
+    def wait_all(
+        self, keys: Iterable[str], *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0
+    ) -> list[Run]:
+        """Wait for several runs, `seconds` in all. Raises TimeoutError."""
+        end = time.monotonic() + seconds
+        return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
+
+    def table(self, runs: Iterable[Run]) -> pd.DataFrame:
+        """A DataFrame with a row for each prediction of these runs: run, suite, revision, model, prediction_number
+        (from 1), prediction, formula, and the counts, rate, 95% interval, chance level and p of `Prediction`."""
+        import pandas as pd
+
+        rows = [
+            {
+                "run": run.id, "suite": run.suite, "revision": run.revision, "model": run.model,
+                "prediction_number": number, "prediction": row.name or f"Prediction {number}",
+                **{name: value for name, value in asdict(row).items() if name != "name"},
+            }
+            for run in runs
+            for number, row in enumerate(run.predictions, start=1)
+        ]  # fmt: skip
+        context = ["run", "suite", "revision", "model", "prediction_number", "prediction"]
+        columns = [*context, *(one.name for one in fields(Prediction) if one.name != "name")]
+        return pd.DataFrame(rows, columns=columns)
+
+    def compare(self, first: str, second: str) -> dict[str, Any]:
+        """Two runs on the same items, two models or two revisions of a suite: the numbers of the compare page.
+
+        Returns:
+            `first` and `second`, the two sides with their rates; `rate`, the difference second − first with its
+            interval; `test` with its p; `unlike`, how the runs differ otherwise; `note`, how it was computed.
+
+        Raises:
+            ValueError: they cannot be compared, or are not the runs that count: the newest of a model on a revision.
+        """
+        runs = [self.run(key) for key in (first, second)]
+        if runs[0].suite != runs[1].suite:
+            raise ValueError(f"These are runs on two suites: {runs[0].suite} and {runs[1].suite}.")
+        models, revisions = ({getattr(run, name): 1 for run in runs} for name in ("model", "revision"))
+        query = {"model": ",".join(models), "r": ",".join(map(str, revisions))}
+        found = self.get(f"compare/{quote(runs[0].suite)}/", **query)
+        sides = found["sides"]
+        for pair in found["pairs"]:
+            one, other = sides[pair["first"]], sides[pair["second"]]
+            if {one["run"], other["run"]} == {run.id for run in runs}:
+                more = {name: found[name] for name in ("suite", "unlike", "note")}
+                return {**pair, **more, "first": one, "second": other}
+        raise ValueError(
+            "The site compares two models or two revisions, and of each the newest run: "
+            f"{' and '.join(run.id for run in runs)} are no such pair."
+        )
+
+    def export(
+        self,
+        what: str = "predictions",
+        form: str = "csv",
+        *,
+        suites: Sequence[str] = (),
+        models: Sequence[str] = (),
+        tag: str | None = None,
+        collection: str | None = None,
+        every: bool = False,
+    ) -> bytes:
+        """Results of many runs as one table: of these suites and models, or of a tag or collection.
+
+        Args:
+            what: scores, predictions, outcomes, regions or tokens.
+            form: csv or parquet.
+            every: all finished runs; else the newest one of each model on each revision.
+        """
+        query = {"suite": ",".join(suites) or None, "model": ",".join(models) or None, "tag": tag}
+        query |= {"collection": collection, "all": "true" if every else None}
+        return self.transport.send("GET", f"exports/{quote(what)}/{quote(form)}/", query=query).body
+
     def results(self, key: str) -> dict[str, Any]:
         """Everything a run found: predictions, items, regions, tokens."""
         return dict(self.get(f"runs/{quote(key)}/results/"))
@@ -103,6 +223,10 @@ class Client(Games, Submissions, AgentTests):
         headers = {"Idempotency-Key": content[:32]}
         answer = self.transport.send("POST", "uploads/", body=choice, files=[(name, data)], headers=headers)
         return dict(answer.json())
+
+    def plan_upload(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
+        """What `upload_results` would make of a file; nothing is kept."""
+        return dict(self.transport.send("POST", "uploads/plan/", body=choice, files=[(name, data)]).json())
 
     # --- sentences ---
 

@@ -63,7 +63,11 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        return json.loads(self.body) if self.body else None
+        """Raises NotReached for an answer that is no JSON, as other servers give."""
+        try:
+            return json.loads(self.body) if self.body else None
+        except ValueError:
+            raise NotReached("The answer is no JSON. Is this the address of an LM Gym?") from None
 
 
 @dataclass

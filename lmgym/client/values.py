@@ -55,6 +55,16 @@ class Model:
     def of(cls, raw: Raw) -> Model:
         return cls(raw["slug"], raw["name"], raw["backend"], raw["status"], raw=raw)
 
+    @property
+    def state(self) -> str:
+        """`status`: unapproved, refused, unchecked, ready or broken."""
+        return self.status
+
+    @property
+    def is_final(self) -> bool:
+        """No check is under way. An unapproved model waits for staff."""
+        return self.status != "unchecked"
+
 
 @dataclass(frozen=True)
 class Prediction:

@@ -1,7 +1,7 @@
 """The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`; `diff`, `grep` and `validate` as
 that of version 5; `compare`, `corpus`, `serve`.
 
-Imports no Django; `manage.py lmc` hands in the players of the site. `python -m lmgym.lmchallenge` is this without them.
+Who plays as `model:NAME` is handed in: `lmgym lmc` loads models by path or hub id, `manage.py lmc` those of its site.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 ModelPlayer: TypeAlias = "Callable[[str, Mapping[str, Any]], Player]"
-EXIT_ERROR = 1
+EXIT_ERROR = 2
 
 
 class Streams:
@@ -58,7 +58,7 @@ class Streams:
 
 def main(
     argv: Sequence[str],
-    prog: str = "python -m lmgym.lmchallenge",
+    prog: str = "lmgym lmc",
     *,
     streams: Streams | None = None,
     model: ModelPlayer | None = None,
@@ -68,7 +68,7 @@ def main(
     streams = streams or Streams()
     options = parsed(joined(list(argv)), prog)
     try:
-        *_, run = _COMMANDS[options.command]
+        *_, run = COMMANDS[options.command]
         return run(options, streams, model or _no_model, named)
     except LmcError as error:
         streams.err.write(f"{prog}: {error}\n")
@@ -82,11 +82,6 @@ def main(
         return EXIT_ERROR
 
 
-def needs_no_site(argv: Sequence[str]) -> bool:
-    """Whether the command can be run without the database: no model of the site plays."""
-    return not any(word.startswith("model:") for word in argv)
-
-
 def named_players() -> Mapping[str, Command]:
     """The players of the environment, which is where the settings have them from."""
     from lmgym.lmchallenge.players import configured
@@ -95,9 +90,7 @@ def named_players() -> Mapping[str, Command]:
 
 
 def _no_model(slug: str, options: Mapping[str, Any]) -> Player:
-    raise OptionError(
-        "The models of a site are only to be had through its manage.py.", f"manage.py lmc … model:{slug}"
-    )
+    raise OptionError(f"No model {slug} is known here.")
 
 
 def _play(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
@@ -166,12 +159,13 @@ _HYPHENS = {
 }
 
 
-def parser(prog: str) -> argparse.ArgumentParser:
-    """Everything."""
+def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
+    """Everything. `more` adds subcommands that are run elsewhere."""
     top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (add, words, _) in _COMMANDS.items():
+    for name, (add, words, _) in COMMANDS.items():
         add(commands.add_parser(name, help=words, description=words))
+    more(commands)
     return top
 
 
@@ -187,7 +181,7 @@ def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
     if command.startswith("-") and command not in ("-h", "--help"):
         top.error(f"{command} stands before the command. Options stand behind it: {prog} COMMAND {command} …")
     if command in _IN_ANY_ORDER:
-        add, words, _ = _COMMANDS[command]
+        add, words, _ = COMMANDS[command]
         mixed = argparse.ArgumentParser(prog=f"{prog} {command}", description=words)
         add(mixed)
         return mixed.parse_intermixed_args(rest, argparse.Namespace(command=command))
@@ -274,7 +268,10 @@ def _run_options(run: argparse.ArgumentParser) -> None:
 def _run(run: argparse.ArgumentParser) -> None:
     _run_options(run)
     run.add_argument(
-        "predictor", metavar="PLAYER", help="model:SLUG, a name of the settings, adaptive, or a command"
+        "predictor",
+        metavar="PLAYER",
+        help="model:NAME (a folder, a file or a hub id; with manage.py: a slug), adaptive, a name in GYM_LMC_PLAYERS, "
+        "or a command",
     )
     games = run.add_subparsers(dest="game", required=True, metavar="GAME")
     wp = games.add_parser("wp", help=GAME_WORDS["wp"])
@@ -449,7 +446,9 @@ def _compare(compare: argparse.ArgumentParser) -> None:
 
 
 def _serve(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("--model", required=True, metavar="SLUG", help="a model of this site, or `adaptive`")
+    serve.add_argument(
+        "--model", required=True, metavar="MODEL", help="a model, as model: names it for run; or `adaptive`"
+    )
     _options(serve)
 
 
@@ -471,7 +470,7 @@ def _corpus(tools: argparse.ArgumentParser) -> None:
 
 
 Run: TypeAlias = Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]
-_COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]] = {
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]] = {
     "run": (_run, "play a game: corpus on standard input, log on standard output", _play),
     "stats": (_stats, "statistics of logs", _logs),
     "ic-opt": (_ic_opt, "search the best mixture for an ic log", _logs),

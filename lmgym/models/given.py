@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from lmgym.models.backends import Backend, BackendError, ModelFacts, load_backend
 from lmgym.models.backends.ngram_file import FILE_NAME
+from lmgym.models.backends.schemas import PATH_PATTERN
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
 
@@ -19,7 +20,6 @@ Tokens: TypeAlias = Sequence[tuple[str, float | None]]
 """The tokens of a text in order, each as spelled there, with its bits; None = no value."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
-_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 @runtime_checkable
@@ -106,9 +106,10 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
             f"There is no model at {text}.",
             'Give a folder, an n-gram file, or a hub id such as "openai-community/gpt2".',
         )
-    if not _NAME.fullmatch(path.name):
+    if not re.match(PATH_PATTERN, path.name):
         raise BackendError(
-            f"{path.name!r} is no name for a model.", "Rename it: letters, digits, '_', '-' and '.' are read."
+            f"{path.name!r} cannot be the name of a model.",
+            "Rename it: a letter, a digit or _ first, then also blanks and - . + = , @ ( ).",
         )
     if (path.is_file() and path.suffix != ".gguf") or (path / FILE_NAME).is_file():
         return _load(name, "ngram", {"path": path.name}, path.parent)

@@ -1,7 +1,5 @@
 """The command line: `evaluate` as the reference's evaluator.py, `explain` as its explainer.py, and commands of our own
-(lmgym.propara.commands). Imports no Django.
-
-`python -m lmgym.propara` is this without Django's start-up; `manage.py propara` is the same thing.
+(lmgym.propara.commands).
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from lmgym.propara import commands as own
@@ -31,12 +29,13 @@ class _Parser(argparse.ArgumentParser):
         return [one for one in found if one[0].dest not in ("format", "bootstrap")]
 
 
-def parser(prog: str) -> argparse.ArgumentParser:
+def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
+    """Everything. `more` adds subcommands that are run elsewhere."""
     top = _Parser(
         prog=prog,
         description="Score predictions about processes (ProPara), or put an action file into words.",
     )
-    commands = top.add_subparsers(dest="command", required=True, metavar=" | ".join(COMMANDS))
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     evaluate = commands.add_parser(
         "evaluate", help="score predictions", description="Evaluator for ProPara Leaderboard"
     )
@@ -63,12 +62,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
         description="Reads an action file from standard input and prints its events in words.",
     )
     own.add_parsers(commands)
+    more(commands)
     return top
 
 
 def main(
     argv: Sequence[str],
-    prog: str = "python -m lmgym.propara",
+    prog: str = "lmgym propara",
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:

@@ -22,6 +22,8 @@ from lmgym.text.number_format import p_told
 
 REPAIRED = 1
 """Exit code of `check` for a file that can be scored only after repairs."""
+WRONG = 2
+"""Exit code where a file cannot be read or scored."""
 
 
 def add_parsers(commands: Any) -> None:
@@ -87,10 +89,10 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         else:
             for said in problem_groups(error.problems) or (f"Error: {error}",):
                 print(said, file=err)
-        return error.exit_code
+        return WRONG
     except UnicodeEncodeError:
         print("Error: The name of a file is not text that can be printed.", file=err)
-        return 1
+        return WRONG
 
 
 # --- the commands ---

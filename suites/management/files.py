@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError
 
 from gym.accounts.models import User
-from lmgym.cli.shared import unread
+from lmgym.cli.suite_files import unread
 from lmgym.suites.formats import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import NotUnderstood, read_any
 from lmgym.suites.intake.readings import Answers
 
 
-def read_file(path: Path, columns: Mapping[str, str] | None = None) -> SuiteDocument:
-    """Read a suite. CommandError names the file and every problem with its place. `columns`: as in `load_suite`."""
+def read_file(path: Path, **reading: Any) -> SuiteDocument:
+    """Read a suite. CommandError names the file and every problem with its place. `reading`: columns, sheet, encoding,
+    as in `load_suite`."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")
@@ -23,7 +24,7 @@ def read_file(path: Path, columns: Mapping[str, str] | None = None) -> SuiteDocu
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     try:
-        return read_any(data, path.name, Answers(columns=dict(columns or {})))
+        return read_any(data, path.name, Answers(**reading))
     except NotUnderstood as error:
         raise CommandError(unread(path, error)) from error
 

@@ -1,4 +1,4 @@
-"""`manage.py agenttest` and `manage.py assess`, and what they write."""
+"""`lmgym agents agenttest` and `assess`, and what they write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.core.management import call_command
 
 from lmgym.agents import cli, reports
 from lmgym.agents.failures import COLUMNS, lines_of, rows_of
@@ -361,24 +360,15 @@ def test_an_address_with_a_password_is_not_repeated(files, capsys):
     assert "headers" in told
 
 
-@pytest.mark.parametrize("start", [["-m", "lmgym.agents"], [str(ROOT / "manage.py")]])
-def test_it_needs_no_site_no_settings_and_no_database(files, start):
+def test_it_needs_no_site_no_settings_and_no_database(files):
     without = "import sys; sys.modules['django'] = None"
     (files / "sitecustomize.py").write_text(without)
     done = subprocess.run(
-        [sys.executable, *start, "agenttest", files / "bad.hocon", "--server", "embedded"],
+        [sys.executable, "-m", "lmgym", "agents", "agenttest", files / "bad.hocon", "--server", "embedded"],
         capture_output=True, text=True, cwd=files, env={"PYTHONPATH": f"{files}:{ROOT}"}, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
     assert "0/2 [0.00, 0.66]" in done.stdout
-
-
-def test_manage_py_offers_the_same_commands(files, capsys):
-    with pytest.raises(SystemExit) as left:
-        call_command("agenttest", str(files / "bad.hocon"), "--server", "embedded")
-    assert left.value.code == 1
-    call_command("assess", str(files / "good.hocon"), "--server", "embedded")
-    assert "1/1 attempts passed" in capsys.readouterr().out
 
 
 def test_a_zip_archive_and_an_empty_folder_are_said_to_be_that(files, capsys):

@@ -1,4 +1,4 @@
-"""`python -m lmgym.client agents upload`: files, folders, and what a refused upload leaves."""
+"""`lmgym agents upload`: files, folders, and what a refused upload leaves."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from io import BytesIO
 
 import pytest
 
+from lmgym.cli.agents import _status, parser
 from lmgym.client import ApiError
 from lmgym.client.agent_tests import ENDINGS, case_files
-from lmgym.client.agents_commands import _status
-from lmgym.client.cli import parser
 from lmgym.client.values import AgentRun
 
 
@@ -38,7 +37,7 @@ class Site:
 
 
 def upload(site, *paths) -> int:
-    given = parser().parse_args(["agents", "upload", *map(str, paths), "--suite", "mine"])
+    given = parser("lmgym agents").parse_args(["upload", *map(str, paths), "--suite", "mine"])
     return given.act(site, given)
 
 

@@ -89,7 +89,7 @@ class Reader:
 def test_a_tutorial_does_in_a_browser_what_it_says(live, reader, tmp_path, name):
     tutorial = Tutorial(name, str(free_port()))
     tutorial.save_files(tmp_path)
-    terminal = Terminal(tmp_path, LM_GYM_SERVER=live.url)
+    terminal = Terminal(tmp_path, LM_GYM_SITE=live.url)
     try:
         walk(tutorial, "The files", terminal)
         hands = Reader(reader, terminal, tmp_path)

@@ -1,4 +1,4 @@
-"""`manage.py lmc`: the reference's commands, the tools beside them, and what is said when something is wrong."""
+"""`lmgym lmc`: the reference's commands, the tools beside them, and what is said when something is wrong."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_lines_to_skip_are_not_told_of_a_log_that_has_some(tmp_path: Path):
     assert call(*command, stdin=CORPUS)[0] == 0
     before = path.read_bytes()
     code, _, err = call(*command, stdin=CORPUS)
-    assert code == 1
+    assert code == 2
     assert "holds 2 lines already" in err
     assert path.read_bytes() == before
 
@@ -91,11 +91,11 @@ def test_logs_and_corpora_may_be_packed(tmp_path: Path, wp: Path):
 
 def test_a_bad_line_of_a_corpus_ends_the_run_and_names_it():
     code, out, err = call("run", "-f", "json", PROGRAM, "wp", stdin='{"text": "a"}\n{"tex": "b"}\n')
-    assert code == 1
+    assert code == 2
     assert len(out.splitlines()) == 1
     assert 'line 2: there is no key "text"' in err
     code, _, err = call("run", PROGRAM, "wp", stdin=b"good\ncaf\xe9\n")
-    assert code == 1
+    assert code == 2
     assert "line 2: byte 4 (0xe9) is not UTF-8" in err
 
 
@@ -161,7 +161,7 @@ def test_lines_without_a_user_are_one_part(wp: Path):
 )
 def test_what_is_no_log_is_refused_with_the_place(log: bytes, words: str):
     code, _, err = call("stats", stdin=log)
-    assert code == 1
+    assert code == 2
     assert words in err
 
 
@@ -175,7 +175,7 @@ def test_a_log_of_version_5_is_refused_by_its_name(tmp_path: Path, result: dict,
         json.dumps({"user": None, "message": 0, "token": 0, "character": 0, "target": "a", **result})
     )
     code, _, err = call("ic-opt", str(log))
-    assert code == 1
+    assert code == 2
     assert f"line 1: this is a log of LM Challenge 5 (game {game})" in err
     assert "a log of LM Challenge 4 is needed (wp, tc, ic)" in err
 
@@ -203,7 +203,7 @@ def test_colours_of_one_log_and_of_a_difference(wp: Path, ic: Path):
     path = wp.with_name("other")
     path.write_bytes(other)
     code, _, err = call("pretty", str(wp), str(path))
-    assert code == 1
+    assert code == 2
     assert "different texts" in err
 
 
@@ -251,7 +251,7 @@ def test_corpora_change_their_form():
     ]
     assert call("corpus", "to-text", stdin=out)[1] == b"a\nb c\n"
     code, _, err = call("corpus", "to-text", stdin='{"text": "a\\nb"}\n')
-    assert code == 1
+    assert code == 2
     assert "newline in the text" in err
 
 
@@ -294,19 +294,19 @@ def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path, wp: Path, c
         (["corpus", "check"], packed, "standard input"),
     ):
         code, _, err = call(*arguments, stdin=stdin)
-        assert (code, f"{name}: the packing is damaged" in err) == (1, True), arguments
+        assert (code, f"{name}: the packing is damaged" in err) == (2, True), arguments
 
 
 def test_options_that_a_player_does_not_know_are_named():
     code, _, err = call("run", "-o", '{"foo": 1}', "adaptive", "wp", stdin=CORPUS)
-    assert code == 1
+    assert code == 2
     assert "foo" in err
-    assert call("run", "-o", '{"unseen": "x"}', "adaptive", "wp", stdin=CORPUS)[0] == 1
+    assert call("run", "-o", '{"unseen": "x"}', "adaptive", "wp", stdin=CORPUS)[0] == 2
 
 
 def test_a_packed_log_that_could_not_be_gone_on_with_is_refused(tmp_path: Path):
     code, _, err = call("run", "--gzip", "--log", str(tmp_path / "log"), "adaptive", "wp", stdin=CORPUS)
-    assert code == 1
+    assert code == 2
     assert "--gzip" in err
     assert not (tmp_path / "log").exists()
 
@@ -334,7 +334,7 @@ def test_whole_numbers_may_be_written_with_a_point():
     code, out, _ = call("stats", stdin=given)
     assert code == 0
     assert (json.loads(out)[0]["chars"], json.loads(out)[0]["mrr"]) == (3, 0.5)
-    assert call("stats", stdin=given.replace("2.0", "2.5"))[0] == 1
+    assert call("stats", stdin=given.replace("2.0", "2.5"))[0] == 2
 
 
 def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
@@ -353,7 +353,7 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
         "comparisons"
     ] == [{**json.loads(out)["comparisons"][0], "log": "-"}]
     code, _, err = call("compare", str(wp), str(other))
-    assert code == 1
+    assert code == 2
     assert "another text" in err
 
 
@@ -365,7 +365,7 @@ def test_logs_of_different_games_on_one_text_are_refused_by_their_games(tmp_path
         '{"textCompletions": [{"target": "tea "}, {"target": "now", "rank": 0, "score": -1}]}\n'
     )
     code, _, err = call("compare", str(tmp_path / "wp.log"), str(tmp_path / "tc.log"))
-    assert code == 1
+    assert code == 2
     assert "tc.log is a log of the game tc" in err
     assert "wp.log of wp. Compare logs of one game." in err
 
@@ -380,7 +380,7 @@ def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path)
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
     code, _, err = call("compare", str(other), str(hidden))
-    assert code == 1
+    assert code == 2
     assert "another text" in err
 
 
@@ -486,15 +486,15 @@ def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path, wp: Path):
         ["run", str(missing), "wp"],
     ):
         code, _, err = call(*argv)
-        assert (code, f"{missing}: no such file." in err, "Errno" in err) == (1, True, False), argv
+        assert (code, f"{missing}: no such file." in err, "Errno" in err) == (2, True, False), argv
     code, _, err = call("stats", str(tmp_path))
-    assert (code, f"{tmp_path}: this is a folder, not a file." in err, "Errno" in err) == (1, True, False)
+    assert (code, f"{tmp_path}: this is a folder, not a file." in err, "Errno" in err) == (2, True, False)
 
 
 @pytest.mark.parametrize("argv", [["{}"], ["--baseline", "{}", "{}"]])
 def test_a_comparison_needs_two_logs(wp: Path, argv: list[str]):
     code, out, err = call("compare", *(word.format(wp) for word in argv))
-    assert (code, out, "A comparison needs two logs." in err) == (1, b"", True)
+    assert (code, out, "A comparison needs two logs." in err) == (2, b"", True)
 
 
 def test_options_may_stand_anywhere(wp: Path):
@@ -526,4 +526,4 @@ def test_a_zip_is_called_a_zip(command, tmp_path: Path):
     with zipfile.ZipFile(log, "w") as packed:
         packed.writestr("wp.log", "{}")
     code, _, err = call(command, str(log))
-    assert (code, f"{log}: this is a zip archive. Unpack it" in err) == (1, True)
+    assert (code, f"{log}: this is a zip archive. Unpack it" in err) == (2, True)

@@ -52,5 +52,10 @@ def test_what_is_served_is_what_is_played():
 
 def test_a_model_that_is_not_there_is_named():
     code, log, err = lmc(LINES, "run", "model:nobody", "wp")
-    assert (code, log) == (1, "")
+    assert (code, log) == (2, "")
     assert "There is no model 'nobody'" in err
+
+
+def test_what_needs_no_site_is_not_offered_twice(capsys):
+    assert lmc(b"", "stats")[:2] == (2, "")
+    assert "stats needs no site: python -m lmgym lmc stats" in capsys.readouterr().err

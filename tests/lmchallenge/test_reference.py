@@ -39,7 +39,7 @@ JSON = "".join(
         ("b", 1, "the cat"),
     ]
 )
-OURS = [sys.executable, "-m", "lmgym.lmchallenge"]
+OURS = [sys.executable, "-m", "lmgym", "lmc"]
 
 
 def run(command: list[str], stdin: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands that need nothing of the site start without it."""
+"""Commands that only read files start without Django and torch."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def loaded(*argv: str, given: str = "") -> tuple[str, set[str]]:
-    """Standard output, and every module that `manage.py ARGV` imported."""
+    """Standard output, and every module that `lmgym ARGV` imported."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", str(ROOT / "manage.py"), *argv],
+        [sys.executable, "-X", "importtime", "-m", "lmgym", *argv],
         input=given,
         capture_output=True,
         text=True,

@@ -216,6 +216,6 @@ def test_the_command_line_writes_the_same_file(tmp_path, log):
     text = out.getvalue().decode()
     assert text.startswith("<!doctype html>")
     assert "my.log" in text
-    assert main(["pretty", "-o", "html", str(path), str(path)], streams=streams) == 1
+    assert main(["pretty", "-o", "html", str(path), str(path)], streams=streams) == 2
     path.write_text("")
-    assert main(["pretty", "-o", "html", str(path)], streams=streams) == 1
+    assert main(["pretty", "-o", "html", str(path)], streams=streams) == 2

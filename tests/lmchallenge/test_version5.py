@@ -88,13 +88,13 @@ def test_a_run_can_go_on_after_a_break(train: list[str], words: str):
 )
 def test_options_of_version_4_are_refused(option: str, words: str):
     code, _, err = call("run", option, PROGRAM, "wc", stdin=CORPUS)
-    assert code == 1
+    assert code == 2
     assert words in err
 
 
 def test_a_log_is_not_gone_on_with(wc: Path):
     code, _, err = call("run", "--log", str(wc), PROGRAM, "wc", stdin=CORPUS)
-    assert code == 1
+    assert code == 2
     assert "--skip" in err
 
 
@@ -131,7 +131,7 @@ def test_what_is_not_selected_is_skipped(tmp_path: Path, wc: Path):
 @pytest.mark.parametrize(("pattern", "words"), [("(", "no regular expression"), ("$nothing", "$alphaemoji")])
 def test_a_pattern_that_is_none_is_refused(wc: Path, pattern: str, words: str):
     code, _, err = call("grep", pattern, str(wc))
-    assert code == 1
+    assert code == 2
     assert words in err
 
 
@@ -173,7 +173,7 @@ def test_validation_says_once_what_is_wrong_alike_in_many_lines(tmp_path: Path):
     assert "This is 3 times in the log, up to line 4." in first
     log.write_text(row(logp="x") + "{")
     code, _, err = call("validate", str(log))
-    assert (code, "line 1, logp" in err, "line 2: this is not JSON" in err) == (1, True, True)
+    assert (code, "line 1, logp" in err, "line 2: this is not JSON" in err) == (2, True, True)
 
 
 @pytest.mark.parametrize("argv", [["validate"], ["grep", "x"], ["diff", "{}"]])
@@ -181,7 +181,7 @@ def test_a_log_of_version_4_is_refused_by_its_name(tmp_path: Path, argv: list[st
     log = tmp_path / "four.log"
     log.write_bytes(call("run", PROGRAM, "wp", stdin=CORPUS)[1])
     code, _, err = call(*(word.format(log) for word in argv), str(log))
-    assert code == 1
+    assert code == 2
     assert f"{log}, line 1: this is a log of LM Challenge 4 (game wp)" in err
     assert len(err.splitlines()) == 1
 
@@ -257,7 +257,7 @@ def test_logs_of_other_texts_or_games_are_not_compared(tmp_path: Path, wc: Path)
 )
 def test_what_cannot_be_counted_is_refused_with_its_line(log: str, words: str):
     code, _, err = call("stats", stdin=log)
-    assert code == 1
+    assert code == 2
     assert words in err
 
 
@@ -266,7 +266,7 @@ def test_what_cannot_be_counted_is_refused_with_its_line(log: str, words: str):
 )
 def test_options_for_logs_of_version_4_are_refused(wc: Path, options: list[str]):
     code, _, err = call("stats", *options, str(wc))
-    assert code == 1
+    assert code == 2
     assert "not for logs of version 5" in err
 
 

@@ -6,24 +6,29 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import lmgym
-from lmgym.cli import COMMANDS, main
+from lmgym.cli import COMMANDS, SHELLS, help_page, main
+from lmgym.files.workbooks import write_xlsx
 from lmgym.models.backends.ngram_file import save_model
 from lmgym.models.backends.ngram_model import train_ngram
+from lmgym.runs.other_programs import blimp_jsonl
 from tests.lmgym.conftest import CONFORMANCE, ROOT
 from tests.lmgym.suites.documents import suite_bytes, suite_json
 
+SHEET = [["item", "condition", "Sujet", "Verb"], [1, "a", "L'été", "vient"], [1, "b", "L'été", "viennent"]]
+ROWS = "item,condition,Subject,Verb\n1,été,La fée,vient\n1,b,La fée,viennent\n"
 SENTENCES = ["The woman plays all day.", "The boys run all day.", "My old friend sings all day."]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("models") / "tiny.ngram"
+    path = tmp_path_factory.mktemp("my models (2)") / "tiny.ngram"
     save_model(train_ngram(SENTENCES * 5, order=2, min_count=1), path)
     return str(path)
 
@@ -159,6 +164,12 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
+        (["compare", "none", "none"], "lmgym evaluate SUITE -m MODEL --save none"),
+        (["convert", "agreement.json", "--to", "lm-eval"], "--output"),
+        (["convert", "conjunction.json", "--to", "blimp"], "joins several comparisons"),
+        (["lint", "latin.csv"], "--encoding windows-1252: 1,été,La fée,vient"),
+        (["lint", "two.xlsx"], 'Sheets: Main, Fillers. For example: --sheet "Main"'),
+        (["lmc", "run", "model:nowhere", "wp"], "There is no model at nowhere"),
         (["evaluate", "none.json", "-m", "MODEL"], "none.json: No such file"),
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
         (["evaluate", "agreement.json", "-m", "nowhere"], "There is no model at nowhere"),
@@ -176,10 +187,78 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_one_message_and_status_2(capsysbinary, tmp_path, model, argv, said) -> None:
     (tmp_path / "broken.json").write_text('{"items": []')
+    both = "(2;%match%) < (2;%mismatch%) & (2;%match%) < 9"
+    (tmp_path / "conjunction.json").write_bytes(suite_bytes(formulas=(both,)))
+    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
+    (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())
     status, out, err = run(capsysbinary, *(model if word == "MODEL" else word for word in argv))
     assert (status, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
+    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
+    (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())
+    assert run(capsysbinary, "lint", "latin.csv", "--encoding", "windows-1252")[0] == 0
+    status, out, _ = run(capsysbinary, "convert", "two.xlsx", "--sheet", "Fillers", "--to", "tsv")
+    assert (status, out.splitlines()[1]) == (0, "1\ta\tL'été\tvient")
+    assert lmgym.load_suite("latin.csv", encoding="windows-1252").conditions == ("été", "b")
+    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is no encoding"):
+        lmgym.load_suite("latin.csv", encoding="klingon")
+
+
+def test_minimal_pairs_are_written_as_the_site_writes_them(capsysbinary, tmp_path) -> None:
+    (tmp_path / "pairs.json").write_bytes(suite_bytes(formulas=("(2;%match%) < (2;%mismatch%)",)))
+    assert run(capsysbinary, "convert", "pairs.json", "-o", "pairs.jsonl")[0] == 0
+    document = lmgym.load_suite("pairs.json")
+    assert (tmp_path / "pairs.jsonl").read_text() == blimp_jsonl(document, "agreement", 1, "space")
+    assert len(lmgym.load_suite("pairs.jsonl").sentences) == 6
+    assert run(capsysbinary, "convert", "pairs.json", "-o", "pairs.zip", "--join", "natural")[0] == 0
+    with zipfile.ZipFile(tmp_path / "pairs.zip") as archive:
+        assert "gym_agreement/gym_agreement.yaml" in archive.namelist()
+        assert "policy `natural`" in archive.read("gym_agreement/README.md").decode()
+
+
+def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, model) -> None:
+    other = tmp_path / "other.ngram"
+    save_model(train_ngram(SENTENCES[:1], order=1, min_count=1), other)
+    both = ("-m", model, "-m", str(other))
+    assert run(capsysbinary, "evaluate", "agreement.json", *both, "--save", "both")[0] == 0
+    assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "one")[0] == 0
+    status, _, err = run(capsysbinary, "compare", "one", "both")
+    assert (status, "choose one with --second-model" in err) == (2, True)
+    given = ("compare", "one", "both", "--second-model", "other")
+    assert "other" not in run(capsysbinary, *given)[2]
+    found = pd.read_csv(io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]))
+    wanted = lmgym.evaluate("agreement.json", [model, str(other)]).compare("tiny", "other")
+    pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
+    head, row = run(capsysbinary, *given)[1].splitlines()
+    assert head.split()[:4] == ["suite", "prediction", "first", "second"]
+    assert "100.0%" in row
+
+
+def test_a_model_given_by_its_path_plays(capsysbinary, monkeypatch, tmp_path, model) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman plays.\n")))
+    status, out, _ = run(capsysbinary, "lmc", "run", "--quiet", f"model:{model}", "wp")
+    (line,) = out.splitlines()
+    assert status == 0
+    assert [one["target"] for one in json.loads(line)["wordPredictions"]][:2] == ["The", "woman"]
+
+
+def test_the_page_of_help_is_what_the_parsers_say() -> None:
+    """When it is stale: python -m lmgym.cli.help_page"""
+    assert help_page.FILE.read_text(encoding="utf-8") == help_page.page()
+    assert all(f"\n## lmgym {name}\n" in help_page.page() for name in COMMANDS)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_scripts_know_commands_and_options(capsysbinary, shell) -> None:
+    pytest.importorskip("shtab")
+    status, out, _ = run(capsysbinary, "--print-completion", shell)
+    assert status == 0
+    assert all(name in out for name in COMMANDS)
+    assert "fail-under" in out
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(c
 
 def test_a_site_that_is_offline_says_so(client, people, hub, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert "The hub could not be asked: this site is offline" in review(client, people.charlie)
+    assert "The hub could not be asked: this machine is offline" in review(client, people.charlie)
     assert hub.urls == []
 
 

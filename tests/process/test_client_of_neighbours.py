@@ -61,11 +61,11 @@ def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
     assert status == 0, err
     (one, title, game, state, figure), (two, *_) = rows(out)
     assert (title, game, state, figure) == ("Mine, one.log", "wp", "done", "hit3 0.7500")
-    status, out, _ = cli(site, "lmc", "compare", one, two)
+    status, out, _ = cli(site, "lmc", "compare", "--site", one, two)
     assert (status, rows(out)[1][:6]) == (0, [two, "Mine, two.log", "hit3", "0.7500", "0.7500", "0.0000"])
-    head, row = rows(cli(site, "lmc", "compare", one, two, "--metric", "hit2")[1])
+    head, row = rows(cli(site, "lmc", "compare", "--site", one, two, "--metric", "hit2")[1])
     assert (row[2], head[8:10], row[8], row[9]) == ("hit2", ["p", "p_holm"], "1.0000", "1.0000")
-    status, out, _ = cli(site, "lmc", "stats", one)
+    status, out, _ = cli(site, "lmc", "stats", "--site", one)
     assert ["hit3", "0.75"] in rows(out)
 
 
@@ -80,7 +80,7 @@ def test_logs_that_came_in_before_a_broken_one_are_told(site, tmp_path):
     assert Client(site.url, site.things["tokens"]["alice"]).game(key).title == "good.log"
     missing = str(tmp_path / "missing.log")
     status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), missing)
-    assert (status, out, f"There is no file {missing}." in err) == (2, "", True)
+    assert (status, out, f"{missing}: No such file" in err) == (2, "", True)
 
 
 def test_predictions_get_a_score_a_rank_and_an_explanation(site, gym):
@@ -92,7 +92,7 @@ def test_predictions_get_a_score_a_rank_and_an_explanation(site, gym):
     better = gym.submit_predictions(SET, "careful.tsv", (DATA / "careful.tsv").read_bytes())
     [found] = gym.compare_submissions(better.id, made.id)["comparisons"]
     assert found["difference"] == pytest.approx(made.f1 - better.f1)
-    status, out, _ = cli(site, "propara", "compare", better.id, made.id)
+    status, out, _ = cli(site, "propara", "compare", "--site", better.id, made.id)
     assert (status, out.startswith(f"F1, Hasty − careful: {found['difference']:+.4f}")) == (0, True)
 
 
@@ -203,16 +203,16 @@ def test_a_server_that_may_not_be_talked_to_is_broken_with_the_reason(site):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("lmc", "stats", "nothing"), "There is nothing here, or not for you."),
+        (("lmc", "stats", "--site", "nothing"), "There is nothing here, or not for you."),
         (("lmc", "play", "no", "--game", "wp", "--player", "adaptive"), "$.corpus: There is no corpus “no”"),
         (("lmc", "play", "demo-sentences", "--game", "wp", "--player", "me"), "$.player"),
-        (("lmc", "upload", "missing.log"), "There is no file missing.log."),
-        (("propara", "submit", "missing.tsv", "--answer-set", SET), "There is no file missing.tsv."),
+        (("lmc", "upload", "missing.log"), "missing.log: No such file"),
+        (("propara", "submit", "missing.tsv", "--answer-set", SET), "missing.tsv: No such file"),
         (
             ("agents", "run", "nothing", "--agent-server", "demo-agents"),
             "$.suite: There is no suite “nothing”",
         ),
-        (("agents", "upload", "missing.hocon", "--suite", "x"), "There is no file missing.hocon."),
+        (("agents", "upload", "missing.hocon", "--suite", "x"), "missing.hocon: No such file"),
     ],
 )
 def test_what_goes_wrong_is_exit_status_2_and_a_sentence(site, words, says):

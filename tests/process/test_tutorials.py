@@ -36,7 +36,7 @@ def test_a_tutorial_does_what_it_says(site, tmp_path, name, section):
     tutorial = Tutorial(name, free_port())
     tutorial.save_files(tmp_path)
     token = site.things["tokens"]["alice"]
-    terminal = Terminal(tmp_path, LM_GYM_SERVER=site.url, LM_GYM_TOKEN=token)
+    terminal = Terminal(tmp_path, LM_GYM_SITE=site.url, LM_GYM_TOKEN=token)
     try:
         walk(tutorial, "The files", terminal)
         walk(tutorial, section, terminal)

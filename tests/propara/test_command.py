@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 
 from tests.lmgym.propara.recorded import blocks, run
 from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
@@ -213,7 +212,8 @@ def test_intervals_of_files_that_can_be_read_only_once(folder):
     command = [
         sys.executable,
         "-m",
-        "lmgym.propara",
+        "lmgym",
+        "propara",
         "evaluate",
         "-p",
         "pipe",
@@ -296,12 +296,6 @@ def test_explain_reads_standard_input(monkeypatch):
     )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\t2\ttea\n")))
     assert run(["explain"]).code == 1
-
-
-def test_the_management_command_is_the_same_thing(folder):
-    out = io.StringIO()
-    call_command("propara", "evaluate", "-p", "p.tsv", "-a", "a.tsv", stdout=out)
-    assert out.getvalue() == REPORT
 
 
 def test_the_command_line_starts_without_django_and_numpy(folder):

@@ -20,7 +20,8 @@ from scipy.stats import beta, norm
 
 from gym.runs.models import SuiteRun
 from gym.runs.read.report import result_of, run_head
-from lmgym.client.commands import rate_text
+from lmgym.cli.rates import table as rate_table
+from lmgym.client.client import Client as SiteClient
 from lmgym.client.values import Run
 from lmgym.runs import report
 from lmgym.runs.against_chance import CHANCE_WORDS
@@ -270,8 +271,9 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
     download = json.loads(content(client, reverse("run-download", args=[key, "json"])))
     for position, row in zip(positions, download["predictions"], strict=True):
         yield _row("JSON of the run", row, (key, position), "run")
-    for position, row in zip(positions, Run.of(answer).predictions, strict=True):
-        yield Stated("gym client", (key, position), "run", rate_text(row).rpartition("against chance: ")[2])
+    _, *lines = rate_table(SiteClient("http://site").table([Run.of(answer)])).splitlines()
+    for position, line in zip(positions, lines, strict=True):
+        yield Stated("lmgym run", (key, position), "run", STANDING_OF[re.split(r"  +", line)[-1]])
     head = run_head(run)
     text = report.as_text(document_of(run.revision), result_of(run), head)
     said = re.findall(rf"^  ({WORDS})(?: \(one-sided p (?:= )?({P}).*)?$", text, re.M)

@@ -1,4 +1,4 @@
-"""import_suite, export_suite, lint_suite."""
+"""import_suite, export_suite."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from lmgym.files.workbooks import write_xlsx
 from suites.models import Suite
 from tests.factories import make_suite
 from tests.lmgym.suites.documents import suite_bytes, suite_json
@@ -58,7 +59,6 @@ def test_columns_that_may_be_no_regions_need_an_option_and_their_data_is_exporte
     exported = json.loads(run("export_suite", "t"))
     assert exported["region_meta"] == {"1": "Subject", "2": "Verb"}
     assert [one["data"] for one in exported["items"][0]["conditions"]] == [{"list": "1"}, {"list": "2"}]
-    assert "Kept as item data: list" in run("lint_suite", str(path), *option.split())
 
 
 @pytest.mark.parametrize("columns", ["C=nonsense", "C", "3=text"])
@@ -66,7 +66,7 @@ def test_an_option_of_columns_that_is_no_answer_says_how_it_is_written(tmp_path,
     path = tmp_path / "t.csv"
     path.write_text(TABLE)
     with pytest.raises(CommandError, match="write a column's letter = one of item, condition, text"):
-        run("lint_suite", str(path), "--columns", columns)
+        run("import_suite", str(path), "--columns", columns)
 
 
 def test_export_writes_tables(people):
@@ -82,34 +82,19 @@ def test_export_of_an_unknown_suite_says_so(db):
         run("export_suite", "nix")
 
 
-def test_lint_ends_with_status_1_when_two_compared_sentences_are_the_same(tmp_path):
-    document = suite_json(items=12)
-    conditions = document["items"][4]["conditions"]
-    conditions[1]["regions"] = conditions[0]["regions"]
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(document))
-    out = io.StringIO()
-    with pytest.raises(SystemExit):
-        call_command("lint_suite", str(path), stdout=out)
-    assert "item 5" in out.getvalue()
-
-
-def test_a_suite_of_the_site_is_looked_at_as_its_regions_are_joined(people, tmp_path):
-    document = suite_json(name="joined")
-    document["items"][0]["conditions"][0]["regions"][1]["content"] = "-plays"
+def test_imported_suites_keep_how_their_regions_are_joined(people, tmp_path):
     path = tmp_path / "joined.json"
-    path.write_text(json.dumps(document))
+    path.write_bytes(suite_bytes(name="joined"))
     run("import_suite", str(path), "--owner", "alice", "--join", "none", "--metric", "mean")
     draft = Suite.objects.get(slug="joined").draft
     assert (draft.join_policy, draft.metric) == ("none", "mean")
-    as_set, with_spaces = (run("lint_suite", *words) for words in (["joined"], ["joined", "--join", "space"]))
-    assert as_set != with_spaces
-    assert run("lint_suite", str(path)).partition(":")[2] == with_spaces.partition(":")[2]
-    with pytest.raises(CommandError, match="no suite of this site"):
-        run("lint_suite", "nowhere")
 
 
-def test_lint_of_a_clean_suite_ends_with_status_0(tmp_path):
-    path = tmp_path / "s.json"
-    path.write_bytes(suite_bytes(items=12))
-    assert "findings" in run("lint_suite", str(path))
+def test_a_sheet_of_a_workbook_can_be_named(people, tmp_path):
+    rows = [["item", "condition", "Subject", "Verb"], [1, "a", "The dog", "runs"], [1, "b", "The dog", "run"]]
+    path = tmp_path / "two.xlsx"
+    path.write_bytes(write_xlsx([("Main", rows), ("Fillers", rows)]).read())
+    with pytest.raises(CommandError, match=r'Sheets: Main, Fillers\. For example: --sheet "Main"'):
+        run("import_suite", str(path), "--owner", "alice")
+    run("import_suite", str(path), "--owner", "alice", "--sheet", "Fillers")
+    assert Suite.objects.get().draft.sentences.count() == 2

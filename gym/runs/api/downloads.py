@@ -1,65 +1,19 @@
-"""The long tables, a revision of a suite as a file, and files for other programs, in the REST API."""
+"""A revision of a suite as a file, and files for other programs, in the REST API."""
 
 from __future__ import annotations
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from gym.api.base import AddressDecides, ApiView
-from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import BINARY, TEXT, operation
-from gym.api.requests import Query
 from gym.runs.pages import export_views
 from gym.runs.pages.export_views import suite_file
-from gym.runs.tables.registry import FRAMES, TooMuch
 from lmgym.suites.formats.files import FORMS, XLSX
 from suites.api.views import SuiteView
 from suites.views import export_text
-
-
-@answers(TooMuch)
-def _too_much(error: TooMuch) -> ApiProblem:
-    return ApiProblem(413, str(error), "too-large", [FieldError("?", str(error), error.hint)])
-
-
-MAX_REVISION = 2**31 - 1
-
-
-class TableQuery(Query):
-    run = serializers.SlugField(required=False, max_length=24, help_text="this run alone")
-    suite = serializers.SlugField(required=False, max_length=80)
-    r = serializers.IntegerField(
-        required=False, min_value=1, max_value=MAX_REVISION, help_text="number of a revision of the suite"
-    )
-    model = serializers.SlugField(required=False, max_length=80)
-    all = serializers.BooleanField(
-        required=False, help_text="every run; else the newest one of each model on each revision"
-    )
-
-
-class TableFile(ApiView):
-    content_negotiation_class = AddressDecides
-
-    @operation(
-        "Export results of many runs",
-        query=TableQuery,
-        media={
-            "text/csv": TEXT,
-            "application/vnd.apache.parquet": BINARY,
-        },
-        also=[413],
-    )
-    def get(self, request: Request, what: str, form: str) -> HttpResponseBase:
-        """`what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. Without a choice of
-        runs: all that are listed for you. 404 where no finished run fits, 413 for Parquet of too many rows; CSV has no
-        limit."""
-        if what not in FRAMES or form not in {"csv", "parquet"}:
-            raise Http404
-        query = {name: str(value) for name, value in self.query.items() if name != "all"}
-        return export_views.table_file(request.user, what, form, query, every=self.query.get("all", False))
 
 
 class EvaluatedFile(ApiView):
@@ -109,6 +63,5 @@ class Export(SuiteView):
 
 
 urlpatterns = [
-    path("exports/<slug:what>/<slug:form>/", TableFile.as_view(), name="api-table"),
     path("runs/<slug:key>/evaluated/", EvaluatedFile.as_view(), name="api-run-evaluated"),
 ]

@@ -4,7 +4,6 @@ away and citing them."""
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
@@ -34,26 +33,27 @@ from gym.runs.tables.registry import (
     rows_at_least,
     rows_of,
 )
-from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_files
+from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_zip
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS, authors_of
 from suites.selectors import document_of, export_document, revisions_for
 
-AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
+AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
 SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
 
 
 @require_safe
 def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase:
-    """regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`; nothing:
-    everything listed. Of each model on each revision the newest finished run, and with `?all=1` every run."""
+    """regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`, `?tag=`,
+    several suites or models joined by commas; nothing: everything listed. Of each model on each revision the newest
+    finished run, and with `?all=1` every run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
         raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
     given = {
-        name: request.GET.get(name, "").replace("\0", "\ufffd")[:200]
-        for name in ("run", "suite", "r", "model")
+        name: request.GET.get(name, "").replace("\0", "\ufffd")
+        for name in ("run", "suite", "r", "model", "tag")
     }
     try:
         return table_file(request.user, what, form, given, every=is_on(request, "all"))
@@ -71,12 +71,20 @@ def is_on(request: HttpRequest, name: str) -> bool:
     return request.GET.get(name, "0").lower() not in {"0", "false"}
 
 
-def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every: bool) -> HttpResponseBase:
-    """`given`: run, suite, r, model, as far as they are said. Raises TooMuch."""
+def table_file(
+    user: Any,
+    what: str,
+    form: str,
+    given: dict[str, str],
+    *,
+    every: bool,
+    revisions: QuerySet[SuiteRevision] | None = None,
+) -> HttpResponseBase:
+    """`given`: run, suite, r, model, tag, as far as they were sent; `revisions`: of no others. Raises TooMuch."""
     key = given.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
-    runs, stem = _runs(user, given, every)
+    runs, stem = _runs(user, given, every, revisions)
     found: Any = runs.iterator(chunk_size=100)
     frame = frame_for(what, designed(runs))
     if form == "csv":
@@ -103,23 +111,52 @@ def _table(frame: Frame, what: str, form: str, runs: Iterable[SuiteRun], stem: s
     return file_download(file, f"{stem}-{what}.parquet", "application/vnd.apache.parquet")
 
 
-def _runs(user: Any, given: dict[str, str], every: bool) -> tuple[QuerySet[SuiteRun], str]:
-    suite, number, model = (given.get(name, "") for name in ("suite", "r", "model"))
-    named = suite or model
-    runs: QuerySet[SuiteRun] = (visible_runs if suite else listed_runs)(user)
-    if suite:
-        runs = runs.filter(revision__suite__slug=suite)
+def _runs(
+    user: Any, given: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
+) -> tuple[QuerySet[SuiteRun], str]:
+    """The runs, with the beginning of their file's name. 404 names a suite or model without a finished run."""
+    suites, models = (_names(given.get(name, "")) for name in ("suite", "model"))
+    number, tag = given.get("r", ""), given.get("tag", "")
+    runs: QuerySet[SuiteRun] = (visible_runs if suites else listed_runs)(user)
+    if revisions is not None:
+        runs = runs.filter(revision__in=revisions.order_by().values("pk"))
+    if suites:
+        runs = runs.filter(revision__suite__slug__in=suites)
     if number:
         runs = runs.filter(revision__number=_number(number))
-    if model:
-        runs = runs.filter(model__slug=model)
+    if models:
+        runs = runs.filter(model__slug__in=models)
+    if tag:
+        runs = runs.filter(revision__suite__tags__name=tag)
     found = runs.filter(completed_at__isnull=False) if every else newest_done(runs)
-    if named and not found.exists():
-        raise Http404("No finished run fits, or none that you may see.")
+    _require_all(found, suites, "revision__suite__slug")
+    _require_all(found, models, "model__slug")
+    if (tag or revisions is not None) and not found.exists():
+        raise NoRuns("No finished run fits, or none that you may see.")
     light = found.select_related(None).select_related("revision__suite", "model")
     light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
-    parts = [suite, f"r{number}" if number else "", model]
-    return light, "-".join(part for part in parts if part) or "everything"
+    parts = [_in_file_name(suites, "suites"), f"r{number}" if number else "", _in_file_name(models, "models")]
+    chosen = bool(tag) or revisions is not None
+    return light, "-".join(part for part in parts if part) or ("selection" if chosen else "everything")
+
+
+class NoRuns(Http404):
+    """No finished run is as the query says."""
+
+
+def _names(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
+
+
+def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> None:
+    """404 for names that no run has: a typing mistake must not shrink a table without a word."""
+    there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
+    if missing := [name for name in names if name not in there]:
+        raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")
+
+
+def _in_file_name(names: list[str], many: str) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)}-{many}" if names else ""
 
 
 @require_safe
@@ -179,17 +216,8 @@ def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> H
     if form == "blimp.jsonl":
         text = blimp_jsonl(document, slug, number, revision.join_policy)
         return download(text, f"{stem}-blimp.jsonl", "application/jsonl")
-    files = lm_eval_files(document, slug, number, revision.join_policy, address)
-    return file_download(io.BytesIO(zipped(files)), f"{stem}-lm-eval.zip", "application/zip")
-
-
-def zipped(files: dict[str, str]) -> bytes:
-    """The same files give the same bytes: no clock goes in."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, text in files.items():
-            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), text.encode())
-    return packed.getvalue()
+    packed = lm_eval_zip(document, slug, number, revision.join_policy, address)
+    return file_download(io.BytesIO(packed), f"{stem}-lm-eval.zip", "application/zip")
 
 
 def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> HttpResponse:

@@ -89,7 +89,7 @@ def _from_hub(repo: str, revision: str, allowed: bool) -> Download:
     try:
         model, obstacle = hub.look(repo, revision, seconds=ASK_SECONDS)
     except FilesMissing:
-        offline = "The hub could not be asked: this site is offline (HF_HUB_OFFLINE)."
+        offline = "The hub could not be asked: this machine is offline (HF_HUB_OFFLINE)."
         return replace(asked, unknown=offline)
     except BackendError as error:
         return replace(asked, unknown=str(error))

@@ -21,7 +21,8 @@ KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
 FETCHED = (*KEPT, "chat_template.jinja")
 """What is fetched of a model. Its chat template changes no score; the check looks at which tokens open its turns."""
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_NAME = re.compile(r"\w[\w .+=,@()-]*(/\w[\w .+=,@()-]*)*")
+_SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.safetensors")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
 _MAX_JSON = 2_000_000
 _CHOSEN_CODE = {
@@ -71,7 +72,7 @@ def inside(model_dir: Path, name: str) -> Path:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
         raise BackendError(
             f"{name!r} is not a name inside the model directory.",
-            "Use a relative name of letters, digits, '_', '-' and '.', with '/' between folders.",
+            "Use a relative name of letters, digits, blanks and _ - . + = , @ ( ), with '/' between folders.",
         )
     root = Path(model_dir).resolve()
     found = (root / name).resolve()
@@ -196,7 +197,7 @@ def _weights(folder: Path) -> list[Path]:
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise BackendError(f"{index.name} is not a valid index of weights.") from error
     for shard in sorted(map(str, shards)):
-        if not _NAME.fullmatch(shard) or "/" in shard or not shard.endswith(".safetensors"):
+        if not _SHARD.fullmatch(shard):
             raise BackendError(f"{index.name} names {shard!r}, which is not a safetensors file beside it.")
         if not (folder / shard).is_file():
             raise BackendError(

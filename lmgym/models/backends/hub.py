@@ -118,7 +118,7 @@ def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[s
     files = {name: size for name, size in sorted(found.sizes.items()) if _is_wanted(name)}
     if len(files) > MAX_FILES:
         raise BackendError(
-            f"{repo} has {len(files):,} files to download; this site takes at most {MAX_FILES:,}.", BY_HAND
+            f"{repo} has {len(files):,} files to download; at most {MAX_FILES:,} are fetched.", BY_HAND
         )
     hub_listing.require_file_names(repo, list(files))
     return HubModel(repo, found.commit, found.licence, files), found.sizes
@@ -189,7 +189,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
     if model.total_bytes > max_bytes:
         raise BackendError(
             f"{model.repo} takes {model.total_bytes / 1e9:.1f} GB; "
-            f"this site fetches at most {max_bytes / 1e9:.1f} GB.",
+            f"at most {max_bytes / 1e9:.1f} GB are fetched.",
             BY_HAND,
         )
 

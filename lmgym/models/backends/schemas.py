@@ -37,13 +37,15 @@ _BOS_TOKEN = {
     "type": "string",
     "maxLength": MAX_BOS,
 }
+PATH_PATTERN = r"^\w[\w ./+=,@()-]*$"
+"""Of a file or folder. That it does not lead out of its folder is `files.inside`'s to see."""
 _PATH = {
     "title": "Folder or file",
     "description": "Its name below the model directory of this site.",
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
-    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
+    "pattern": PATH_PATTERN,
 }
 _REPO = {
     "title": "Hub id",

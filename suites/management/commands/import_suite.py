@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
-from lmgym.cli import shared
+from lmgym.cli.suite_files import add_reading, reading
 from lmgym.suites.regions import METRICS
 from suites import services
 from suites.management.files import actor_named, read_file
@@ -31,12 +31,12 @@ class Command(SiteCommand):
         parser.add_argument(
             "--metric", choices=METRICS, help="value of a region; default: as the file says, else sum"
         )
-        shared.add_columns(parser)
+        add_reading(parser)
         parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_named(options["owner"])
-        documents = [(path, read_file(path, options["columns"])) for path in options["files"]]
+        documents = [(path, read_file(path, **reading(options))) for path in options["files"]]
         for path, document in documents:
             suite = services.import_suite(
                 document,

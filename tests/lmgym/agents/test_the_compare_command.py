@@ -1,11 +1,11 @@
-"""`python -m lmgym.client agents compare`: the p of its table decides its exit status."""
+"""`lmgym agents compare`: the p of its table decides its exit status."""
 
 from __future__ import annotations
 
 import pytest
 
 from lmgym.agents.pass_rates import compare, corrected
-from lmgym.client.cli import parser
+from lmgym.cli.agents import parser
 
 
 class Answers:
@@ -41,7 +41,7 @@ def figures(one) -> dict:
 @pytest.fixture
 def status_of(capsys):
     def status(cases, *words, **more):
-        given = parser().parse_args(["agents", "compare", "earlier", "later", *words])
+        given = parser("lmgym agents").parse_args(["compare", "earlier", "later", *words])
         found = given.act(Answers(cases, **more), given)
         return found, *capsys.readouterr()
 

@@ -48,7 +48,7 @@ def command(log: Path, words: Path, model: str) -> list[str]:
         "5",
         str(words),
     ]
-    return [sys.executable, "-m", "lmgym.lmchallenge", "run", *given]
+    return [sys.executable, "-m", "lmgym", "lmc", "run", *given]
 
 
 @pytest.mark.process

@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 def shell(folder: Path, line: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `evaluate` with the rest of a shell's line."""
-    command = f"{shlex.quote(sys.executable)} -m lmgym.propara evaluate {line}"
+    command = f"{shlex.quote(sys.executable)} -m lmgym propara evaluate {line}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,
@@ -50,13 +50,13 @@ def shell(folder: Path, line: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("option", ["-o", "-d"])
 def test_a_full_disk_is_one_line_after_the_report(folder, option):
     code, out, err = shell(folder, f"-p light.tsv -a light.tsv {option} /dev/full")
-    assert (code, err) == (1, "Error: Cannot write /dev/full: No space left on device.\n")
+    assert (code, err) == (2, "Error: Cannot write /dev/full: No space left on device.\n")
     assert "Overall F1        1.000" in out
 
 
 def test_a_full_disk_in_the_middle_of_the_diagnostics_ends_it_there(folder):
     code, out, err = shell(folder, "-p large.tsv -a large.tsv -d /dev/full -o m.json")
-    assert (code, out) == (1, "Writing diagnostics to file /dev/full\n")
+    assert (code, out) == (2, "Writing diagnostics to file /dev/full\n")
     assert err == "Error: Cannot write /dev/full: No space left on device.\n"
     assert not (folder / "m.json").exists()
 
@@ -99,13 +99,13 @@ def test_names_of_files_need_not_be_text(folder):
     odd = "$'p\\xff.tsv'"
     assert shell(folder, f"-p {odd} -a a.tsv")[0] == 0
     code, _, err = shell(folder, f"-p {odd} -a a.tsv -d d.txt")
-    assert (code, err.count("\n"), err.startswith("Error: ")) == (1, 1, True)
+    assert (code, err.count("\n"), err.startswith("Error: ")) == (2, 1, True)
 
 
 def test_standard_output_may_be_closed_or_full(folder):
     assert shell(folder, "-p p.tsv -a a.tsv >&-")[0] == 0
     code, _, err = shell(folder, "-p p.tsv -a a.tsv > /dev/full")
-    assert (code, err) == (1, "Error: Cannot write standard output: No space left on device.\n")
+    assert (code, err) == (2, "Error: Cannot write standard output: No space left on device.\n")
     assert shell(folder, "-p blank.tsv -a light.tsv >&-")[0] == 2
 
 

@@ -14,10 +14,13 @@ from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.player import Player
 from lmgym.lmchallenge.process import Command as Process
 
+COMMANDS = ("run", "serve")
+
 
 class Command(BaseCommand):
     help = (
-        "LM Challenge: play typing games, count and colour their logs, offer a model through the model API."
+        "LM Challenge with models of this site: play a typing game, or offer a model through the model API. "
+        "Everything else about games and logs is `lmgym lmc`."
     )
     requires_system_checks: list[str] = []
 
@@ -36,7 +39,10 @@ class Command(BaseCommand):
 
 
 def main(argv: list[str], prog: str, streams: cli.Streams | None = None) -> int:
-    """The command line with the site's players and models."""
+    """The commands that play, with the site's players and models."""
+    if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
+        sys.stderr.write(f"{prog}: {argv[0]} needs no site: python -m lmgym lmc {argv[0]}\n")
+        return cli.EXIT_ERROR
     return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
 

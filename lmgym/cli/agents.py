@@ -1,40 +1,54 @@
-"""`agents`: upload cases, run them on a server, and take the report home."""
+"""`lmgym agents`: tests of agents, here and at a site."""
 
 from __future__ import annotations
 
-import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .agent_tests import case_files
-from .client import Client
-from .commands import note, say, say_json
-from .transport import ApiError
-from .values import AgentRun
+from lmgym.agents import cli as local
+from lmgym.cli import at_site
+from lmgym.cli.shared import BELOW, DONE, NO_VERDICT, WRONG, as_json, note, say, write
+from lmgym.cli.waiting import add_waiting
+from lmgym.client import AgentRun, ApiError, Client
+from lmgym.client.agent_tests import case_files
 
 FORMS = ("table", "json", "junit", "csv")
 READINGS = ("document", "reference-compatible")
 PLACES = ("second", "third", "fourth", "fifth")
 
 
-def add_parsers(names: Any, common: Any) -> None:
-    group = names.add_parser("agents", help="agent tests: cases, runs and reports")
-    commands = group.add_subparsers(dest="subcommand", required=True)
+def parser(prog: str) -> ArgumentParser:
+    return local.parser(prog, _add_site_commands)
 
-    card = commands.add_parser("register", parents=[common], help="register a server, and wait for its check")
+
+def main(argv: Sequence[str], prog: str = "lmgym agents") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    if argv and argv[0] in local.COMMANDS:
+        return local.main(argv, prog)
+    return at_site.run(parser(prog), argv)
+
+
+def _added(names: Any, name: str, act: at_site.Act, text: str) -> ArgumentParser:
+    made: ArgumentParser = names.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    at_site.add_site(made)
+    made.set_defaults(act=act)
+    return made
+
+
+def _add_site_commands(names: Any) -> None:
+    card = _added(names, "register", register, "at a site: register a server, and wait for its check")
     card.add_argument("name")
     card.add_argument("--url", required=True, help="its address")
     card.add_argument("--slug", help="default: made of the name")
-    card.set_defaults(act=register)
 
-    send = commands.add_parser("upload", parents=[common], help="upload cases into a suite")
+    send = _added(names, "upload", upload, "at a site: upload cases into a suite")
     send.add_argument("file", nargs="+", type=Path, help="case files, folders of them, or a .zip of a folder")
     send.add_argument("--suite", required=True, metavar="SLUG", help="made if it is not there")
-    send.set_defaults(act=upload)
 
-    start = commands.add_parser("run", parents=[common], help="run the cases, wait and print the report")
+    start = _added(names, "run", run, "at a site: run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
     start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
@@ -46,22 +60,22 @@ def add_parsers(names: Any, common: Any) -> None:
     start.add_argument("--iterations", type=int, metavar="N", help="of each case; default: as the case says")
     start.add_argument("--parallel", type=int, metavar="N", help="iterations under way at the same time")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
-    start.add_argument("--format", default="table", choices=FORMS)
     start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
-    start.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
-    start.set_defaults(act=run)
+    add_waiting(start)
 
-    beside = commands.add_parser("compare", parents=[common], help="runs with a first one, case by case")
-    beside.add_argument("first", help="id of the earlier run")
-    beside.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
-    beside.add_argument(
+    versus = _added(names, "compare", compare, "at a site: runs with a first one, case by case")
+    versus.add_argument("first", help="id of the earlier run")
+    versus.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
+    versus.add_argument(
         "--alpha",
         type=_alpha,
         default=0.05,
         metavar="P",
         help="exit with 1 where a rate is lower with p (Holm) below this; default: 0.05",
     )
-    beside.set_defaults(act=compare)
+    for command in (card, send, start, versus):
+        forms = FORMS if command is start else FORMS[:2]
+        command.add_argument("--format", choices=forms, default="table")
 
 
 def _alpha(text: str) -> float:
@@ -75,18 +89,18 @@ def _alpha(text: str) -> float:
 
 
 def register(client: Client, given: Namespace) -> int:
-    """2 where the check finds that it cannot be talked to."""
+    """WRONG if the check finds that it cannot be reached."""
     card = {"slug": given.slug} if given.slug else {}
     slug = client.register_agent_server(given.name, given.url, **card)
     state = client.wait_for_agent_server(slug)
     found = client.get(f"agent-servers/{slug}/")
-    if given.json:
-        say_json(found)
+    if given.format == "json":
+        write(as_json(found), None)
     else:
         say(f"{slug}\t{state}\t{found['version']}\t{', '.join(found['agents'])}")
     if state == "broken":
         note(found["state_reason"])
-    return 0 if state == "ready" else 2
+    return DONE if state == "ready" else WRONG
 
 
 def upload(client: Client, given: Namespace) -> int:
@@ -109,12 +123,12 @@ def upload(client: Client, given: Namespace) -> int:
         raise
     if is_new:
         note(f"made the suite {given.suite}")
-    if given.json:
-        say_json(names)
+    if given.format == "json":
+        write(as_json(names), None)
     else:
         for name in names:
             say(name)
-    return 0
+    return DONE
 
 
 def run(client: Client, given: Namespace) -> int:
@@ -125,13 +139,10 @@ def run(client: Client, given: Namespace) -> int:
     note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
     done = client.wait_for_agent_run(made.id, seconds=given.timeout)
     note(f"{done.server} {' → '.join(done.versions)}: {done.state}")
-    form = "json" if given.json else given.format
-    report = _table(done).encode() if form == "table" else client.agent_report(done.id, form)
+    report = _table(done).encode() if given.format == "table" else client.agent_report(done.id, given.format)
+    write(report, given.output)
     if given.output is not None:
-        given.output.write_bytes(report)
         say(done.id)
-    else:
-        sys.stdout.write(report.decode("utf-8"))
     return _status(done)
 
 
@@ -142,16 +153,16 @@ def _table(done: AgentRun) -> str:
 
 
 def _status(done: AgentRun) -> int:
-    """That of `manage.py agenttest`: 0 all passed, 1 some failed, 3 none failed but some have no verdict; 2 where no
-    check of a case was made, or the run itself did not end well."""
+    """As of `agenttest`: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed but some have no verdict;
+    WRONG if no check of a case was made, or the run itself did not end well."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")
     if done.state != "done" or unchecked:
-        return 2
+        return WRONG
     if any(row.outcome in ("fail", "timeout") for row in done.cases):
-        return 1
-    return 0 if all(row.outcome == "pass" for row in done.cases) else 3
+        return BELOW
+    return DONE if all(row.outcome == "pass" for row in done.cases) else NO_VERDICT
 
 
 def compare(client: Client, given: Namespace) -> int:
@@ -167,9 +178,9 @@ def compare(client: Client, given: Namespace) -> int:
                 place = f" in {other['id']}" if several else ""
                 notes.append((kind, f"{row['name']}{place}{why}"))
     kinds = {kind for kind, _ in notes}
-    status = 1 if REGRESSION in kinds else 3 if kinds & {NO_VERDICT, NOT_TESTED} else 0
-    if given.json:
-        say_json(found)
+    status = BELOW if REGRESSION in kinds else NO_VERDICT if kinds & {UNDECIDED, NOT_TESTED} else DONE
+    if given.format == "json":
+        write(as_json(found), None)
         return status
     for place, other in zip(PLACES, found["comparisons"], strict=False):
         versions = (" → ".join(run["versions"]) or "?" for run in (found["first"], other))
@@ -188,13 +199,13 @@ def compare(client: Client, given: Namespace) -> int:
     return status
 
 
-REGRESSION, NO_VERDICT, NOT_TESTED, MISSED = KINDS = (
+REGRESSION, UNDECIDED, NOT_TESTED, MISSED = KINDS = (
     "regression",
     "no verdict",
     "not tested",
     "ratio missed",
 )
-"""What is said of a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
+"""Remarks about a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
 
 
 def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
@@ -212,7 +223,7 @@ def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
-    """One of KINDS and why, for a case that both runs have; None where there is nothing to say. What decides is the
+    """One of KINDS and why, for a case that both runs have, or None. What decides is the
     rate, whose p the table shows, and not on which side of the required ratio it fell."""
     first, second = row["first"], row["second"]
     if first is None or second is None:
@@ -221,7 +232,7 @@ def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
     if p is not None and p < alpha and row["difference"] < 0:
         return REGRESSION, f": {counts}, p (Holm) {_p(p)}"
     if {"error", "skipped"} & {first["outcome"], second["outcome"]}:
-        return NO_VERDICT, ""
+        return UNDECIDED, ""
     if first["outcome"] != "pass" or second["outcome"] == "pass":
         return None
     if p is None:
@@ -239,8 +250,8 @@ def _told(side: dict[str, Any] | None) -> str:
     errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
     if side["errors"] and not side["made"]:
         return f"no verdict: {errors}"
-    told = f"{side['outcome']} {_count(side)}".strip()
-    return f"{told}, {errors}" if side["errors"] else told
+    verdict = f"{side['outcome']} {_count(side)}".strip()
+    return f"{verdict}, {errors}" if side["errors"] else verdict
 
 
 def _p(value: float | None) -> str:

@@ -1,0 +1,39 @@
+"""`lmgym --print-completion SHELL`: a script that completes the command in a shell."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from lmgym.cli import SHELLS, shared
+
+
+def main(argv: Sequence[str], prog: str = "lmgym") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    top = argparse.ArgumentParser(prog=f"{prog} --print-completion")
+    top.add_argument("shell", choices=SHELLS)
+    return shared.run(_print, top, argv)
+
+
+def _print(options: argparse.Namespace) -> int:
+    try:
+        import shtab
+    except ImportError as error:
+        raise shared.Failed("Completion needs the package shtab: pip install shtab") from error
+    from lmgym.cli.tree import parser
+
+    top = parser()
+    _complete_files(top, shtab.FILE)
+    shared.say(shtab.complete(top, options.shell))
+    return shared.DONE
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
+    """Offer file names for every value without choices, as a shell does by itself."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                _complete_files(sub, files)
+        elif action.choices is None and action.nargs != 0:
+            vars(action)["complete"] = files  # an attribute that only shtab knows

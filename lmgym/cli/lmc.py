@@ -1,0 +1,187 @@
+"""`lmgym lmc`: LM Challenge, here and at a site."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmgym.cli import at_site, shared
+from lmgym.cli.waiting import Waiting, add_waiting
+from lmgym.client import Client, Game
+from lmgym.lmchallenge import cli as local
+
+if TYPE_CHECKING:
+    from lmgym.lmchallenge.player import Player
+
+GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
+EITHER = {"stats": "figures of a game, by its id", "compare": "games, by their ids"}
+"""Commands of both places, and what they take at a site."""
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    def more(names: Any) -> None:
+        for name, text in EITHER.items():
+            at_site.add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
+        _add_site_commands(names)
+
+    return local.parser(prog, more)
+
+
+def site_parser(prog: str) -> argparse.ArgumentParser:
+    """What is done with --site."""
+    top = argparse.ArgumentParser(prog=prog, description="LM Challenge at a site.")
+    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_site_commands(names)
+
+    read = _added(names, "stats", _stats, "all figures of a game at a site")
+    read.add_argument("game", help="id")
+    read.add_argument("--filter", help="tokens that count; default: alphaemoji")
+
+    versus = _added(names, "compare", _compare, "games at a site on the same text, with intervals")
+    versus.add_argument("first", help="id of the baseline")
+    versus.add_argument("second", nargs="+", help="id; each is compared with the first")
+    versus.add_argument("--filter", help="tokens that count; default: alphaemoji")
+    versus.add_argument("--metric", help="default: the main figure of the games, such as hit3")
+    versus.add_argument("--cluster", help="what is resampled: auto, user or line")
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    if at_site.is_asked_for(argv):
+        return at_site.run(site_parser(prog), argv)
+    if argv and argv[0] in local.COMMANDS and not {"-h", "--help"} & set(argv):
+        try:
+            return local.main(argv, prog, model=_model, named=local.named_players)
+        except KeyboardInterrupt:
+            shared.note(f"{prog}: interrupted")
+            return shared.INTERRUPTED
+    return at_site.run(parser(prog), argv)
+
+
+def _model(name: str, options: Mapping[str, Any]) -> Player:
+    """A model by its path or hub id. Raises OptionError."""
+    from lmgym.errors import BackendError
+    from lmgym.lmchallenge.backend_players import player_for_backend
+    from lmgym.lmchallenge.errors import OptionError
+    from lmgym.models.given import open_model
+
+    try:
+        return player_for_backend(open_model(name).backend, options)
+    except BackendError as error:
+        raise OptionError(error.message, error.hint) from error
+
+
+def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = names.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}."
+    )
+    made.add_argument("--format", choices=("table", "json"), default="table")
+    at_site.add_site(made)
+    made.set_defaults(act=act)
+    return made
+
+
+def _add_site_commands(names: Any) -> None:
+    send = _added(names, "upload", _upload, "at a site: upload logs and print their figures")
+    send.add_argument("file", nargs="+", type=Path, help="a log, packed with gzip or not")
+    send.add_argument("--corpus", metavar="SLUG", help="the text it was played on; compared with the log")
+    start = _added(names, "play", _play, "at a site: start a game, wait and print its figures")
+    start.add_argument("corpus", help="slug")
+    start.add_argument("--game", required=True, choices=GAMES)
+    start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")
+    start.add_argument("--train", action="store_true", help="learn each line after it was played")
+    for command in (send, start):
+        command.add_argument("--title", default="")
+        command.add_argument("--visibility", default="private", choices=at_site.VISIBILITIES)
+        add_waiting(command)
+
+
+def _upload(client: Client, given: argparse.Namespace) -> int:
+    card = {name: value for name in ("corpus", "visibility") if (value := getattr(given, name))}
+    files = [(path.name, path.read_bytes()) for path in given.file]
+    made: list[Game] = []
+    for name, data in files:
+        title = f"{given.title}, {name}" if given.title and len(files) > 1 else given.title or name
+        try:
+            made.append(client.upload_log(name, data, title=title, **card))
+        except Exception:
+            if made:
+                before = "one before it stays" if len(made) == 1 else f"{len(made)} before it stay"
+                shared.note(f"{name} was not uploaded. The {before} on the site:")
+                _say_games(given, made)
+            raise
+    return _ended(client, given, made)
+
+
+def _play(client: Client, given: argparse.Namespace) -> int:
+    options = {"title": given.title, "visibility": given.visibility, "train": given.train}
+    made = client.start_game(given.corpus, given.game, given.player, **options)
+    return _ended(client, given, [made])
+
+
+def _ended(client: Client, given: argparse.Namespace, made: list[Game]) -> int:
+    """Wait for them, and print a line for each. WRONG if one has no figures."""
+    shared.note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
+    games = [_waited(client, one, given.timeout) for one in made]
+    _say_games(given, games)
+    return shared.DONE if all(one.state == "done" for one in games) else shared.WRONG
+
+
+def _waited(client: Client, game: Game, seconds: float) -> Game:
+    waiting = Waiting()
+    return client.wait_for_game(game.id, seen=lambda one: waiting(one.title, one.behind), seconds=seconds)
+
+
+def _say_games(given: argparse.Namespace, games: list[Game]) -> None:
+    if given.format == "json":
+        shared.write(shared.as_json([one.raw for one in games]), None)
+    for one in games:
+        figure = one.raw["figure"]
+        if given.format == "table":
+            value = (
+                f"{figure['name']} {figure['value']:.4f}" if figure and figure["value"] is not None else "–"
+            )
+            shared.say(f"{one.id}\t{one.title}\t{one.game}\t{one.state}\t{value}")
+        if one.error:
+            shared.note(f"{one.title}: {one.error}")
+
+
+def _stats(client: Client, given: argparse.Namespace) -> int:
+    found = client.statistics(given.game, filter=given.filter)
+    if given.format == "json":
+        shared.write(shared.as_json(found), None)
+        return shared.DONE
+    for name, value in _flat(found["parts"][0]):
+        shared.say(f"{name}\t{value}")
+    return shared.DONE
+
+
+def _flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """Names with dots, as `lmc stats` of version 5 writes them."""
+    found: list[tuple[str, Any]] = []
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{before}{name}.")
+        elif not isinstance(value, list):
+            found.append((before + name, "" if value is None else value))
+    return found
+
+
+def _compare(client: Client, given: argparse.Namespace) -> int:
+    query = {name: getattr(given, name) for name in ("filter", "cluster", "metric")}
+    found = client.compare_games(given.first, *given.second, **query)
+    if given.format == "json":
+        shared.write(shared.as_json(found), None)
+        return shared.DONE
+    shared.say("id\ttitle\tmetric\tfirst\tsecond\tdifference\tlow\thigh\tp\tp_holm\tverdict")
+    for row in found["comparisons"]:
+        low, high = row["interval"] or (None, None)
+        numbers = (row["first"], row["second"], row["difference"], low, high, row["p"], row["p_holm"])
+        figures = "\t".join("" if number is None else f"{number:.4f}" for number in numbers)
+        shared.say(f"{row['id']}\t{row['title']}\t{row['metric']}\t{figures}\t{row['verdict']}")
+        for words in row["notes"]:
+            shared.note(f"{row['title']}: {words}")
+    return shared.DONE

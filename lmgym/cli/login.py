@@ -1,0 +1,50 @@
+"""`lmgym login`: remember a site and a token of it."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from collections.abc import Sequence
+
+from lmgym.cli import at_site, login_file, shared
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=prog,
+        description="Store the address of a site and a token, so that other commands need neither. The token is asked "
+        "for without echo, or read from standard input; your profile page at the site makes one. The file is "
+        "lmgym/login.json in XDG_CONFIG_HOME (default: ~/.config), readable by you alone.",
+    )
+    top.add_argument("site", metavar="URL", help="https://…")
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym login") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    return shared.run(_login, parser(prog), argv)
+
+
+def _login(options: argparse.Namespace) -> int:
+    client = at_site.opened(options.site, "")
+    at_site.require_lm_gym(client)
+    client.transport.token = _token(client.transport.server)
+    at_site.require_lm_gym(client)
+    account = client.get("me/")
+    site = client.transport.server
+    place = login_file.store(login_file.Login(site, client.transport.token))
+    shared.note(f"Logged in at {site} as {account['username']}; stored in {place}")
+    return shared.DONE
+
+
+def _token(site: str) -> str:
+    if sys.stdin.isatty():
+        token = getpass.getpass(f"Token of {site} (made on your profile page there): ").strip()
+    else:
+        token = sys.stdin.readline().strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise shared.Failed(
+            "This is no token: it begins with lmg_ and is on your profile page when it is made."
+        )
+    return token

@@ -1,0 +1,111 @@
+"""`lmgym models`: the models of a site."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lmgym.cli import at_site, shared
+from lmgym.cli.waiting import add_waiting
+from lmgym.client import Client, Model
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=prog, description="List, register, check and approve models of a site."
+    )
+    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listed = _added(names, "list", _list, "list models: slug, backend, status, name")
+    listed.add_argument("-q", metavar="WORDS", help="only those with these words")
+    shared.add_output(listed, ("table", "json"))
+
+    new = _added(names, "register", _register, "register a model, and wait for its check")
+    new.add_argument("slug", metavar="SLUG", help="its short name, e.g. gpt2-medium")
+    new.add_argument("--backend", required=True, metavar="KIND", help="causal, masked, ngram, openai …")
+    new.add_argument(
+        "--config", required=True, type=_json_object, metavar="JSON",
+        help="or a file with it; as the backend has it: "
+        '\'{"source": "hub", "repo": "openai-community/gpt2"}\'',
+    )  # fmt: skip
+    new.add_argument("--name", default="", help="default: the slug")
+    new.add_argument("--visibility", default="private", choices=("private", "public"))
+
+    check = _added(names, "check", _check, "check models again, e.g. after their files changed")
+    approve = _added(names, "approve", _approve, "let models be loaded (staff), and wait for their check")
+    for command in (check, approve):
+        command.add_argument("slugs", nargs="+", metavar="SLUG")
+    for command in (new, check, approve):
+        command.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait for the check")
+        add_waiting(command)
+        shared.add_output(command, ("table", "json"))
+    for command in (listed, new, check, approve):
+        at_site.add_site(command)
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym models") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    return at_site.run(parser(prog), argv)
+
+
+def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = names.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}."
+    )
+    made.set_defaults(act=act)
+    return made
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("a JSON object is needed")
+    return value
+
+
+def _list(client: Client, options: argparse.Namespace) -> int:
+    _write(list(client.models(q=options.q)), options)
+    return shared.DONE
+
+
+def _register(client: Client, options: argparse.Namespace) -> int:
+    card = {"visibility": options.visibility} | ({"name": options.name} if options.name else {})
+    made = client.register_model(options.slug, options.backend, options.config, **card)
+    return _ended(client, [made], options)
+
+
+def _check(client: Client, options: argparse.Namespace) -> int:
+    return _ended(client, [client.check_model(slug) for slug in options.slugs], options)
+
+
+def _approve(client: Client, options: argparse.Namespace) -> int:
+    return _ended(client, [client.approve_model(slug) for slug in options.slugs], options)
+
+
+def _ended(client: Client, models: Sequence[Model], options: argparse.Namespace) -> int:
+    """WRONG if the check of one of them found that it does not work."""
+    if options.wait:
+        models = [client.wait_for_model(model.slug, seconds=options.timeout) for model in models]
+    _write(models, options)
+    for model in models:
+        if reason := model.raw["status_reason"]:
+            shared.note(f"{model.slug}: {reason}")
+        if model.status == "unapproved":
+            shared.note(f"{model.slug} waits for staff: lmgym models approve {model.slug}")
+    return shared.WRONG if any(model.status == "broken" for model in models) else shared.DONE
+
+
+def _write(models: Sequence[Model], options: argparse.Namespace) -> None:
+    if options.format == "json":
+        text = shared.as_json([model.raw for model in models])
+    else:
+        lines = ("\t".join((one.slug, one.backend, one.status, one.name)) for one in models)
+        text = "".join(f"{line}\n" for line in lines)
+    shared.write(text, options.output)

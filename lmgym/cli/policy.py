@@ -1,0 +1,37 @@
+"""The scoring policy and the device on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from lmgym.models.engine.policy import METRICS, TOKEN_POLICIES, WHITESPACE_POLICIES
+from lmgym.suites.regions import JOIN_POLICIES
+
+NAMES = ("bos", "eos", "join", "metric", "whitespace", "tokens")
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("policy: every choice that changes a number")
+    group.add_argument(
+        "--bos",
+        metavar="auto|always|never|TOKEN",
+        help="start token: the model's own (auto), none, or one as the vocabulary spells it",
+    )
+    group.add_argument("--eos", action="store_true", default=None, help="score the end of the sentence, too")
+    group.add_argument("--join", choices=JOIN_POLICIES, help="how regions become a sentence; default: space")
+    group.add_argument("--metric", choices=METRICS, help="of tokens in a region; default: the suite's")
+    group.add_argument(
+        "--whitespace", choices=WHITESPACE_POLICIES, help="whitespace correction; default: none"
+    )
+    group.add_argument("--tokens", choices=TOKEN_POLICIES, help="all, or those that predictions need")
+
+
+def policy_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The policy options given on the command line, as fields of `ScoringPolicy`."""
+    return {name: value for name in NAMES if (value := getattr(options, name)) is not None}
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, cuda:all; default: auto")
+    parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))

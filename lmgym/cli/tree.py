@@ -1,0 +1,30 @@
+"""One parser of the whole command, for the page of help and for shell completion."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from lmgym.cli import COMMANDS, DESCRIPTION
+
+
+def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
+    """All subcommands. Builds what running one does not need, and so imports much: half a second."""
+    top = argparse.ArgumentParser(prog=prog, description=DESCRIPTION)
+    top.add_argument("--version", action="version", version="")
+    names = top.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (_, text) in COMMANDS.items():
+        names.add_parser(name, help=text, parents=[subcommand(name, prog)], add_help=False)
+    return top
+
+
+def subcommand(name: str, prog: str = "lmgym") -> argparse.ArgumentParser:
+    """The parser of one subcommand: `parser(prog)` of its module, or a bare one where another program parses."""
+    module, text = COMMANDS[name]
+    build = getattr(import_module(module), "parser", None)
+    made: argparse.ArgumentParser = (
+        build(f"{prog} {name}")
+        if build
+        else argparse.ArgumentParser(f"{prog} {name}", description=f"{text[0].upper()}{text[1:]}.")
+    )
+    return made

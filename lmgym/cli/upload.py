@@ -1,0 +1,108 @@
+"""`lmgym upload`: results that were computed elsewhere, to a site."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lmgym.cli import at_site, shared
+from lmgym.client import ApiError, Client
+from lmgym.runs.uploaded import AUTO, KINDS, UNITS
+
+NAMES = ("suite", "revision", "model", "name", "kind", "unit", "visibility")
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=prog,
+        description="Upload results that were computed elsewhere; the site marks them so. A file that is refused is "
+        "named with its problems, and the others are kept. A file that was kept before is not kept twice.",
+    )
+    top.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE",
+        help="a table of tokens, regions or outcomes, evaluated JSON, LM Zoo output; or a folder that lmgym evaluate "
+        "--save wrote",
+    )  # fmt: skip
+    top.add_argument("--suite", metavar="SLUG", help="default: the suites that the file names")
+    top.add_argument("--revision", type=int, metavar="N", help="of --suite; default: the newest frozen one")
+    top.add_argument(
+        "--model", metavar="SLUG", help="one that exists; default: the file's names, made if new"
+    )
+    top.add_argument("--name", help="of a new model")
+    top.add_argument("--kind", choices=("auto", *KINDS), help="of the file; default: found out")
+    top.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
+    top.add_argument("--visibility", choices=("private", "public"), help="of new models; default: private")
+    top.add_argument("--check", action="store_true", help="show what the files come to, and keep nothing")
+    shared.add_output(top, ("table", "json"))
+    at_site.add_site(top)
+    top.set_defaults(act=_upload)
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym upload") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    return at_site.run(parser(prog), argv)
+
+
+def _upload(client: Client, options: argparse.Namespace) -> int:
+    choice = {name: str(value) for name in NAMES if (value := getattr(options, name)) is not None}
+    send = client.plan_upload if options.check else client.upload_results
+    files = [_table(path) for path in options.files]
+    answers, refused = [], 0
+    for path, file in zip(options.files, files, strict=True):
+        try:
+            answers.append((path, send(_name(path, file), file.read_bytes(), **choice)))
+        except ApiError as error:
+            refused += 1
+            shared.note("\n".join([f"{path} was not kept:", *(f"  {line}" for line in error.lines())]))
+    _write(client, answers, options)
+    return shared.WRONG if refused else shared.DONE
+
+
+def _table(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    if not (path / "tokens.csv").is_file():
+        raise shared.Failed(
+            f"{path} has no tokens.csv. Make it with: lmgym evaluate SUITE -m MODEL --save {path}"
+        )
+    return path / "tokens.csv"
+
+
+def _name(path: Path, file: Path) -> str:
+    return path.name if path == file else f"{path.resolve().name}.csv"
+
+
+def _write(
+    client: Client, answers: Sequence[tuple[Path, dict[str, Any]]], options: argparse.Namespace
+) -> None:
+    for path, answer in answers:
+        for notice in _notices(answer["report"]):
+            shared.note(f"{path}: {notice}")
+    if options.format == "json":
+        shared.write(shared.as_json([answer for _, answer in answers]), options.output)
+        return
+    lines = []
+    for path, answer in answers:
+        if options.check:
+            for run in answer["runs"]:
+                rates = ", ".join(f"{one['passed']} of {one['n']}" for one in run["predictions"])
+                lines.append(f"{path}\t{run['suite']} r{run['revision']}\t{run['model']}\t{rates}")
+        else:
+            runs = len(answer["runs"])
+            address = f"{client.transport.server}/uploads/{answer['id']}/"
+            lines.append(f"{path}\t{answer['state']}\t{runs} run{'' if runs == 1 else 's'}\t{address}")
+    shared.write("".join(f"{line}\n" for line in lines), options.output)
+
+
+def _notices(report: dict[str, Any]) -> list[str]:
+    rows = [*report["warnings"], *report["notices"]]
+    found = [f"{row['where']}: {row['message']}" for row in rows]
+    found += [f"“{row['name']}” was left out: {row['reason']}" for row in report["unmatched"]]
+    for row in report["refused"]:
+        for one in row["problems"]:
+            place = f"{row['model'] or 'the model'} on {row['suite']}, {one['where']}"
+            found.append(f"{place}, refused: {one['message']}. {one['hint']}".rstrip())
+    return found

@@ -1,0 +1,70 @@
+"""`lmgym wait`: for runs at a site that were queued before."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from lmgym.cli import at_site, rates, shared
+from lmgym.cli.waiting import add_waiting
+from lmgym.client import Client, Run
+
+SAY_SECONDS = 10.0
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=prog, description="Wait for runs at a site to end, and print the pass rates as lmgym run does."
+    )
+    top.add_argument("runs", nargs="+", metavar="RUN", help="id, as lmgym run --no-wait prints it")
+    shared.add_output(top)
+    rates.add_gate(top)
+    add_waiting(top)
+    at_site.add_site(top)
+    top.set_defaults(act=_wait)
+    return top
+
+
+def main(argv: Sequence[str], prog: str = "lmgym wait") -> int:
+    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    return at_site.run(parser(prog), argv)
+
+
+def _wait(client: Client, options: argparse.Namespace) -> int:
+    shared.check_output(options)
+    return finished(client, options.runs, options)
+
+
+def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -> int:
+    """Wait for the runs and report their rates; the exit status."""
+    try:
+        runs = client.wait_all(keys, seen=_Progress(), seconds=options.timeout)
+    except (KeyboardInterrupt, TimeoutError):
+        shared.note(f"The site continues. To wait again: lmgym wait {' '.join(keys)}")
+        raise
+    for run in runs:
+        shared.note(f"{run.model} on {run.suite} r{run.revision}: {client.transport.server}/runs/{run.id}/")
+    ended_badly = [run for run in runs if run.state != "done"]
+    status = rates.report(client.table(runs), options) if len(ended_badly) < len(runs) else shared.WRONG
+    for run in ended_badly:
+        shared.note(f"{run.model} on {run.suite} r{run.revision}: {run.state}. {run.error}".rstrip())
+    if ended_badly:
+        return shared.WRONG
+    tested = all(run.predictions for run in runs)
+    return status if tested or options.fail_under is None else shared.BELOW
+
+
+class _Progress:
+    """A line when the state or what is waited for changes, and every ten seconds."""
+
+    def __init__(self) -> None:
+        self.said, self.at = ("", ""), 0.0
+
+    def __call__(self, run: Run) -> None:
+        now = time.monotonic()
+        state = f"{run.state}, {run.behind}" if run.behind else run.state
+        if (run.id, state) != self.said or now - self.at > SAY_SECONDS:
+            done = f" {run.done} of {run.total}" if run.state == "running" and run.total else ""
+            shared.note(f"{run.model} on {run.suite}: {state}{done}")
+            self.said, self.at = (run.id, state), now

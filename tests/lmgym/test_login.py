@@ -1,0 +1,168 @@
+"""`lmgym login` and what commands say about a site that cannot be used."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import json
+import stat
+import threading
+
+import pytest
+
+from lmgym.cli import login_file, main
+from lmgym.client import transport
+
+INDEX = {"suites": "", "models": "", "runs": ""}
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """An LM Gym with one token; `answers` replaces what it says at an address."""
+
+    answers: dict[str, tuple[int, str, object]] = {}
+    tokens_seen: list[str] = []
+
+    def do_GET(self) -> None:
+        place = self.path.removeprefix("/api/v1/").split("?")[0]
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.tokens_seen.append(token)
+        if token not in ("", "lmg_good"):
+            status, kind, body = (
+                401,
+                "application/problem+json",
+                {"code": "not-authenticated", "detail": "No such token."},
+            )
+        elif place in self.answers:
+            status, kind, body = self.answers[place]
+        else:
+            found = {"": INDEX, "me/": {"username": "alice"}, "suites/": {"results": [], "next": None}}
+            status, kind, body = 200, "application/json", found[place]
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path, monkeypatch):
+    """No login and no patience."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("LM_GYM_SITE", "LM_GYM_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(transport, "TRIES", 1)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def site(monkeypatch):
+    monkeypatch.setattr(Site, "answers", {})
+    monkeypatch.setattr(Site, "tokens_seen", [])
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def login(monkeypatch, site: str, token: str = "lmg_good") -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{token}\n"))
+    return main(["login", site])
+
+
+def test_the_file_is_for_its_owner_alone_and_logout_deletes_it(monkeypatch, site, capsys):
+    assert login(monkeypatch, f"{site}/") == 0
+    place = login_file.path()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert json.loads(place.read_text()) == {"site": site, "token": "lmg_good"}
+    out, err = capsys.readouterr()
+    assert (out, "as alice" in err, "lmg_good" in err) == ("", True, False)
+    place.chmod(0o644)
+    assert login(monkeypatch, site) == 0
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert main(["logout"]) == 0
+    assert not place.exists()
+    assert main(["logout"]) == 0
+    assert "There was no login." in capsys.readouterr().err
+
+
+def test_a_wrong_token_is_not_stored(monkeypatch, site, capsys):
+    assert login(monkeypatch, site, "lmg_bad") == 2
+    assert "refuses the token: No such token." in capsys.readouterr().err
+    assert login(monkeypatch, site, "") == 2
+    assert "This is no token" in capsys.readouterr().err
+    assert not login_file.path().exists()
+
+
+def test_commands_use_the_login_and_its_token_goes_to_no_other_site(monkeypatch, site):
+    assert login(monkeypatch, site) == 0
+    Site.tokens_seen.clear()
+    assert main(["suites", "list"]) == 0
+    assert set(Site.tokens_seen) == {"lmg_good"}
+    Site.tokens_seen.clear()
+    assert main(["suites", "list", "--site", site.replace("127.0.0.1", "localhost")]) == 0
+    assert set(Site.tokens_seen) == {""}
+    monkeypatch.setenv("LM_GYM_SITE", site.replace("127.0.0.1", "localhost"))
+    monkeypatch.setenv("LM_GYM_TOKEN", "lmg_good")
+    Site.tokens_seen.clear()
+    assert main(["suites", "list"]) == 0
+    assert set(Site.tokens_seen) == {"lmg_good"}
+
+
+REMOTE = [
+    ["suites", "list"], ["models", "list"], ["models", "check", "m"], ["pull", "s"], ["run", "s", "-m", "m"],
+    ["wait", "r"], ["export"], ["compare", "--site", "a", "b"], ["score", "--site", "-m", "m", "Hello."],
+    ["lmc", "stats", "--site", "g"], ["lmc", "play", "c", "--game", "wp", "--player", "adaptive"],
+    ["propara", "leaderboard", "s"], ["propara", "explain", "--site", "x"], ["agents", "compare", "a", "b"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("argv", REMOTE, ids=" ".join)
+def test_without_a_site_every_command_says_what_to_run(capsys, argv):
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert (out, "Run: lmgym login https://" in err, err.count("\n")) == ("", True, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ((200, "text/html", "<html>"), "no JSON. Is this the address of an LM Gym?"),
+        ((200, "application/json", {"hello": 1}), "answers, but it is no LM Gym."),
+        ((200, "application/json", [1]), "answers, but it is no LM Gym."),
+        ((404, "text/html", "<html>"), "Is this the address of an LM Gym?"),
+        ((301, "text/html", ""), "Is this the address of an LM Gym?"),
+    ],
+)
+def test_another_program_is_said_to_be_no_lm_gym(monkeypatch, site, capsys, answer, says):
+    Site.answers[""] = answer
+    assert main(["suites", "list", "--site", site]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("http://127.0.0.1:9", "127.0.0.1:9 does not answer"),
+        ("ftp://127.0.0.1", "is not the address of a site"),
+        ("gopher", "is not the address of a site"),
+    ],
+)
+def test_a_site_that_is_not_there_is_one_sentence(monkeypatch, capsys, address, says):
+    monkeypatch.setenv("LM_GYM_SITE", address)
+    assert main(["suites", "list"]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_damaged_login_says_how_to_start_over(capsys):
+    login_file.path().parent.mkdir(parents=True)
+    login_file.path().write_text("{")
+    assert main(["suites", "list"]) == 2
+    assert "Run: lmgym logout" in capsys.readouterr().err
+    assert main(["logout"]) == 0
