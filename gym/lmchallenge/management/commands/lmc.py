@@ -41,7 +41,7 @@ class Command(BaseCommand):
 def main(argv: list[str], prog: str, streams: cli.Streams | None = None) -> int:
     """The commands that play, with the site's players and models."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
-        sys.stderr.write(f"{prog}: {argv[0]} needs no site: python -m lmgym lmc {argv[0]}\n")
+        sys.stderr.write(f"{prog}: {argv[0]} needs no site: lmgym lmc {argv[0]}\n")
         return cli.EXIT_ERROR
     return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
