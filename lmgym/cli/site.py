@@ -26,7 +26,7 @@ ABOUT = {
     "worker": "Run queued jobs until stopped.",
     "doctor": "Say what is missing on this machine; exit status 1 if something is.",
     "init": "Create or update the tables, and an administrator if there is none.",
-    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, evaluate, trim_scores, help ...",
+    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, trim_scores, help …",
 }
 
 

@@ -1,0 +1,16 @@
+"""Build hook: the wheel carries the site as lmgym/_site, which lmgym/cli/site.py starts. In an editable install the
+repository takes its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SITE = ("manage.py", "gym", "suites", "models_registry", "templates", "static", "docs")
+
+
+class SiteInside(BuildHookInterface[Any]):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version != "editable":
+            build_data["force_include"] |= {name: f"lmgym/_site/{name}" for name in SITE}
