@@ -88,9 +88,9 @@ def from_the_command_line(path: Path, model: RegisteredModel, *options: str) -> 
 def assert_equal_up_to_noise(one: dict, other: dict) -> None:
     for here, there in zip(one["items"], other["items"], strict=True):
         for left, right in zip(here["conditions"], there["conditions"], strict=True):
-            assert left["sentence"] == right["sentence"]
+            assert left["text"] == right["text"]
             for a, b in zip(left["regions"], right["regions"], strict=True):
                 tokens = sum(token["region_number"] == a["region_number"] for token in left["tokens"])
-                assert a["bits"] == pytest.approx(b["bits"], abs=NOISE_BITS * max(tokens, 1))
+                assert a["surprisal"] == pytest.approx(b["surprisal"], abs=NOISE_BITS * max(tokens, 1))
     for left, right in zip(one["predictions"], other["predictions"], strict=True):
         assert left["outcomes"] == right["outcomes"]

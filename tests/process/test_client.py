@@ -228,7 +228,7 @@ def test_scores_are_bits_by_token(site, gym):
     assert [row["token"] for row in rows] == ["The", "cat", "sleeps", "."]
     assert [float(row["surprisal_bits"]) for row in rows] == [10.0] * 4
     [sentence] = gym.score("demo-gpt2", ["The cat sleeps."])
-    assert (sentence.bits, sentence.tokens[1].start, sentence.tokens[1].end) == (40.0, 4, 7)
+    assert (sentence.surprisal, sentence.tokens[1].start, sentence.tokens[1].end) == (40.0, 4, 7)
 
 
 def test_a_log_of_lm_challenge_is_counted_and_read(gym):

@@ -7,6 +7,11 @@ from dataclasses import fields
 import pytest
 
 from lmgym.runs import names, tables
+from lmgym.runs.against_chance import ALONE, CHANCE_TEST
+from lmgym.runs.compute import RegionBits
+from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.rules import MARGINS, RULE_COUNTS
 from tests.lmgym.conftest import ROOT
 
 
@@ -30,3 +35,13 @@ def test_one_name_has_one_type_in_every_table() -> None:
 )
 def test_every_column_has_a_meaning(kind: type) -> None:
     assert all(one.metadata["meaning"] for one in fields(kind))
+
+
+def test_rows_are_made_in_the_order_of_the_fields() -> None:
+    def named(kind: type) -> tuple[str, ...]:
+        return tuple(name for name, _ in tables.columns(kind))
+
+    predicted = named(tables.Predicted)
+    assert named(tables.Rate) == (*predicted, *COUNTS, "p", *CHANCE_TEST, *MARGINS[1:])
+    assert named(tables.Score) == ("rule", *RULE_COUNTS, *ALONE, *MARGINS, *COVERAGE)
+    assert named(tables.Region) == ("item", "condition", *RegionBits._fields)
