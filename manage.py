@@ -24,7 +24,9 @@ def main() -> None:
 
     try:
         execute_from_command_line([os.environ.pop("LM_GYM_PROG", sys.argv[0]), *sys.argv[1:]])
-    except BrokenPipeError:  # as in `lmgym doctor | head`; Python would complain again when it flushes at exit
+    except (
+        BrokenPipeError
+    ):  # as in `lmgym doctor | head`; Python would complain again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except EnvError as error:

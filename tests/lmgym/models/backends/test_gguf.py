@@ -41,7 +41,7 @@ def test_quantised_weights_are_rounded_and_the_facts_say_so(model, file, tmp_pat
         "GGUF file tiny.Q4_1.gguf (F32, Q4_1), dequantised to float32; tokenizer made of its vocabulary."
         in loaded.backend.facts.notes[0]
     )
-    exact, rounded = (lmgym.score(TEXTS, path)["surprisal_bits"].dropna() for path in (file, quantised))
+    exact, rounded = (lmgym.score(TEXTS, path)["surprisal"].dropna() for path in (file, quantised))
     assert 0.001 < (exact - rounded).abs().max() < 3
     assert "quantizing" not in capfd.readouterr().err
 
