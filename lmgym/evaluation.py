@@ -253,6 +253,12 @@ def _run(
     return Run(document, name, policy, result, origin, coverage)
 
 
+def _is_in_notebook() -> bool:
+    """Whether a notebook's kernel runs this. Its streams are no terminals."""
+    shell = ipython.get_ipython() if (ipython := sys.modules.get("IPython")) else None
+    return hasattr(shell, "kernel")
+
+
 @contextmanager
 def _bar(wanted: bool | None) -> Iterator[Any]:
     """Gives a function that begins the next run by its name and returns its `progress`."""
@@ -261,8 +267,8 @@ def _bar(wanted: bool | None) -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets a notebook's bar is text
         from tqdm.auto import tqdm
-    if wanted is None and "ipykernel" in sys.modules:
-        wanted = True  # the streams of a notebook's kernel are no terminals
+    if wanted is None and _is_in_notebook():
+        wanted = True
     disable = None if wanted is None else not wanted
     with tqdm(unit="sentence", disable=disable, leave=False) as bar:
 
