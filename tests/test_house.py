@@ -12,6 +12,7 @@ from django.apps import apps
 from django.core.management import get_commands, load_command_class
 
 import lmgym
+from tests.lmgym.test_commands_in_docs import SITE, calls
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("lmgym", "gym", "suites", "models_registry")
@@ -120,6 +121,14 @@ def test_every_command_explains_itself(name, capsys):
         command.run_from_argv(["manage.py", name, "--help"])
     assert left.value.code == 0
     assert f"usage: manage.py {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "given", [pytest.param(given, id=" ".join(given)) for _, given in calls() if given[0] in SITE]
+)
+def test_a_call_of_a_sites_command_in_the_docs_is_understood(given):
+    name, *rest = given[1:] if given[0] == "manage" else given
+    load_command_class(get_commands()[name], name).create_parser("lmgym", name).parse_args(rest)
 
 
 def test_a_mark_that_leaves_a_test_out_stands_in_the_file_of_the_test():
