@@ -15,7 +15,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Store the address of a site and a token, so that other commands need neither. The token is asked "
         "for without echo, or read from standard input; your profile page at the site makes one. The file is "
-        "lmgym/login.json in XDG_CONFIG_HOME (default: ~/.config), readable by you alone.",
+        "lm-gym/login.json in your configuration folder (~/.config on Linux), readable by you alone.",
     )
     top.add_argument("site", metavar="URL", help="https://…")
     return top

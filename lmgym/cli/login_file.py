@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from platformdirs import user_config_path
+
 from lmgym.cli.shared import Failed
 
 
@@ -18,10 +20,8 @@ class Login:
 
 
 def path() -> Path:
-    """lmgym/login.json in the user's configuration folder: XDG_CONFIG_HOME, else ~/.config."""
-    configured = os.environ.get("XDG_CONFIG_HOME", "")
-    folder = Path(configured) if Path(configured).is_absolute() else Path.home() / ".config"
-    return folder / "lmgym" / "login.json"
+    """lm-gym/login.json in the user's configuration folder."""
+    return user_config_path("lm-gym") / "login.json"
 
 
 def stored() -> Login | None:
