@@ -226,7 +226,7 @@ def test_scores_are_bits_by_token(site, gym):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert status == 0
     assert [row["token"] for row in rows] == ["The", "cat", "sleeps", "."]
-    assert [float(row["surprisal_bits"]) for row in rows] == [10.0] * 4
+    assert [float(row["surprisal"]) for row in rows] == [10.0] * 4
     [sentence] = gym.score("demo-gpt2", ["The cat sleeps."])
     assert (sentence.surprisal, sentence.tokens[1].start, sentence.tokens[1].end) == (40.0, 4, 7)
 
