@@ -131,7 +131,7 @@ def test_the_other_commands_do_without_a_database(name):
 def test_a_model_of_the_site_plays_no_game_before(new_database, capfd):
     with pytest.raises(SystemExit) as end:
         call_command("lmc", "serve", "--model", "demo-ngram")
-    assert end.value.code == 1
+    assert end.value.code == 2
     assert EMPTY in capfd.readouterr().err
 
 

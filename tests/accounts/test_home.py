@@ -19,11 +19,25 @@ def alice(client, people) -> User:
     return people.alice
 
 
-def test_a_new_account_is_offered_new_suite_import_and_explore(client, alice):
+def test_a_new_account_is_offered_new_suite_import_and_explore(client, people, alice):
+    make_model(people.bob, slug="visible")
     page = client.get("/").content.decode()
     assert "Welcome, alice" in page
     main = page[page.index("<main") :]
     assert all(f'href="{address}"' in main for address in STARTS)
+
+
+def test_on_a_site_without_models_a_new_account_is_offered_to_register_one(client, alice):
+    page = client.get("/").content.decode()
+    main = page[page.index("<main") :]
+    assert f'href="{reverse("model-register")}"' in main
+    assert f'href="{reverse("suite-list")}"' not in main
+
+
+def test_a_visitor_of_an_empty_site_is_asked_to_sign_in(client, db):
+    page = client.get("/").content.decode()
+    assert "This site has no suite yet: sign in" in page
+    assert "Choose a suite" not in page
 
 
 def test_home_shows_what_is_mine_or_shared_with_me_and_only_that(client, people, alice):

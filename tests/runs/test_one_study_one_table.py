@@ -25,7 +25,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.outcomes import COUNTS
-from lmgym.runs.tables import PREDICTIONS
+from lmgym.runs.tables import Rate, columns
 from suites import services
 from tests.factories import checked, make_model
 from tests.lmgym.conftest import CONFORMANCE, ROOT
@@ -40,7 +40,7 @@ MODELS = {
     ),
     "demo-ngram": ("ngram", {"path": "demo-ngram"}),
 }
-RATES = [*COUNTS, "p_above_chance_uncorrected", *CHANCE_TEST]
+RATES = [*COUNTS, "p", *CHANCE_TEST]
 KEY = ["suite", "model", "prediction_number"]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
 """Which kernels are faster is timed at every load, and decides the last digits."""
@@ -151,16 +151,16 @@ def test_the_api_has_the_table_of_the_library(client, study):
 
 def test_the_sites_file_of_all_predictions_is_the_table_of_the_library(client, study):
     found = read_csv(text_of(client, reverse("export-table", args=["predictions", "csv"])))
-    assert_same(found, study.rates, [name for name, _ in PREDICTIONS if name not in KEY])
+    assert_same(found, study.rates, [name for name, _ in columns(Rate) if name not in KEY])
 
 
 def test_the_file_of_the_collections_page_has_its_rates(client, study):
     address = reverse("collection-download", args=["study", "long.csv"])
     found = read_csv(text_of(client, address, rule="first")).assign(prediction_number=1)
     first = study.rates[study.rates["prediction_number"] == 1]
-    assert_same(found, first, ["n_passed", "n_ties", "rate"])
+    assert_same(found, first, ["passed", "ties", "rate"])
     # Intervals of a score are made from its rate and effective number of items, not from counts.
-    bounds = ["ci_low", "ci_high"]
+    bounds = ["low", "high"]
     pd.testing.assert_frame_equal(
         in_order(found, bounds), in_order(first, bounds), check_dtype=False, rtol=1e-12
     )
@@ -175,7 +175,7 @@ def test_the_collections_page_shows_its_rates_in_percent(client, study):
     }
     first = study.rates[study.rates["prediction_number"] == 1]
     assert shown == {
-        (row.suite, row.model): tuple(f"{100 * value:.0f}" for value in (row.rate, row.ci_low, row.ci_high))
+        (row.suite, row.model): tuple(f"{100 * value:.0f}" for value in (row.rate, row.low, row.high))
         for row in first.itertuples()
     }
 
