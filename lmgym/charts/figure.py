@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from lmgym.charts.svg import Markup
@@ -106,6 +107,7 @@ class Figure:
 
         Raises:
             ValueError: the path ends in none of FORMS.
+            ModuleNotFoundError: PNG or PDF without lm-gym[charts].
         """
         place = Path(path).expanduser()
         form = place.suffix.removeprefix(".").lower()
@@ -116,19 +118,26 @@ class Figure:
 
 
 def as_png(svg: str) -> bytes:
-    """At 300 dots per inch."""
-    import vl_convert
-
+    """At 300 dots per inch. Raises ModuleNotFoundError."""
     # The library counts a pixel of the drawing as a point, browsers as 1/96 inch.
     points = 72 / _CSS_PIXELS_PER_INCH
-    return bytes(vl_convert.svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
+    return bytes(_converter().svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
 
 
 def as_pdf(svg: str) -> bytes:
-    """Vectors, with the fonts' used glyphs embedded."""
-    import vl_convert
+    """Vectors, with the fonts' used glyphs embedded. Raises ModuleNotFoundError."""
+    return bytes(_converter().svg_to_pdf(svg))
 
-    return bytes(vl_convert.svg_to_pdf(svg))
+
+def _converter() -> ModuleType:
+    try:
+        import vl_convert
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'PNG and PDF files of charts need the package vl-convert-python: pip install "lm-gym[charts]"',
+            name=error.name,
+        ) from error
+    return vl_convert
 
 
 def _plain_word(text: str) -> str:

@@ -146,7 +146,7 @@ def _parquet(frame: Any) -> bytes:
     try:
         frame.to_parquet(buffer, index=False)
     except ImportError as error:
-        raise Failed("Parquet needs the package pyarrow: pip install pyarrow") from error
+        raise Failed('Parquet needs the package pyarrow: pip install "lm-gym[parquet]"') from error
     return buffer.getvalue()
 
 

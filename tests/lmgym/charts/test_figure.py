@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def test_the_numbers_name_the_rule_in_every_form() -> None:
         [["gpt2", 0.5, "all"]],
     )
     assert figure(RULE).caption == "Pass rates: Ärger. Scoring rule: all predictions."
+
+
+def test_without_the_converter_the_install_line_is_named(monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "lm-gym\[charts\]"'):
+        figure().save(tmp_path / "rates.png")
 
 
 def test_without_a_rule_the_numbers_have_no_such_column() -> None:
