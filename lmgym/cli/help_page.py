@@ -22,10 +22,12 @@ _INTRO = """# Commands
 lists the arguments of each command, as `--help` prints them; `python -m lmgym.cli.help_page` makes it.
 
 ```sh
-lmgym evaluate suite.json -m openai-community/gpt2 --save results    # here
-lmgym login https://gym.example.org                                  # once; asks for a token of your profile page
-lmgym push suite.json --freeze                                       # prints the suite's slug
-lmgym run my_suite -m demo-gpt2 --fail-under 0.8                     # there
+# on your own machine
+lmgym evaluate suite.json -m openai-community/gpt2 --save results
+# at a site: login asks once for a token of your profile page, push prints the suite's slug
+lmgym login https://gym.example.org
+lmgym push suite.json --freeze
+lmgym run my_suite -m demo-gpt2 --fail-under 0.8
 ```
 
 ## Sites and tokens

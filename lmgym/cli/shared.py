@@ -12,7 +12,7 @@ from typing import Any
 
 DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_STATUS = {
-    DONE: "well",
+    DONE: "success",
     BELOW: "a pass rate is below --fail-under, agent tests failed, or a check found an error",
     WRONG: "an error: of an argument, a file, a model, a site",
     NO_VERDICT: "no agent test failed, but some have no verdict",

@@ -32,7 +32,7 @@ def page() -> str:
     parts = [
         HEAD,
         _section("Every table", (tables.RunFacts,)),
-        _section("Files of a site also", (tables.StoredRunFacts,)),
+        _section("Every file of a site", (tables.StoredRunFacts,)),
     ]
     parts += [_section(f"`{name}`", kinds) for name, kinds in TABLES.items()]
     return "\n".join(parts)
