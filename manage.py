@@ -28,7 +28,7 @@ def main() -> None:
         BrokenPipeError
     ):  # as in `lmgym doctor | head`; Python would complain again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(0)
     except EnvError as error:
         sys.exit(f"manage.py: {error}")
     except DatabaseError:

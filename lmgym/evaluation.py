@@ -109,6 +109,8 @@ def evaluate(
     if not documents:
         raise InvalidArgument(f"No suite is there: {suites!r}.")
     named = _named(models)
+    if not named:
+        raise InvalidArgument("No model is given.")
     policies = [_policy(document, policy) for document in documents]
     runs: list[Run] = []
     try:
@@ -144,6 +146,8 @@ def score(
         BackendError: the model cannot be used, or cannot follow the policy.
     """
     rows = [texts] if isinstance(texts, str) else list(texts)
+    if not all(isinstance(one, str) for one in rows):
+        raise InvalidArgument("A text is a string; give one or a list of them.")
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
     given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
     require_possible(loaded.kind, given)
@@ -222,6 +226,8 @@ def _named(models: Any) -> list[tuple[str, Any]]:
 def _policy(document: SuiteDocument, given: ScoringPolicy | Mapping[str, Any] | None) -> ScoringPolicy:
     if isinstance(given, ScoringPolicy):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidArgument(f"{given!r} is no policy: give a ScoringPolicy or a dictionary of its fields.")
     return _of_mapping({"metric": metric_of(document), **(given or {})})
 
 

@@ -136,8 +136,14 @@ class Result:
         return _regions_figure(found[0])
 
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json into a folder, which is made."""
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json into a folder, which is made.
+
+        Raises:
+            InvalidArgument: it is a file. OSError: it cannot be written.
+        """
         place = Path(folder).expanduser()
+        if place.is_file():
+            raise InvalidArgument(f"{place} is a file: name a folder.")
         place.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(place / f"{name}.csv", index=False)

@@ -25,7 +25,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     for side in ("first", "second"):
         top.add_argument(f"--{side}-model", metavar="NAME", help=f"in the {side} folder, if it has several")
     shared.add_output(top)
-    at_site.add_choice_of_site(top, "two runs on a suite")
+    at_site.add_choice_of_site(top, "two runs on a suite, over all its predictions together")
     return top
 
 
@@ -47,6 +47,11 @@ def _local(options: argparse.Namespace) -> Any:
 
     from lmgym.comparison import COMPARED, compared_rows
 
+    for folder in (options.first, options.second):
+        if not (path := Path(folder) / "outcomes.csv").is_file():
+            raise shared.Failed(
+                f"There is no {path}. Make it with: lmgym evaluate SUITE -m MODEL --save {folder}"
+            )
     sides = [
         _outcomes(options.first, options.first_model, "first"),
         _outcomes(options.second, options.second_model, "second"),
@@ -58,10 +63,6 @@ def _outcomes(folder: str, model: str | None, side: str) -> Any:
     import pandas as pd
 
     path = Path(folder) / "outcomes.csv"
-    if not path.is_file():
-        raise shared.Failed(
-            f"There is no {path}. Make it with: lmgym evaluate SUITE -m MODEL --save {folder}"
-        )
     try:
         frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
         models = frame["model"].unique().tolist()

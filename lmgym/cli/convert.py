@@ -29,8 +29,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--to",
         dest="form",
         choices=[*sorted(WRITERS), *MINIMAL_PAIRS],
-        help="default: by the ending of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a zipped task "
-        "folder. Both need predictions that compare two conditions",
+        help="default: by the ending of --output; json without one. blimp: minimal pairs, JSON Lines; lm-eval: a "
+        "zipped task folder. Both need predictions that compare two conditions",
     )
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     top.add_argument(
@@ -46,7 +46,7 @@ def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    form = options.form or shared.format_of(options.output, WRITERS, shared.PAIR_ENDINGS)
+    form = options.form or shared.format_of(options.output, WRITERS, shared.PAIR_ENDINGS, "--to")
     if form in BINARY and options.output is None:
         raise shared.Failed(f"{form} is no text: name a file with --output.")
     document = load(options.suite, options)

@@ -64,7 +64,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     except Interrupted as stopped:
         if options.save is not None and stopped.result.runs:
             stopped.result.save(options.save)
-            shared.note(f"{len(stopped.result.runs)} runs were done and are in {options.save}")
+            shared.note(f"completed runs, in {options.save}: {len(stopped.result.runs)}")
         raise
     if options.save is not None:
         result.save(options.save)

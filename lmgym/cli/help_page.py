@@ -38,7 +38,7 @@ local unless `--site` is given; without an address it means the default site.
 
 ## Exit status
 
-Every command ends with one of these:
+Every command ends with one of these; those of a site's own (`serve` to `manage`) end with 1 for any error:
 
 | status | meaning |
 |---:|---|

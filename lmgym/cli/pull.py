@@ -29,6 +29,6 @@ def main(argv: Sequence[str], prog: str = "lmgym pull") -> int:
 
 
 def _pull(client: Client, options: argparse.Namespace) -> int:
-    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS)
+    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS, "--format")
     shared.write(client.suite_file(options.suite, options.revision, form), options.output)
     return shared.DONE

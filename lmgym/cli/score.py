@@ -35,7 +35,7 @@ def main(argv: Sequence[str], prog: str = "lmgym score") -> int:
 
 def _score(options: argparse.Namespace) -> int:
     shared.check_output(options)
-    texts = options.texts or [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
+    texts = options.texts or _lines()
     if not texts:
         raise shared.Failed("There is no text to score.")
     if options.site is None:
@@ -48,10 +48,21 @@ def _score(options: argparse.Namespace) -> int:
     else:
         frame = _at_site(at_site.client_of(options), texts, options)
     shared.write(shared.rendered(frame, options.format), options.output)
-    failures = frame.loc[frame["failure"] != "", ["text_number", "failure"]]
-    for number, why in failures.itertuples(index=False):
-        shared.note(f"text {number}: {why}")
-    return shared.DONE if failures.empty else shared.WRONG
+    scored = set(frame.loc[frame["surprisal"].notna(), "text_number"])
+    reasons = dict(frame.loc[frame["failure"] != "", ["text_number", "failure"]].itertuples(index=False))
+    without = [number for number in range(1, len(texts) + 1) if number not in scored]
+    for number in without:
+        shared.note(f"text {number}: {reasons.get(number, 'no token has a value')}")
+    return shared.WRONG if without else shared.DONE
+
+
+def _lines() -> list[str]:
+    """Lines of standard input that are not blank. Raises Failed."""
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise shared.Failed(f"Standard input is not UTF-8 ({error.reason} at byte {error.start}).") from error
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _at_site(client: Client, texts: Sequence[str], options: argparse.Namespace) -> Any:

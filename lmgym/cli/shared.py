@@ -34,7 +34,7 @@ def run(
     try:
         return act(options)
     except BrokenPipeError:
-        _silence()
+        silence()
         return DONE
     except KeyboardInterrupt:
         note(f"{parser.prog}: interrupted")
@@ -63,7 +63,7 @@ def in_words(error: Exception) -> str:
     return str(error)
 
 
-def _silence() -> None:
+def silence() -> None:
     """Python would fail again at exit, when it flushes what is left in the buffer."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
@@ -120,10 +120,20 @@ def write(text: str | bytes, output: Path | None) -> None:
         raise Failed(f"{output}: {error.strerror or error}") from error
 
 
-def format_of(output: Path | None, formats: Collection[str], endings: Mapping[str, str]) -> str:
-    """The format for a file, by its ending: one in `endings`, else one of `formats`; json for anything else."""
+def format_of(output: Path | None, formats: Collection[str], endings: Mapping[str, str], option: str) -> str:
+    """The format for a file, by its ending: one in `endings`, else one of `formats`; json without an ending. Raises
+    Failed for another one; `option` names the format instead."""
     ending = output.suffix.lstrip(".").lower() if output else ""
-    return endings.get(ending) or (ending if ending in formats else "json")
+    if not ending:
+        return "json"
+    if ending not in endings and ending not in formats:
+        known = ", ".join(
+            f".{one}" for one in sorted({*endings, *formats} - {*endings.values()}) if "-" not in one
+        )
+        raise Failed(
+            f"{output}: no format that can be written ends so. Use {known}, or choose one with {option}."
+        )
+    return endings.get(ending, ending)
 
 
 def as_json(value: Any) -> str:

@@ -33,7 +33,7 @@ def _list(client: Client, options: argparse.Namespace) -> int:
         text = shared.as_json([row.raw for row in rows])
     else:
         lines = (
-            f"{row.slug}\t{row.n_items} items\t{row.n_predictions} predictions\t{row.visibility}\t{row.title}"
+            f"{row.slug}\titems: {row.n_items}\tpredictions: {row.n_predictions}\t{row.visibility}\t{row.title}"
             for row in rows
         )
         text = "".join(f"{line}\n" for line in lines)

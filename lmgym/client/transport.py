@@ -46,7 +46,10 @@ class ApiError(Exception):
 def line_of(row: Mapping[str, Any]) -> str:
     """Where, what and the hint, on one line."""
     where = f"{row['where']}: " if row["where"] else ""
-    return f"{where}{row['message']}" + (f" {row['hint']}" if row["hint"] else "")
+    if not row["hint"]:
+        return f"{where}{row['message']}"
+    stop = "" if row["message"].endswith((".", "!", "?", ":")) else "."
+    return f"{where}{row['message']}{stop} {row['hint']}"
 
 
 class _NoRedirect(HTTPRedirectHandler):

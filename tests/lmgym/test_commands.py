@@ -127,11 +127,11 @@ def test_a_gate_that_is_missed_and_one_that_tests_nothing(capsysbinary, tmp_path
 
 def test_sentences_are_scored_from_arguments_or_lines(capsysbinary, monkeypatch, model) -> None:
     argued = run(capsysbinary, "score", "-m", model, "The woman plays.", "The boys run.")
-    monkeypatch.setattr("sys.stdin", io.StringIO("The woman plays.\n\nThe boys run.\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman plays.\n\nThe boys run.\n")))
     assert run(capsysbinary, "score", "-m", model) == argued
     rows = pd.read_csv(io.StringIO(argued[1]))
     assert rows.query("text_number == 2 and not special")["token"].tolist() == ["The", "boys", "run", "."]
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert run(capsysbinary, "score", "-m", model)[0] == 2
 
 
@@ -288,3 +288,34 @@ def test_a_sheet_with_doubtful_columns_is_asked_about(capsysbinary, model) -> No
     status, _, err = run(capsysbinary, "lint", str(path))
     assert status == 2
     assert "For example: --columns " in err
+
+
+def test_a_closed_pipe_ends_the_command_quietly() -> None:
+    command = f"{sys.executable} -m lmgym --help | head -0; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_ending_that_cannot_be_written_is_refused(capsysbinary, tmp_path) -> None:
+    status, _, err = run(capsysbinary, "convert", "agreement.json", "-o", "agreement.ods")
+    assert status == 2
+    assert "agreement.ods: no format that can be written ends so. Use .csv, .json, .jsonl, " in err
+    assert not (tmp_path / "agreement.ods").exists()
+
+
+def test_a_text_without_any_value_is_named(capsysbinary, model) -> None:
+    status, _, err = run(capsysbinary, "score", "-m", model, "")
+    assert (status, err) == (2, "text 1: no token has a value\n")
+
+
+def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, model) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman \xff\xfe.\n")))
+    status, out, err = run(capsysbinary, "score", "-m", model)
+    assert (status, out) == (2, "")
+    assert "Standard input is not UTF-8" in err
+
+
+def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
+    status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
+    assert status == 2
+    assert "agreement.json is a file: name a folder" in err
