@@ -10,12 +10,19 @@ def run() -> None:
         from lmgym.cli import main
 
         status = main(sys.argv[1:])
-        sys.stdout.flush()
+        if status == 0 and sys.stdout is not None:  # None: standard output was closed from the beginning
+            sys.stdout.flush()
     except BrokenPipeError:
         from lmgym.cli.shared import silence
 
         silence()
         status = 0
+    except OSError as error:  # a full disk behind standard output
+        from lmgym.cli.shared import silence
+
+        silence()
+        sys.stderr.write(f"lmgym: {error.strerror}\n")
+        status = 2
     except KeyboardInterrupt:
         sys.stderr.write("lmgym: interrupted\n")
         status = 130
