@@ -24,6 +24,7 @@ from lmgym.charts import regions
 from lmgym.charts.colour_steps import HEAT_EDGES, heat, rate_step
 from lmgym.charts.svg import Markup
 from lmgym.runs.against_chance import ALPHA
+from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
 from lmgym.text.number_format import (
     NOTHING,
@@ -195,6 +196,12 @@ def minus(value: int, other: int) -> int:
 def words(value: Any) -> str:
     """snake_case key -> words"""
     return str(value).replace("_", " ")
+
+
+@register.filter
+def heading(column: str) -> str:
+    """A column of results in words, with its unit where that is bits."""
+    return f"{words(column)} (bits)" if column in IN_BITS or column.endswith("surprisal") else words(column)
 
 
 # --- small components -------------------------------------------------------------------------------------------------

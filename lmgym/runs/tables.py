@@ -194,6 +194,15 @@ class Score:
     coverage: float | None = _is("share of the different words that the model knows", "0 to 1")
 
 
+IN_BITS = frozenset(
+    one.name
+    for kind in (Rate, Outcome, Region, Token, Score)
+    for one in fields(kind)
+    if one.metadata["unit"] == "bits"
+)
+"""Names of values in bits, for headings."""
+
+
 @cache
 def columns(kind: type) -> tuple[Column, ...]:
     """Names and types of a row's columns, in order."""

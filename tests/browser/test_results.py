@@ -143,9 +143,9 @@ def test_the_numbers_of_a_chart_open_beside_it(page):
     page.keyboard.press("Enter")
     assert table.is_visible()
     assert table.locator("thead th").all_inner_texts() == [
-        "item number",
+        "item",
         "outcome",
-        "margin bits",
+        "margin (bits)",
         "whitespace",
     ]
     assert table.locator("tbody tr").count() > 10

@@ -7,7 +7,7 @@ def test_the_file_stays_chosen_while_its_unit_is_asked_for(signed_in):
     page = signed_in
     run = page.request.get("/api/v1/runs/?model=demo-uniform").json()["results"][0]["id"]
     table = page.request.get(f"/runs/{run}/download/regions.csv").body()
-    file = {"name": "r.csv", "mimeType": "text/csv", "buffer": table.replace(b"surprisal_bits", b"surprisal")}
+    file = {"name": "r.csv", "mimeType": "text/csv", "buffer": table.replace(b"score_kind", b"kind")}
     page.goto("/runs/upload/")
     page.locator("input[name=file]").set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
