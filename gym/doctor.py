@@ -1,4 +1,4 @@
-"""What is missing on this machine, in words: `lmgym doctor` and the staff page's button say the same.
+"""Checks of this machine, for `lmgym doctor` and the button on the staff page.
 
 Not for the web process: looking for a GPU imports torch.
 """

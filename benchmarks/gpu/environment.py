@@ -1,4 +1,4 @@
-"""What this machine has: Python, torch, the GPU, the packages of pyproject.toml; and a folder of wheels for what it
+"""This machine's Python, torch, GPU and packages of pyproject.toml; and a folder of wheels for those that it
 lacks, made where there is a network (`prepare`) and installed where there is none."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def plain(name: str) -> str:
 
 
 def required() -> list[str]:
-    """What the library and the site need, and the tests."""
+    """Packages of the library, the site and the tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     rows = [*project["dependencies"], *extras["hf"], *extras["parquet"], *extras["site"]]

@@ -79,7 +79,7 @@ def _site_apart(argv: Sequence[str]) -> list[str]:
 
 
 def usage(prog: str) -> str:
-    """What `lmgym --help` prints."""
+    """Text of `lmgym --help`."""
     from lmgym.cli.shared import EXIT_STATUS
 
     width = max(map(len, COMMANDS))

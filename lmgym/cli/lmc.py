@@ -30,7 +30,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
-    """What is done with --site."""
+    """Parser for calls with --site."""
     top = argparse.ArgumentParser(prog=prog, description="LM Challenge at a site.")
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_site_commands(names)

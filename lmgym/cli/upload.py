@@ -34,7 +34,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument("--kind", choices=("auto", *KINDS), help="of the file; default: found out")
     top.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
     top.add_argument("--visibility", choices=("private", "public"), help="of new models; default: private")
-    top.add_argument("--check", action="store_true", help="show what the files come to, and keep nothing")
+    top.add_argument("--check", action="store_true", help="preview only; nothing is stored")
     shared.add_output(top, ("table", "json"))
     at_site.add_site(top)
     top.set_defaults(act=_upload)

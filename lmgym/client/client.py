@@ -225,7 +225,7 @@ class Client(Games, Submissions, AgentTests):
         return dict(answer.json())
 
     def plan_upload(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
-        """What `upload_results` would make of a file; nothing is kept."""
+        """Preview of `upload_results`; nothing is stored."""
         return dict(self.transport.send("POST", "uploads/plan/", body=choice, files=[(name, data)]).json())
 
     # --- sentences ---

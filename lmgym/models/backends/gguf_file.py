@@ -44,7 +44,7 @@ def find(place: Path) -> Path | None:
 
 
 def hide_progress() -> None:
-    """transformers shows a bar while it converts weights, whatever it was told about bars."""
+    """Hide the progress bar of the conversion, which ignores transformers' own setting."""
     from functools import partial
 
     import transformers.modeling_gguf_pytorch_utils
