@@ -22,14 +22,14 @@ def places() -> threading.BoundedSemaphore:
     return threading.BoundedSemaphore(max(1, settings.GYM_WEB_THREADS // 2))
 
 
-class Taken:
+class StreamSlot:
     """Pieces of a response. Its place is released when the server closes it, or when it is garbage."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self.close = weakref.finalize(self, places().release)
 
-    def __iter__(self) -> Taken:
+    def __iter__(self) -> StreamSlot:
         return self
 
     def __next__(self) -> bytes:
@@ -51,5 +51,5 @@ class OpenStreams:
             return error_answer(
                 request, 503, "busy", BUSY, title="Too many downloads", retry_seconds=RETRY_SECONDS
             )
-        response.streaming_content = Taken(response.streaming_content)
+        response.streaming_content = StreamSlot(response.streaming_content)
         return response

@@ -102,7 +102,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "gym.context.site",
+                "gym.context_processors.site",
             ],
             "builtins": ["gym.templatetags.gym"],
         },

@@ -22,7 +22,7 @@ from lmgym.runs.score_store import FileStore
 from lmgym.runs.scoring import Progress, score_document
 from lmgym.suites.formats import SuiteDocument, read_json
 from lmgym.suites.intake import ENCODINGS, read_any
-from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.text.problems import Problem
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def load_suite(
             docs/suite-format.md.
         name: of the suite; without, the one in the file, or the file's.
         columns: what the columns of a table are, by their letters: {"A": "item", "B": "condition", "C": "text"}; see
-            `lmgym.suites.intake.readings.ROLES`. Needed where a column may be no region.
+            `lmgym.suites.intake.parsing.ROLES`. Needed where a column may be no region.
         sheet: of a workbook, by its name. Needed if several sheets could be the suite.
         encoding: of a text that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
 
@@ -57,7 +57,7 @@ def load_suite(
     """
     if encoding and encoding not in ENCODINGS:
         raise InvalidArgument(f"{encoding!r} is no encoding that is read: choose {', '.join(ENCODINGS)}.")
-    answers = Answers(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
+    answers = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
     if isinstance(source, Mapping):

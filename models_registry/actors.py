@@ -25,7 +25,7 @@ from django.utils import timezone
 
 import lmgym
 from gym.jobs.context import JobContext
-from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.errors import MissingResource, PermanentFailure
 from gym.jobs.models import State
 from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import describe_exit
@@ -81,7 +81,7 @@ def check_model(context: JobContext) -> None:
             model, repin=context.payload.get("repin", True), recheck=recheck, tick=context.check
         )
     except NotOnThisMachine as error:
-        raise NotHere(error.lacks(model.slug)) from error
+        raise MissingResource(error.lacks(model.slug)) from error
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():

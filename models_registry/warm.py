@@ -25,8 +25,8 @@ from django.dispatch import receiver
 
 from gym.jobs.process_memory import process_bytes
 from gym.jobs.worker import report, worker_replaced, worker_signed_in, worker_threads
+from gym.outbound_policy import net_policy
 from gym.secrets import SecretError, reveal
-from gym.way_out import net_policy
 from lmgym.models.backends import (
     BACKENDS,
     Backend,
@@ -68,7 +68,7 @@ _threads = 0
 
 
 @contextmanager
-def borrow(model: RegisteredModel) -> Iterator[Backend]:
+def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
     """The model's backend, pinned in memory while the block runs. Only if the weights are those that the check saw.
 
     Raises BackendError."""
@@ -82,8 +82,8 @@ def borrow(model: RegisteredModel) -> Iterator[Backend]:
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
-    """As `borrow`, for a process that does one thing and ends."""
-    with borrow(model) as backend:
+    """As `loaded_model`, for a process that does one thing and ends."""
+    with loaded_model(model) as backend:
         return backend
 
 

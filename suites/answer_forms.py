@@ -1,5 +1,5 @@
 """What is asked about a file between its upload and its draft, as a form: questions (lmgym.suites.intake.questions)
-become fields, and the fields become `Answers`. The API takes the same names."""
+become fields, and the fields become `ParseOptions`. The API takes the same names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from django import forms
 from django.http import QueryDict
 
 from lmgym.suites.intake import ENCODINGS
+from lmgym.suites.intake.parsing import ParseOptions, ParseResult
 from lmgym.suites.intake.questions import Known, Question, answers_to, questions, read_pasted
-from lmgym.suites.intake.readings import Answers, Reading
 
 
 class AnswersForm(forms.Form):
     """A field for each question. `known`: names of the suite the file is for."""
 
-    def __init__(self, *args: Any, reading: Reading, before: Answers, known: Known, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, reading: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.reading, self.before = reading, before
         self.questions = questions(reading, before, known)
@@ -40,7 +42,7 @@ class AnswersForm(forms.Form):
             for key, lines in self.reading.encodings.items()
         ]
 
-    def answers(self) -> Answers:
+    def answers(self) -> ParseOptions:
         return answers_to(self.cleaned_data, self.before)
 
 
@@ -60,7 +62,7 @@ def _field(question: Question) -> forms.ChoiceField:
     )
 
 
-def pasted_sheet(data: QueryDict) -> tuple[Reading, AnswersForm | None]:
+def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:
     """What `text` puts into a suite with these names (`condition`, `region`), and what it leaves open. The answers
     given so far come with every request."""
     known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}

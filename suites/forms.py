@@ -27,13 +27,13 @@ from lmgym.suites.formats import (
     inherit,
 )
 from lmgym.suites.formats.designs import Design
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.archives import MAX_TOTAL, GivenFile, unpacked
-from lmgym.suites.intake.readings import Reading
+from lmgym.suites.intake.parsing import ParseResult
 from lmgym.text import count
 from lmgym.text.problems import FormatError
 from suites.fields import LanguageField, join_field, metric_field
-from suites.imports import Wishes
+from suites.imports import ImportOptions
 from suites.models import Suite, SuiteRevision
 from suites.presenters import DesignTable, design_table
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
@@ -70,7 +70,7 @@ class DocumentForm(forms.Form):
             return cleaned
         data, name = self._given(cleaned)
         known = document_of(self.newest) if self.newest is not None else None
-        reading = take_in(data, name, known=known)
+        reading = parse_upload(data, name, known=known)
         try:
             if reading.document is None:
                 raise FormatError(reading.problems)
@@ -156,9 +156,9 @@ class ImportForm(forms.Form):
             self.add_error("title", "There are several files. Leave the title empty: each has its own name.")
         return cleaned
 
-    def wishes(self) -> Wishes:
+    def wishes(self) -> ImportOptions:
         given = self.cleaned_data
-        return Wishes(
+        return ImportOptions(
             visibility=given["visibility"],
             tags=tuple(given["tags"]),
             join_policy=given["join_policy"],
@@ -431,11 +431,11 @@ class TemplateForm(forms.Form):
 class _ReadingForm(forms.Form):
     """A form that reads a sheet: `reading` says what was understood and what is wrong with it."""
 
-    reading: Reading | None = None
+    reading: ParseResult | None = None
     asks: GivenFile | None = None
 
     def take(self, cleaned: dict[str, Any], file: GivenFile, *, pasted: bool = False) -> None:
-        reading = self.reading = take_in(file.data, file.name, pasted=pasted)
+        reading = self.reading = parse_upload(file.data, file.name, pasted=pasted)
         if reading.asks:
             self.asks = file
         if reading.document is None:

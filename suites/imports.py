@@ -14,9 +14,9 @@ from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
 from gym.sharing.models import Visibility
 from lmgym.suites.formats import SuiteDocument, inherit
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.archives import GivenFile
-from lmgym.suites.intake.readings import NOTHING, Answers, Reading
+from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from lmgym.text.problems import FormatError, Problem
@@ -32,7 +32,7 @@ _SAME_NAME = 5
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ImportOptions:
     """What holds for all suites of an import. `again`: also of files whose content is here already.
     `version`: of the draft that a file replaces, as the person saw it. `freeze`, `models`: what gym.pages does with the
     suites then; files that ask first get it when they are answered."""
@@ -50,7 +50,7 @@ class Wishes:
 
 
 def import_files(
-    files: Sequence[GivenFile], wishes: Wishes, *, actor: User, target: Suite | None = None
+    files: Sequence[GivenFile], wishes: ImportOptions, *, actor: User, target: Suite | None = None
 ) -> SuiteImport:
     """Every file becomes a suite of its own (or the draft of `target`), asks, or says why not: one file does not stop
     the others."""
@@ -68,16 +68,16 @@ def import_files(
     return batch
 
 
-def answer(row: ImportedFile, answers: Answers, *, actor: User) -> None:
+def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
     """Read a file again that asked, with these answers added to those before."""
     given = asdict(answers)
     row.answers = row.answers | {name: value for name, value in given.items() if value}
-    _bring_in(row, GivenFile(row.name, bytes(row.data)), Answers(**row.answers), actor)
+    _bring_in(row, GivenFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
 
 
-def reading_of(row: ImportedFile) -> Reading:
+def reading_of(row: ImportedFile) -> ParseResult:
     """A file that asks, as it reads with the answers so far."""
-    return take_in(bytes(row.data), row.name, Answers(**row.answers), _known(row.batch))
+    return parse_upload(bytes(row.data), row.name, ParseOptions(**row.answers), _known(row.batch))
 
 
 def known_names(batch: SuiteImport) -> dict[str, Sequence[str]]:
@@ -92,10 +92,10 @@ def _known(batch: SuiteImport) -> SuiteDocument | None:
     return document_of(newest) if newest else None
 
 
-def _bring_in(row: ImportedFile, file: GivenFile, answers: Answers, actor: User) -> None:
+def _bring_in(row: ImportedFile, file: GivenFile, answers: ParseOptions, actor: User) -> None:
     """One file of an import; `row` is saved and says what became of it."""
-    reading = Reading("file", problems=[Problem("file", file.problem)]) if file.problem else None
-    reading = reading or take_in(file.data, file.name, answers, _known(row.batch))
+    reading = ParseResult("file", problems=[Problem("file", file.problem)]) if file.problem else None
+    reading = reading or parse_upload(file.data, file.name, answers, _known(row.batch))
     if reading.document is not None:
         _settle(row, reading.document, actor)
     elif reading.asks or row.answers:
@@ -104,7 +104,7 @@ def _bring_in(row: ImportedFile, file: GivenFile, answers: Answers, actor: User)
         _refuse(row, f"{count(len(reading.problems), 'problem')}.", reading.problems)
 
 
-def _wait(row: ImportedFile, file: GivenFile, reading: Reading) -> None:
+def _wait(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
     """Keep the file until the person has answered."""
     row.state, row.data = ImportedFile.State.ASKS, file.data
     row.report = {"problems": [asdict(problem) for problem in reading.problems]}
@@ -118,7 +118,7 @@ def _wait(row: ImportedFile, file: GivenFile, reading: Reading) -> None:
 
 def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     """The document becomes a suite, or the draft it was meant for, unless it is there already."""
-    wishes, target = Wishes(**row.batch.options), row.batch.target
+    wishes, target = ImportOptions(**row.batch.options), row.batch.target
     row.data = b""
     if target is None:
         document = services.with_metric(document, wishes.metric)
@@ -144,7 +144,7 @@ def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     row.save()
 
 
-def _made(document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
+def _made(document: SuiteDocument, wishes: ImportOptions, actor: User) -> Suite:
     return services.import_suite(
         document,
         actor=actor,
@@ -156,7 +156,7 @@ def _made(document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
     )
 
 
-def _replaced(suite: Suite, document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
+def _replaced(suite: Suite, document: SuiteDocument, wishes: ImportOptions, actor: User) -> Suite:
     draft = suite.draft
     if wishes.version != (str(draft.edits) if draft else ""):
         raise ValidationError(STALE)

@@ -337,7 +337,7 @@ class SuiteImport(models.Model):
     target = models.ForeignKey(
         Suite, on_delete=models.CASCADE, null=True, related_name="+", help_text="whose draft the file becomes"
     )
-    options = models.JSONField(default=dict, help_text="see suites.imports.Wishes")
+    options = models.JSONField(default=dict, help_text="see suites.imports.ImportOptions")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

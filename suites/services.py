@@ -326,7 +326,7 @@ def tag_slugs(names: Iterable[str]) -> list[str]:
 
 def _create(name: str, suite: Suite) -> Suite:
     suite.slug = ""
-    addresses.give_address(suite, slug_of(name))
+    addresses.assign_slug(suite, slug_of(name))
     return suite
 
 

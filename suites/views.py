@@ -121,7 +121,9 @@ def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
             return redirect(draft)
     if form.asks is not None:
         given = form.cleaned_data
-        wishes = imports.Wishes(join_policy=given["join_policy"], metric=given["metric"], version=version)
+        wishes = imports.ImportOptions(
+            join_policy=given["join_policy"], metric=given["metric"], version=version
+        )
         return redirect(imports.import_files([form.asks], wishes, actor=request.user, target=suite))
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
@@ -209,7 +211,7 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
         form = form.crossed()
     elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
         given = form.cleaned_data
-        wishes = imports.Wishes(
+        wishes = imports.ImportOptions(
             title=given.get("name", ""),
             language=given.get("language", ""),
             join_policy=given.get("join_policy", "space"),

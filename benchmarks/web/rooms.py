@@ -79,7 +79,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
     from lmgym.models.engine import ScoringPolicy
     from lmgym.suites.intake.archives import GivenFile as GivenSuite
-    from suites.imports import Wishes, import_files
+    from suites.imports import ImportOptions, import_files
     from suites.services import open_draft
     from tests.factories import make_suite
     from tests.lmgym.suites.documents import suite_bytes
@@ -92,7 +92,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
             publish_collection(made, actor=owner)
     edited = make_suite(owner, name="edited")
     brought = import_files(
-        [GivenSuite(f"{k}.json", suite_bytes(items=k)) for k in (4, 5)], Wishes(), actor=owner
+        [GivenSuite(f"{k}.json", suite_bytes(items=k)) for k in (4, 5)], ImportOptions(), actor=owner
     )
     rows = "".join(f"elsewhere,edited,{item},True\n" for item in range(3))
     file = GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode())

@@ -14,7 +14,7 @@ from django.db import connections
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-from gym.accounts.ways_back import leading_to
+from gym.accounts.login_redirect import leading_to
 from gym.env import Email
 
 logger = logging.getLogger(__name__)

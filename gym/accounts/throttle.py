@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from gym.accounts.models import TokenBucket
-from gym.counted_address import counted_address
+from gym.client_ip import client_ip
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -158,9 +158,9 @@ def account_key(name: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who asks (gym.counted_address)."""
+    """Who asks (gym.client_ip)."""
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    return counted_address(
+    return client_ip(
         request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY
     )
 

@@ -26,10 +26,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gym.accounts import mail, throttle, tokens
 from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
+from gym.accounts.login_redirect import asked_for, is_auth_page, leading_to
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
 from gym.accounts.throttle import TooManyTries, client_address
-from gym.accounts.ways_back import asked_for, is_door, leading_to
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])
@@ -75,7 +75,7 @@ class SignIn(auth.LoginView):
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
         """`next`, on this site only, and never this page again."""
         address: str = super().get_redirect_url()
-        return "" if is_door(address) else address
+        return "" if is_auth_page(address) else address
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.taken = (

@@ -70,7 +70,7 @@ def check_agent(context: JobContext) -> None:
     try:
         transport = transport_for(server)
         clean = redactor(transport.secrets)
-        found = context.beside(partial(ask_server, transport, clean))
+        found = context.run_cancellable(partial(ask_server, transport, clean))
         status, reason = RegisteredModel.Status.READY, ""
     except (TransportError, SecretError, BackendError) as error:
         found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
@@ -90,7 +90,7 @@ def agent_version(context: JobContext) -> None:
     if server is None:
         raise PermanentFailure("The server was deleted.")
     try:
-        version = context.beside(partial(ask_version, transport_for(server))) or ""
+        version = context.run_cancellable(partial(ask_version, transport_for(server))) or ""
     except (SecretError, BackendError) as error:
         version = ""
         context.log(str(error))
@@ -348,7 +348,7 @@ def agent_rescore(context: JobContext) -> None:
                     rescore, case, result, work.judge, work.run.reading, clean, named,
                     ask_judge=work.run.ask_judge,
                 )  # fmt: skip
-                work.keep(case_run, context.beside(scored))
+                work.keep(case_run, context.run_cancellable(scored))
 
 
 def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
@@ -390,7 +390,7 @@ def agent_naming(context: JobContext) -> None:
     known = known_names(naming.case_run)
     silent = 0
     for choice in choices(
-        samples, known, lambda sample, names: clean(context.beside(partial(ask, sample, names)))
+        samples, known, lambda sample, names: clean(context.run_cancellable(partial(ask, sample, names)))
     ):
         context.check()
         silent = silent + 1 if choice.trouble else 0

@@ -11,8 +11,8 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 
 from gym.agents.models import ARROW, AgentServer, AgentSuite
+from gym.outbound_policy import net_policy
 from gym.secrets import reveal
-from gym.way_out import net_policy
 from lmgym.agents.cases import Reading
 from lmgym.agents.embedded import EmbeddedServer, EmbeddedTransport
 from lmgym.agents.llm_judge import AgentJudge, Asked, SurprisalJudge, VotingJudge

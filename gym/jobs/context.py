@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, states, text
-from gym.jobs.errors import Cancelled, LostLease, OutOfTime, TurnOver, WorkerStopping
+from gym.jobs.errors import Cancelled, LostLease, OutOfTime, Preempted, WorkerStopping
 from gym.jobs.models import Job
 from gym.jobs.registry import time_limit
 
@@ -67,22 +67,22 @@ class JobContext:
         if self._stopping.is_set():
             raise WorkerStopping
 
-    def give_way(self) -> None:
-        """As `check`, for a handler that goes on later where it is now: raises TurnOver as well, when the attempt has
+    def yield_turn(self) -> None:
+        """As `check`, for a handler that goes on later where it is now: raises Preempted as well, when the attempt has
         had its turn (GYM_JOB_TURN_SECONDS) and other people's work waits for this worker."""
         self.check()
         if monotonic() < self._turn_until or self.finished:
             return
         self._turn_until = monotonic() + CHECK_SECONDS
         if fairness.pressing(fairness.claimable(self.queue)).exclude(owner_id=self.owner_id).exists():
-            raise TurnOver
+            raise Preempted
 
     @property
     def is_out_of_time(self) -> bool:
         """Whether this attempt has taken longer than one may."""
         return monotonic() >= self._until
 
-    def beside(self, function: Callable[[], T]) -> T:
+    def run_cancellable(self, function: Callable[[], T]) -> T:
         """The result of a function that waits for another machine, while `check` is asked. When the handler should
         stop, the function is left behind: it has a deadline of its own, and it writes nothing."""
         results: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()

@@ -35,7 +35,7 @@ class WorkerStopping(JobInterrupt):
     """The worker shuts down; the job goes back to the queue and loses no try."""
 
 
-class TurnOver(JobInterrupt):
+class Preempted(JobInterrupt):
     """The attempt has had its turn, and somebody else waits; the job goes back to the queue and loses no try."""
 
 
@@ -43,7 +43,7 @@ class PermanentFailure(Exception):
     """Trying again would not help: fail now, with this message."""
 
 
-class NotHere(Exception):
+class MissingResource(Exception):
     """This worker lacks what the job needs, and another may have it; `what` says it in words ("the files of the model
     x"). The job goes back to the queue and loses no try."""
 

@@ -20,10 +20,10 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import (
     Cancelled,
     LostLease,
-    NotHere,
+    MissingResource,
     OutOfTime,
     PermanentFailure,
-    TurnOver,
+    Preempted,
     UnknownKind,
     WorkerStopping,
 )
@@ -105,9 +105,9 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
         return _end(context, str(error), permanent=True, noted=error)
     except WorkerStopping:
         return _end(context, "The worker was stopped.", keep_try=True)
-    except TurnOver:
+    except Preempted:
         return _end(context, "it gave way to other people's work", keep_try=True)
-    except NotHere as error:
+    except MissingResource as error:
         fairness.note_lacking(error.what)
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
         return _end(context, str(error), keep_try=True, waits_for=error.what)

@@ -48,8 +48,8 @@ class Child:
         self.was_silent = False  # it was ended for that
         self.heard_at = 0.0
         self.worker_id = ""  # under which it claims jobs
-        self._pulse: int | None = None
-        self._ear: int | None = None
+        self._heartbeat_pipe: int | None = None
+        self._death_pipe: int | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
         self.start_at = 0.0  # when to start (again)
@@ -89,29 +89,29 @@ class Child:
         """A worker's ends of its pipes, by the option that names them."""
         if not self.silent_seconds:
             return {}
-        for old in (self._pulse, self._ear):
+        for old in (self._heartbeat_pipe, self._death_pipe):
             if old is not None:
                 os.close(old)
-        self._pulse, alive = os.pipe()
-        deaths, self._ear = os.pipe()
-        for ours in (self._pulse, self._ear):
+        self._heartbeat_pipe, alive = os.pipe()
+        deaths, self._death_pipe = os.pipe()
+        for ours in (self._heartbeat_pipe, self._death_pipe):
             os.set_blocking(ours, False)
         return {"alive": alive, "deaths": deaths}
 
     def tell_of_death(self, other: Child) -> None:
         """Another worker died. This one frees its jobs, before the next one has started."""
-        if self._ear is None or not self.running() or not other.worker_id or other.process is None:
+        if self._death_pipe is None or not self.running() or not other.worker_id or other.process is None:
             return
         code = "" if other.was_silent else other.process.returncode
         with suppress(OSError):  # it died too, or is frozen and has not read for long
-            os.write(self._ear, f"{other.worker_id} {code}\n".encode())
+            os.write(self._death_pipe, f"{other.worker_id} {code}\n".encode())
 
     def end_if_silent(self, now: float) -> bool:
         """True: it gave no sign of life for too long and is dead now."""
-        if self._pulse is None or not self.running():
+        if self._heartbeat_pipe is None or not self.running():
             return False
         try:
-            heard = bool(os.read(self._pulse, 1024))
+            heard = bool(os.read(self._heartbeat_pipe, 1024))
         except BlockingIOError:
             heard = False
         if heard or not self.was_ready:

@@ -24,7 +24,7 @@ from waitress.channel import HTTPChannel
 from waitress.server import create_server
 from waitress.task import ThreadedTaskDispatcher
 
-from gym.counted_address import counted_address
+from gym.client_ip import client_ip
 from gym.time_limits import interrupt
 
 MAX_BODY = 55_000_000
@@ -195,7 +195,7 @@ def client_of(channel: HTTPChannel) -> tuple[str, ...]:
 
     Whoever invents tokens gets more turns, and is no better off than without turns."""
     headers = channel.requests[0].headers
-    address = counted_address(
+    address = client_ip(
         str(channel.addr[0]), headers.get("X_FORWARDED_FOR", ""), behind_proxy=settings.GYM_BEHIND_PROXY
     )
     return address, headers.get("AUTHORIZATION", ""), headers.get("COOKIE", "")

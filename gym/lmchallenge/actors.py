@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
+from gym.jobs.errors import Cancelled, MissingResource, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
 from gym.lmchallenge import counting, permissions, playing, storage
 from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
@@ -49,7 +49,7 @@ def play_game(context: JobContext) -> None:
     try:
         player = Timed(_player(game))
     except NotOnThisMachine as error:
-        raise NotHere(error.lacks(game.player)) from error
+        raise MissingResource(error.lacks(game.player)) from error
     except (LmcError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
     failure: LmcError | None = None
@@ -153,7 +153,7 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
                 _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
                 if not options.train:  # a later attempt would have to learn again what this one has read
-                    context.give_way()
+                    context.yield_turn()
             taken = lines.taken
             for row in rows:
                 waiting.append(logs.line_of(row))

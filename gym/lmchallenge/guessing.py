@@ -62,7 +62,7 @@ def wait_for(guess: Guess, seconds: float = WAIT_SECONDS) -> Guess:
 
 @handler(GUESS, seconds=600)
 def answer(context: JobContext) -> None:
-    from models_registry.warm import borrow
+    from models_registry.warm import loaded_model
 
     guess = Guess.objects.select_related("model").filter(pk=context.payload["guess"]).first()
     if guess is None:
@@ -73,7 +73,7 @@ def answer(context: JobContext) -> None:
         {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
     )
     try:
-        with borrow(model) as backend:
+        with loaded_model(model) as backend:
             player = player_for_backend(backend, {"predictions": PREDICTIONS})
             (reply,) = player.predict([Request(guess.text)])
     except (BackendError, LmcError) as error:

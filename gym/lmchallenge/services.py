@@ -113,7 +113,7 @@ def create_corpus(
         )
 
         made.full_clean(exclude=["slug", "warnings", "shown", "packed"])
-        addresses.give_address(made, _slug_of(slug or title))
+        addresses.assign_slug(made, _slug_of(slug or title))
         return made
 
 

@@ -16,16 +16,16 @@ from django.views.decorators.http import require_http_methods
 
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
-from gym.runs.work.several import queue_each
-from lmgym.suites.intake.readings import Answers
+from gym.runs.work.bulk import queue_each
+from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.text import count
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
+from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
-from suites.imports import Wishes, answer, import_files, keep_said, known_names, reading_of, suites_of
+from suites.imports import ImportOptions, answer, import_files, keep_said, known_names, reading_of, suites_of
 from suites.models import ImportedFile, SuiteImport
-from suites.several import Said, freeze_each
 
 
 class ImportAndRunForm(ImportForm):
@@ -43,7 +43,7 @@ class ImportAndRunForm(ImportForm):
         offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
         self.has_models = bool(offered.choices)
 
-    def wishes(self) -> Wishes:
+    def wishes(self) -> ImportOptions:
         models = tuple(model.slug for model in self.cleaned_data["models"])
         return replace(super().wishes(), freeze=self.cleaned_data["freeze"] or bool(models), models=models)
 
@@ -78,13 +78,13 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
 def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
     """Where it was asked for: freeze what these files became and run the chosen models on it, and on what was here
     already."""
-    wishes = Wishes(**batch.options)
+    wishes = ImportOptions(**batch.options)
     if not wishes.freeze:
         return
     made = {row.suite_id for row in rows if row.state == ImportedFile.State.MADE}
     ours = {row.suite_id for row in rows}
     suites = [suite for suite in suites_of(batch) if suite.pk in ours]
-    said: list[Said] = freeze_each([suite for suite in suites if suite.pk in made], actor=actor)
+    said: list[BulkResult] = freeze_each([suite for suite in suites if suite.pk in made], actor=actor)
     if models := list(runnable_by(actor).filter(slug__in=wishes.models)):
         said += queue_each(suites, models, actor=actor)
     told: dict[int, list[dict[str, Any]]] = {}
@@ -125,7 +125,7 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
         "summary": f"{count(len(files), 'file')}: {', '.join(parts)}.",
         "suites": suites,
         "what": count(len(suites), "suite"),
-        "wishes": Wishes(**batch.options),
+        "wishes": ImportOptions(**batch.options),
     }
     return render(request, "suites/import_report.html", context, status=status)
 
@@ -134,14 +134,18 @@ def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> An
     reading = reading_of(row)
     known = known_names(batch)
     return AnswersForm(
-        data, reading=reading, before=Answers(**row.answers), known=known, auto_id=f"file-{row.position}-%s"
+        data,
+        reading=reading,
+        before=ParseOptions(**row.answers),
+        known=known,
+        auto_id=f"file-{row.position}-%s",
     )
 
 
 def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, only: bool) -> HttpResponse:
     """The only file of an import opens the draft that it became."""
     if (
-        Wishes(**batch.options).freeze
+        ImportOptions(**batch.options).freeze
         or not only
         or row.state != ImportedFile.State.MADE
         or row.suite is None

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
 from gym.jobs.selectors import note_silence, queue_summary, waited_for, workers
-from gym.pages.own_things import own_things
+from gym.pages.dashboard import dashboard_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
 from lmgym.runs.rules import RULES, rule_of
@@ -30,12 +30,12 @@ MOST_SUITES, MOST_MODELS = 25, 12
 def home(request: HttpRequest) -> HttpResponse:
     """The front page, and for somebody signed in their own things.
 
-    Context: rule, rules; signed in: own (OwnThings), has_models; else table (HomeTable), has_suites, active_runs
+    Context: rule, rules; signed in: own (Dashboard), has_models; else table (HomeTable), has_suites, active_runs
     (queued or running, newest first)."""
     rule = rule_of(request.GET.get("rule", ""))
     context: dict[str, Any] = {"rule": rule, "rules": list(RULES.values())}
     if request.user.is_authenticated:
-        own = own_things(request.user)
+        own = dashboard_of(request.user)
         has_models = not own.is_empty or visible_models(request.user).exists()
         return render(request, "own_home.html", context | {"own": own, "has_models": has_models})
     active = list(under_way(listed_runs(request.user))[:10])

@@ -1,12 +1,12 @@
 from django.urls import path
 
 from gym.pages import (
+    bulk_views,
     figure_views,
     freeze_views,
     import_views,
     model_page,
     profile,
-    several_views,
     site_pages,
     suite_page,
 )
@@ -15,7 +15,7 @@ urlpatterns = [
     path("suites/", suite_page.suite_list, name="suite-list"),
     path("suites/import/", import_views.suite_import, name="suite-import"),
     path("suites/import/<slug:key>/", import_views.import_report, name="suite-import-report"),
-    path("several-suites/", several_views.several_suites, name="several-suites"),
+    path("several-suites/", bulk_views.several_suites, name="several-suites"),
     path("suites/<slug:slug>/", suite_page.suite_detail, name="suite-detail"),
     path("suites/<slug:slug>/under-way/", suite_page.suite_under_way, name="suite-under-way"),
     path("suites/<slug:slug>/freeze/", freeze_views.suite_freeze, name="suite-freeze"),

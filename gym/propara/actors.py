@@ -10,7 +10,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.errors import MissingResource, PermanentFailure
 from gym.jobs.registry import handler
 from gym.propara import permissions, services
 from gym.propara.generation import GENERATE
@@ -52,7 +52,7 @@ def generate(context: JobContext) -> None:
         backend = load_pinned(model)
         _answer_all(context, submission, backend)
     except NotOnThisMachine as error:
-        raise NotHere(error.lacks(model.slug)) from error
+        raise MissingResource(error.lacks(model.slug)) from error
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     _finish(context, submission, backend)
@@ -71,7 +71,7 @@ def _answer_all(context: JobContext, submission: Submission, backend: Backend) -
 
     for pid, grid in grids.items():
         context.progress(len(done), len(grids), "processes")
-        context.give_way()
+        context.yield_turn()
         if pid in done:
             continue
         try:

@@ -87,7 +87,7 @@ def create_answer_set(
     with ANSWER_SETS.growing(actor, new=True):
         answer_set = AnswerSet(title=title, owner=actor, visibility=visibility, **about)
         answer_set.full_clean(exclude=["slug"])
-        addresses.give_address(answer_set, _slug_of(slug or title))
+        addresses.assign_slug(answer_set, _slug_of(slug or title))
         _add_version(answer_set, read, "")
     return answer_set
 

@@ -21,9 +21,9 @@ def default_policy(revision: SuiteRevision) -> ScoringPolicy:
     return ScoringPolicy(join=revision.join_policy, metric=default_metric(revision.metric))
 
 
-def departures(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
+def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
     """What a policy has otherwise than the default one: "bos=never, metric=mean". Choices it does not state (uploads)
-    are no departures, nor is which tokens it computed: outcomes are the same."""
+    are no policy_differences, nor is which tokens it computed: outcomes are the same."""
     usual = {
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,
@@ -36,11 +36,13 @@ def departures(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
     )
 
 
-def standing_of(run: SuiteRun, *, is_whole: bool) -> SuiteRun.Standing:
+def policy_standing(run: SuiteRun, *, is_whole: bool) -> SuiteRun.Standing:
     """`is_whole`: the run has a result for every prediction of its revision."""
     if not is_whole:
         return SuiteRun.Standing.PARTIAL
-    return SuiteRun.Standing.OTHER if departures(run.policy, run.revision) else SuiteRun.Standing.DEFAULT
+    return (
+        SuiteRun.Standing.OTHER if policy_differences(run.policy, run.revision) else SuiteRun.Standing.DEFAULT
+    )
 
 
 def _said(value: Any) -> str:

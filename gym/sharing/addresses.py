@@ -150,7 +150,7 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
     it had when it was public, and the secret address stops working. `base` begins its address, or is it."""
     was, thing.visibility = thing.visibility, visibility
     if Visibility.UNLISTED in {was, visibility} and was != visibility:
-        give_address(thing, base)
+        assign_slug(thing, base)
     else:
         thing.save(update_fields=["visibility", "updated"])
 
@@ -173,10 +173,10 @@ def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
         raise PermissionDenied(f"you may not edit this {noun}")
     if thing.visibility != Visibility.UNLISTED:
         raise ValidationError(f"Only an unlisted {noun} has a secret address.")
-    give_address(thing, base)
+    assign_slug(thing, base)
 
 
-def give_address(thing: Any, base: str) -> None:
+def assign_slug(thing: Any, base: str) -> None:
     """Save the thing under a free address: a secret one, or the last public one that it had, if it had one."""
     kind, known = type(thing), thing.pk is not None
 

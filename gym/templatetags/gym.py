@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from gym.accounts.login_redirect import page_to_return_to
 from gym.accounts.models import AnyUser
-from gym.accounts.ways_back import page_to_return_to
 from gym.runs.models import SuiteRun
 from gym.runs.pages.figures import file_links
 from gym.runs.read.presenters import owner_name as owner_of_run

@@ -180,7 +180,7 @@ TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
 
 class HTTPTransport:
     """One agent server. `headers` go with every request; `secrets` are the secret values among them. `policy` makes a
-    NetPolicy from limits, such as gym.way_out.net_policy."""
+    NetPolicy from limits, such as gym.outbound_policy.net_policy."""
 
     unsent: tuple[str, ...] = ()
 

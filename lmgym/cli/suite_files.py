@@ -11,7 +11,7 @@ from lmgym.cli.shared import Failed
 from lmgym.errors import FormatError
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
-from lmgym.suites.intake.readings import ROLES
+from lmgym.suites.intake.parsing import ROLES
 
 NAMES = ("columns", "sheet", "encoding")
 """The options, which are arguments of `load_suite`."""

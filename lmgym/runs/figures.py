@@ -158,14 +158,14 @@ def _strip(token: ShownToken) -> StripToken:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A model's run on a suite under the rule of the chart. `departures`: in what its policy differs from the default;
-    `policy`: what files have in the column of this name."""
+    """A model's run on a suite under the chart's rule. `policy_differences`: how its policy differs from the default;
+    `policy`: the value of the column of this name."""
 
     model: str
     label: str
     score: Rated
     verdict: Verdict
-    departures: str
+    policy_differences: str
     policy: str
 
 
@@ -198,4 +198,4 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
 def _passes_in_words(row: ModelScore) -> str:
     held = f"{row.score.passed} of {row.score.judged} held"
     held += f"; {row.verdict.words}" if row.verdict.words else ""
-    return f"{held}; {row.departures}, not the default policy" if row.departures else held
+    return f"{held}; {row.policy_differences}, not the default policy" if row.policy_differences else held

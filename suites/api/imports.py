@@ -21,7 +21,7 @@ from lmgym.files.bounded import Refused
 from lmgym.suites.intake.archives import MAX_FILES, unpacked
 from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
-from suites.imports import Wishes, import_files
+from suites.imports import ImportOptions, import_files
 from suites.models import ImportedFile, JoinPolicy, Suite, SuiteImport
 
 
@@ -92,7 +92,7 @@ class SuiteImports(ApiView):
             files = unpacked([given_file(upload) for upload in body["file"]])
         except Refused as error:
             raise invalid(FieldError("$.file", str(error))) from error
-        wishes = Wishes(
+        wishes = ImportOptions(
             visibility=body["visibility"],
             tags=tuple(body.get("tags", ())),
             join_policy=body["join_policy"],

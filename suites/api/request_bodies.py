@@ -22,8 +22,8 @@ from lmgym.suites.editing import EditError, clean_name
 from lmgym.suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument
 from lmgym.suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
 from lmgym.suites.formulas import FormulaError
-from lmgym.suites.intake import ENCODINGS, take_in
-from lmgym.suites.intake.readings import ROLES, Answers, Reading
+from lmgym.suites.intake import ENCODINGS, parse_upload
+from lmgym.suites.intake.parsing import ROLES, ParseOptions, ParseResult
 from lmgym.suites.regions import METRICS
 from lmgym.text.problems import FormatError
 from suites.drafts import BadEdits
@@ -134,8 +134,8 @@ class AnswersBody(Body):
     regions = Names(required=False, help_text="the same for regions")
 
 
-def answers_in(body: dict[str, Any]) -> Answers:
-    return Answers(**{name: body[name] for name, _ in AnswersBody().fields.items() if name in body})
+def answers_in(body: dict[str, Any]) -> ParseOptions:
+    return ParseOptions(**{name: body[name] for name, _ in AnswersBody().fields.items() if name in body})
 
 
 def metric_choice() -> serializers.ChoiceField:
@@ -284,7 +284,7 @@ def _given_document(body: dict[str, Any], way: str) -> SuiteDocument:
         data, name = body["text"].encode(), body.get("filename", "")
     else:
         data, name = read_upload(body["file"], MAX_BYTES), body["file"].name
-    reading = take_in(data, name, answers_in(body))
+    reading = parse_upload(data, name, answers_in(body))
     if reading.document is None:
         root = "$.document" if way == "document" else ""
         raise unreadable(FormatError(reading.problems), root, reading)
@@ -298,7 +298,7 @@ def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
-def unreadable(error: FormatError, root: str = "", reading: Reading | None = None) -> ApiProblem:
+def unreadable(error: FormatError, root: str = "", reading: ParseResult | None = None) -> ApiProblem:
     """`root`: the path of the document in the body, in front of its own paths. Of a `reading` that asks, the problem
     names the fields of AnswersBody that would help, and proposes columns."""
     wrong = [

@@ -11,7 +11,7 @@ from gym.accounts.models import User
 from lmgym.cli.suite_files import unread
 from lmgym.suites.formats import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import NotUnderstood, read_any
-from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake.parsing import ParseOptions
 
 
 def read_file(path: Path, **reading: Any) -> SuiteDocument:
@@ -24,7 +24,7 @@ def read_file(path: Path, **reading: Any) -> SuiteDocument:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     try:
-        return read_any(data, path.name, Answers(**reading))
+        return read_any(data, path.name, ParseOptions(**reading))
     except NotUnderstood as error:
         raise CommandError(unread(path, error)) from error
 

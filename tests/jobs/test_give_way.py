@@ -25,7 +25,7 @@ def run_one(kind: str) -> Job:
 
 
 def test_after_its_turn_work_goes_back_to_the_queue_behind_that_of_others(register, alice, bob, turn_is_over):
-    kind = register("long", lambda context: context.give_way())
+    kind = register("long", lambda context: context.yield_turn())
     enqueue(kind, {}, owner=alice)
     bobs = enqueue(register("k"), {}, owner=bob)
     job = run_one(kind)
@@ -34,14 +34,14 @@ def test_after_its_turn_work_goes_back_to_the_queue_behind_that_of_others(regist
 
 
 def test_within_its_turn_it_goes_on(register, alice, bob):
-    kind = register("long", lambda context: context.give_way())
+    kind = register("long", lambda context: context.yield_turn())
     enqueue(kind, {}, owner=alice)
     enqueue(register("k"), {}, owner=bob)
     assert run_one(kind).state == State.DONE
 
 
 def test_it_goes_on_when_only_own_work_waits(register, alice, turn_is_over):
-    kind = register("long", lambda context: context.give_way())
+    kind = register("long", lambda context: context.yield_turn())
     enqueue(kind, {}, owner=alice)
     enqueue(register("k"), {}, owner=alice)
     assert run_one(kind).state == State.DONE
@@ -52,7 +52,7 @@ def test_work_that_is_done_only_when_nothing_waits_comes_last_and_moves_nobody(
 ):
     monkeypatch.setattr(registry, "_only_when_idle", {"idle"})
     idle = enqueue(register("idle"), {})
-    kind = register("long", lambda context: context.give_way())
+    kind = register("long", lambda context: context.yield_turn())
     enqueue(kind, {}, owner=alice)
     assert run_one(kind).state == State.DONE
     assert states.claim_next("default", "w").pk == idle.pk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gym.jobs import fairness, reaper, runner, states
-from gym.jobs.errors import NotHere
+from gym.jobs.errors import MissingResource
 from gym.jobs.selectors import waited_for
 from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
@@ -32,7 +32,7 @@ def handed_back(register):
 
     def handler(context):
         if context.attempt == 1:
-            raise NotHere(FILES)
+            raise MissingResource(FILES)
 
     job = enqueue(register("needs files", handler), {})
     runner.run_next("default")
@@ -65,7 +65,7 @@ def test_a_worker_looks_again_after_a_while(register, settings):
     def handler(context):
         seen.append(context.attempt)
         if context.attempt < 3:
-            raise NotHere(FILES)
+            raise MissingResource(FILES)
 
     enqueue(register("k", handler), {})
     (job,) = run_pending()
@@ -88,7 +88,7 @@ def test_draining_ends_and_leaves_it_to_others(handed_back):
 def test_a_job_that_should_stop_is_cancelled(register):
     def handler(context):
         states.cancel(context.job_id)
-        raise NotHere(FILES)
+        raise MissingResource(FILES)
 
     enqueue(register("k", handler), {})
     (job,) = run_pending()

@@ -102,13 +102,13 @@ def test_waiting_for_another_machine_ends_with_the_cancellation(db, register, pe
     monkeypatch.setattr(context_module, "CHECK_SECONDS", 0.0)
     job = enqueue(register("waits"), {})
     context = JobContext(states.claim_next("default", "w"))
-    assert context.beside(lambda: 42) == 42
+    assert context.run_cancellable(lambda: 42) == 42
     with pytest.raises(ZeroDivisionError):
-        context.beside(lambda: 1 / 0)
+        context.run_cancellable(lambda: 1 / 0)
     request_cancel(job, actor=people.alice)
     let_go = context_module.threading.Event()
     with pytest.raises(Cancelled):
-        context.beside(let_go.wait)
+        context.run_cancellable(let_go.wait)
     let_go.set()
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.work.services import same_run
 from gym.runs.work.start_tokens import name_if_former, plain
 from lmgym.models.backends import ModelFacts
@@ -114,7 +114,7 @@ def test_kept_runs_say_their_token_by_name_and_are_no_longer_usual(people, model
     ):
         run.refresh_from_db()
         assert (run.policy["bos"], run.standing) == (bos, standing)
-    assert departures(former.policy, revision) == f"bos={TURN}"
+    assert policy_differences(former.policy, revision) == f"bos={TURN}"
     model.facts = {**FACTS, "bos": TURN}
     settle(model)
     former.refresh_from_db()

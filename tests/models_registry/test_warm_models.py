@@ -67,7 +67,7 @@ def model(people):
 
 
 def use(model) -> None:
-    with warm.borrow(model):
+    with warm.loaded_model(model):
         pass
 
 
@@ -87,7 +87,7 @@ def test_the_least_recently_used_goes(loads, model):
 
 def test_a_model_in_use_never_goes(loads, model):
     a, b = model("60-a"), model("60-b")
-    with warm.borrow(a):
+    with warm.loaded_model(a):
         use(b)
         use(a)
     assert loads == ["60-a", "60-b"]

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.policies import standing_of
+from gym.runs.policies import policy_standing
 from gym.runs.read.scores import store_scores
 from lmgym.stats.intervals import wilson
 from lmgym.suites.formulas import parse
@@ -30,7 +30,7 @@ def finished_run(
         policy={"metric": "sum", **(policy or {})},
     )  # fmt: skip
     predictions = list(revision.predictions.order_by("position"))
-    run.standing = standing_of(run, is_whole=len(outcomes) == len(predictions))
+    run.standing = policy_standing(run, is_whole=len(outcomes) == len(predictions))
     run.save()
     items = revision.item_numbers
     for prediction, codes in zip(predictions, outcomes, strict=source == "computed"):

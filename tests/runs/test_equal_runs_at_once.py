@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from gym.runs.models import SuiteRun
-from gym.runs.work.several import queue_each
+from gym.runs.work.bulk import queue_each
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from tests.at_once import need_connections, together

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.read.comparison import scored_as
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
@@ -167,7 +167,7 @@ def test_the_correction_is_a_departure_and_makes_margins_another_quantity(client
     run_pending()
     raw.refresh_from_db()
     corrected.refresh_from_db()
-    assert departures(corrected.policy, corrected.revision) == "whitespace=trailing"
+    assert policy_differences(corrected.policy, corrected.revision) == "whitespace=trailing"
     assert (raw.standing, corrected.standing) == (SuiteRun.Standing.DEFAULT, SuiteRun.Standing.OTHER)
     assert not same_bits(scored_as(raw), scored_as(corrected))
     raw.delete()

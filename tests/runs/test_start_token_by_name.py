@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.read.presenters import reproduce_command
 from gym.runs.work import services
 from lmgym.models.backends import ModelFacts
@@ -45,7 +45,7 @@ def test_a_run_with_a_named_token(client, people, tiny, tmp_path):
     assert (run.state, run.policy["bos"]) == ("done", "</s>")
     assert (run.provenance["bos"], run.provenance["declared_bos"]) == ("</s>", None)
     assert run.provenance["first_token_scored"] is True
-    assert (departures(run.policy, revision), run.standing) == ("bos=</s>", SuiteRun.Standing.OTHER)
+    assert (policy_differences(run.policy, revision), run.standing) == ("bos=</s>", SuiteRun.Standing.OTHER)
     page = client.get(run.get_absolute_url()).content.decode()
     assert "by name: <code>&lt;/s&gt;</code> first, itself not scored" in page
     assert "--bos '</s>' --join" in reproduce_command(run)

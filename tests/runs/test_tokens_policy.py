@@ -14,7 +14,7 @@ from django.urls import reverse
 from gym.jobs.errors import WorkerStopping
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.read.comparison import scored_as
 from gym.runs.read.report import result_of
 from gym.runs.work import cache, services
@@ -129,7 +129,7 @@ def test_what_a_backend_computes_anyway_goes_into_the_cache(people, revision, mo
 def test_tokens_are_no_part_of_the_scorer_and_make_no_run_another_one(start):
     part, whole = start(NEEDED), start()
     assert part.scorer == whole.scorer
-    assert departures(part.policy, part.revision) == ""
+    assert policy_differences(part.policy, part.revision) == ""
     assert part.standing == SuiteRun.Standing.DEFAULT
     assert run_differences([scored_as(part), scored_as(whole)]) == []
 

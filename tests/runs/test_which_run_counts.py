@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.work import services
@@ -84,7 +84,7 @@ def test_the_whitespace_correction_is_another_policy(client, revision, model):
     usual = finished_run(revision, model, [1, 1, 0, 0])
     newer = finished_run(revision, model, [0, 0, 0, 1], policy={"whitespace": "trailing"})
     assert only(shown(client)) == usual.key
-    assert departures(newer.policy, revision) == "whitespace=trailing"
+    assert policy_differences(newer.policy, revision) == "whitespace=trailing"
 
 
 def test_the_worker_notes_the_standing_with_the_results(people, revision, model):
@@ -92,7 +92,7 @@ def test_the_worker_notes_the_standing_with_the_results(people, revision, model)
     services.queue_run(revision, model, ScoringPolicy(metric="max", eos=True), actor=people.charlie)
     run_pending()
     assert list(SuiteRun.objects.order_by("pk").values_list("standing", flat=True)) == [2, 1]
-    assert departures(SuiteRun.objects.latest("pk").policy, revision) == "eos=yes, metric=max"
+    assert policy_differences(SuiteRun.objects.latest("pk").policy, revision) == "eos=yes, metric=max"
 
 
 def test_a_cell_of_another_policy_is_marked_wherever_it_is_shown(client, revision, model, people):

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from lmgym.suites.formats import read_suite, write_json, write_long_csv, write_wide_tsv
 from lmgym.suites.formats.write import write_excel_csv
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 from suites import services
 from suites.selectors import document_of
 from tests.factories import make_suite
@@ -89,7 +89,10 @@ def test_a_private_suite_is_downloaded_by_its_people_only(client, people):
 def test_a_workbook_reads_back_and_has_its_own_name(client, suite):
     answer = client.get(reverse("suite-download", args=[suite.slug, 1, "xlsx"]))
     assert answer["Content-Disposition"] == 'attachment; filename="agreement-r1.xlsx"'
-    again, document = take_in(answer.getvalue(), "agreement.xlsx").document, document_of(suite.latest_frozen)
+    again, document = (
+        parse_upload(answer.getvalue(), "agreement.xlsx").document,
+        document_of(suite.latest_frozen),
+    )
     assert [row.contents for row in again.sentences] == [row.contents for row in document.sentences]
 
 

@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from gym.runs.models import SuiteRun
+from gym.runs.work.bulk import queue_each
 from gym.runs.work.services import queue_run
-from gym.runs.work.several import queue_each
 from lmgym.suites.formats import read_suite
 from suites import services
 from suites.models import Suite

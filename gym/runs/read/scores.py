@@ -11,7 +11,7 @@ from django.db.models import prefetch_related_objects
 from django.dispatch import receiver
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.signals import results_written
 from lmgym.runs.against_chance import Verdict, alone
 from lmgym.runs.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
@@ -78,7 +78,7 @@ class Scored:
     @property
     def policy(self) -> str:
         """What the run has otherwise than the default policy."""
-        return departures(self.run.policy, self.run.revision)
+        return policy_differences(self.run.policy, self.run.revision)
 
     @property
     def rate(self) -> float | None:

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.errors import MissingResource, PermanentFailure
 from gym.jobs.models import State
 from gym.jobs.registry import handler
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
-from gym.runs.policies import standing_of
+from gym.runs.policies import policy_standing
 from gym.runs.signals import results_written
 from gym.runs.work.scoring import Scoring
 from gym.runs.work.shared_chunks import HELP
@@ -59,7 +59,7 @@ def suite_run_help(context: JobContext) -> None:
     try:
         with _model_of(run) as backend:
             Scoring(context, run, backend).help()
-    except NotHere as error:  # not handed back: the run does not wait for this
+    except MissingResource as error:  # not handed back: the run does not wait for this
         context.log(f"This worker lacks {error.what}.")
 
 
@@ -71,13 +71,13 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 @contextmanager
 def _model_of(run: SuiteRun) -> Iterator[Backend]:
     """The run's model, loaded. What is wrong with it, here and while it is used, ends the attempt in the right way."""
-    from models_registry.warm import borrow
+    from models_registry.warm import loaded_model
 
     try:
-        with borrow(run.model) as backend:
+        with loaded_model(run.model) as backend:
             yield backend
     except NotOnThisMachine as error:
-        raise NotHere(error.lacks(run.model.slug)) from error
+        raise MissingResource(error.lacks(run.model.slug)) from error
     except BackendUnavailable:
         raise  # a server that is busy: the job is tried again
     except BackendError as error:
@@ -125,7 +125,7 @@ def write_result(
     )
     SuiteRun.objects.filter(pk=run.pk).update(
         completed_at=timezone.now(),
-        standing=standing_of(run, is_whole=len(result.predictions) == len(predictions)),
+        standing=policy_standing(run, is_whole=len(result.predictions) == len(predictions)),
         provenance=facts,
         n_unique=n_unique,
         n_unscored=result.n_unscored,

@@ -258,7 +258,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
 def score_preview(context: JobContext) -> None:
     """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early. Failures
     that may pass stay with the job."""
-    from models_registry.warm import borrow
+    from models_registry.warm import loaded_model
 
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
     if model is None:
@@ -269,7 +269,7 @@ def score_preview(context: JobContext) -> None:
     )
     policy = ScoringPolicy.from_dict(context.payload["policy"])
     try:
-        with borrow(model) as backend:
+        with loaded_model(model) as backend:
             scores = score_missing(context, backend, policy, context.payload["texts"])
     except BackendError as error:
         raise PermanentFailure(str(error)) from error

@@ -87,7 +87,7 @@ def visible_to(user: User) -> QuerySet[ScoreRequest]:
 
 @handler(KIND, seconds=3600)
 def score(context: JobContext) -> None:
-    from models_registry.warm import borrow
+    from models_registry.warm import loaded_model
 
     request = ScoreRequest.objects.select_related("model").filter(pk=context.payload["request"]).first()
     if request is None:
@@ -99,7 +99,7 @@ def score(context: JobContext) -> None:
     )
     policy = ScoringPolicy.from_dict(request.policy)
     try:
-        with borrow(model) as backend:
+        with loaded_model(model) as backend:
             known = score_missing(context, backend, policy, request.texts)
     except BackendError as error:
         raise PermanentFailure(str(error)) from error

@@ -109,7 +109,7 @@ class Scoring:
             self.context.progress(
                 cached + sum(sizes.get(number, 0) for number in done), self.n_unique, "sentences"
             )
-            self.context.give_way()
+            self.context.yield_turn()
             if (chunk := shared.take()) is not None:
                 if may_be_helped and (n := shared.ask_for_help()):
                     self.context.log(f"Asked {n} idle worker{'s' if n > 1 else ''} to help.")

@@ -9,7 +9,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from gym.runs.models import SuiteRun
-from gym.runs.policies import standing_of
+from gym.runs.policies import policy_standing
 from lmgym.models.backends import ModelFacts
 from lmgym.models.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
@@ -59,5 +59,5 @@ def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
             continue
         run.policy = {**run.policy, "bos": bos}
         if run.standing != SuiteRun.Standing.PARTIAL:
-            run.standing = standing_of(run, is_whole=True)
+            run.standing = policy_standing(run, is_whole=True)
         run.save(update_fields=["policy", "standing"])

@@ -1,7 +1,7 @@
-"""From the bytes of a file to a suite's document: every format, told apart by its content. Pure.
+"""Parse an uploaded file into a suite's document. The format is detected from the content.
 
-What a file does not say about itself is asked (`Reading.asks`) and comes back as `Answers`: the encoding of a text, the
-sheet of a workbook, which column is what, what names mean in a suite that is there.
+What the file leaves open is listed in `ParseResult.asks` and passed back as `ParseOptions`: the text encoding, the
+sheet of a workbook, the role of each column, and what unknown names mean in an existing suite.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lmgym.files.workbooks import Sheet, is_workbook, read_workbook
 from lmgym.suites.formats import SuiteDocument, read_suite
 from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
-from lmgym.suites.intake.readings import NOTHING, Answers, Reading
+from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import read_cells, read_sheet
 from lmgym.text.problems import FormatError, Notice, Problem
 
@@ -31,14 +31,14 @@ PREVIEWED = 4
 WORKBOOK_LIMITS = replace(LIMITS, seconds=30)
 
 
-def take_in(
+def parse_upload(
     data: bytes,
     filename: str,
-    answers: Answers = NOTHING,
+    answers: ParseOptions = NOTHING,
     known: SuiteDocument | None = None,
     *,
     pasted: bool = False,
-) -> Reading:
+) -> ParseResult:
     """As the file readers have it; a table that they refuse, one with columns that may be no regions, and what was
     pasted, is looked at cell by cell, as a spreadsheet. With `known`, names that this suite lacks are asked about.
     Never raises."""
@@ -63,14 +63,14 @@ def take_in(
 class NotUnderstood(FormatError):
     """A file that cannot be read as a suite without further answers. `reading` holds what was recognised and asked."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParseResult) -> None:
         super().__init__(reading.problems)
         self.reading = reading
 
 
-def read_any(data: bytes, filename: str, answers: Answers = NOTHING) -> SuiteDocument:
-    """Non-interactive `take_in`: the document, with the interpretation of a sheet as notices. Raises NotUnderstood."""
-    reading = take_in(data, filename, answers)
+def read_any(data: bytes, filename: str, answers: ParseOptions = NOTHING) -> SuiteDocument:
+    """Non-interactive `parse_upload`: the document, with how a sheet was read as notices. Raises NotUnderstood."""
+    reading = parse_upload(data, filename, answers)
     if reading.document is None:
         raise NotUnderstood(reading)
     if reading.kind == "file":
@@ -82,7 +82,7 @@ def read_any(data: bytes, filename: str, answers: Answers = NOTHING) -> SuiteDoc
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def _as_file(data: bytes, filename: str) -> Reading | None:
+def _as_file(data: bytes, filename: str) -> ParseResult | None:
     """None: a table that is to be looked at as a sheet."""
     try:
         document = read_suite(data, filename)
@@ -93,9 +93,9 @@ def _as_file(data: bytes, filename: str) -> Reading | None:
             or data.startswith(_UTF16)
             or any(problem.where == "file" for problem in error.problems)
         ):
-            return Reading("file", problems=list(error.problems))
+            return ParseResult("file", problems=list(error.problems))
         return None
-    return Reading("file", document, understood=[str(notice) for notice in document.notices])
+    return ParseResult("file", document, understood=[str(notice) for notice in document.notices])
 
 
 def _is_unicode(data: bytes) -> bool:
@@ -108,14 +108,14 @@ def _is_unicode(data: bytes) -> bool:
     return True
 
 
-def _which_encoding(data: bytes, filename: str) -> Reading:
+def _which_encoding(data: bytes, filename: str) -> ParseResult:
     """The readers' own problem, with how the letters look in each encoding that fits."""
     try:
         read_suite(data, filename)
         problems: list[Problem] = []
     except FormatError as error:
         problems = list(error.problems)
-    reading = Reading("file", problems=problems)
+    reading = ParseResult("file", problems=problems)
     if data.count(b"\0") or not any(sign in data for sign in b",;\t{"):
         return reading  # no table and no JSON in any of them
     for encoding in ENCODINGS:
@@ -130,18 +130,18 @@ def _which_encoding(data: bytes, filename: str) -> Reading:
     return reading
 
 
-def _workbook(data: bytes, filename: str, answers: Answers, known: SuiteDocument | None) -> Reading:
+def _workbook(data: bytes, filename: str, answers: ParseOptions, known: SuiteDocument | None) -> ParseResult:
     try:
         sheets = read_workbook(data, WORKBOOK_LIMITS)
     except Refused as error:
-        return Reading("sheet", problems=[Problem("file", error.message, error.hint)])
+        return ParseResult("sheet", problems=[Problem("file", error.message, error.hint)])
     if not sheets:
-        return Reading("sheet", problems=[Problem("file", "the workbook is empty")])
+        return ParseResult("sheet", problems=[Problem("file", "the workbook is empty")])
     sheet = _chosen(sheets, answers)
     if sheet is None:
         names = [one.name for one in sheets]
         problem = Problem("file", f"the workbook has {len(names)} sheets", "Say which one holds the suite.")
-        return Reading("sheet", problems=[problem], asks=("sheet",), sheets=names)
+        return ParseResult("sheet", problems=[problem], asks=("sheet",), sheets=names)
     reading = read_cells(sheet.rows, name_from(filename), answers, known)
     reading.sheets = [one.name for one in sheets]
     if len(sheets) > 1:
@@ -149,7 +149,7 @@ def _workbook(data: bytes, filename: str, answers: Answers, known: SuiteDocument
     return reading
 
 
-def _chosen(sheets: list[Sheet], answers: Answers) -> Sheet | None:
+def _chosen(sheets: list[Sheet], answers: ParseOptions) -> Sheet | None:
     """The one that was named, or the only one that can be a suite."""
     if answers.sheet:
         return next((one for one in sheets if one.name == answers.sheet), None)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 from lmgym.suites.formats.documents import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import ENCODINGS
-from lmgym.suites.intake.readings import NOTHING, ROLES, Answers, Reading
+from lmgym.suites.intake.parsing import NOTHING, ROLES, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import read_part
 from lmgym.text.near_names import nearest_name
 
@@ -49,12 +49,12 @@ class Question:
         return self.name.startswith(("conditions.", "regions."))
 
 
-def questions(reading: Reading, before: Answers, known: Known) -> list[Question]:
+def questions(reading: ParseResult, before: ParseOptions, known: Known) -> list[Question]:
     """What the reading asks, and what was answered before (`before`), so that it can be changed."""
     return list(_questions(reading, before, known))
 
 
-def _questions(reading: Reading, before: Answers, known: Known) -> Iterator[Question]:
+def _questions(reading: ParseResult, before: ParseOptions, known: Known) -> Iterator[Question]:
     asked = {*reading.asks, *(name for name, value in asdict(before).items() if value)}
     if "encoding" in asked and reading.encodings:
         encodings = {key: ENCODINGS[key] for key in reading.encodings}
@@ -85,10 +85,10 @@ def _about_name(what: str, name: str, names: Sequence[str]) -> Question:
     return Question(f"{what}.{name}", f"{noun.capitalize()} “{name}”", choices, f"={near}" if near else ADD)
 
 
-def answers_to(given: Mapping[str, str], before: Answers) -> Answers:
-    """Answers from values by the names of their questions; names of conditions and regions are added to those
+def answers_to(given: Mapping[str, str], before: ParseOptions) -> ParseOptions:
+    """Options from values by the names of their questions; names of conditions and regions are added to those
     answered before."""
-    return Answers(
+    return ParseOptions(
         encoding=given.get("encoding", ""),
         sheet=given.get("sheet", ""),
         header=given.get("header", ""),
@@ -115,12 +115,12 @@ class Round:
     """Questions that one reading of a pasted sheet asks. `is_answered`: a value was given for each of them, which need
     not fit."""
 
-    reading: Reading
-    before: Answers
+    reading: ParseResult
+    before: ParseOptions
     is_answered: bool
 
 
-def read_pasted(text: str, known: Known, given: Mapping[str, str]) -> tuple[Reading, Round | None]:
+def read_pasted(text: str, known: Known, given: Mapping[str, str]) -> tuple[ParseResult, Round | None]:
     """A sheet with headings that is pasted into a suite of which only names matter; without regions the suite is empty
     and takes over the sheet's names.
 

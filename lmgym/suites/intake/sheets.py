@@ -1,7 +1,7 @@
 """Stimuli pasted from a spreadsheet, wide or long: what was understood, and what is wrong by row and column. Pure.
 
 More forgiving than the file readers where people's sheets are: cells that were merged arrive blank below the first
-and are filled, and headers go by more names. Nothing is guessed silently: `Reading.understood` says all of it.
+and are filled, and headers go by more names. Nothing is guessed silently: `ParseResult.understood` says all of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ from lmgym.suites.formats.documents import (
 )
 from lmgym.suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
 from lmgym.suites.intake.columns import doubts, in_words
-from lmgym.suites.intake.readings import NOTHING, ROLES, SAMPLE, Answers, Column, Part, Reading, column_letter
+from lmgym.suites.intake.parsing import (
+    NOTHING,
+    ROLES,
+    SAMPLE,
+    Column,
+    ParseOptions,
+    ParseResult,
+    Part,
+    column_letter,
+)
 from lmgym.text import CONTROL, SURROGATE, count, listing, tidy, unguard
 from lmgym.text.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
 
@@ -47,8 +56,8 @@ _HEADER_HINT = (
 
 
 def read_sheet(
-    text: str, name: str = "", answers: Answers = NOTHING, known: SuiteDocument | None = None
-) -> Reading:
+    text: str, name: str = "", answers: ParseOptions = NOTHING, known: SuiteDocument | None = None
+) -> ParseResult:
     """Read what was pasted: cells of a spreadsheet (tabs, commas or semicolons), or a suite's JSON. Never raises.
     `known`: the suite whose names are asked for where the sheet has others."""
     data = text.encode("utf-8", "surrogatepass")
@@ -56,13 +65,13 @@ def read_sheet(
         problem = Problem(
             "sheet", f"the sheet has {len(data):,} bytes; at most {MAX_BYTES:,} are read", "Split it."
         )
-        return Reading("sheet", problems=[problem])
+        return ParseResult("sheet", problems=[problem])
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(data, name)
     return _SheetReader(lambda report: _rows_of(text, report), name, answers, known).read()
 
 
-def read_part(text: str, answers: Answers = NOTHING, known: SuiteDocument | None = None) -> Reading:
+def read_part(text: str, answers: ParseOptions = NOTHING, known: SuiteDocument | None = None) -> ParseResult:
     """The same of a sheet that is put into a suite that is there, and may leave out sentences and regions."""
     return _SheetReader(lambda report: _rows_of(text, report), "", answers, known).read(whole=False)
 
@@ -70,16 +79,16 @@ def read_part(text: str, answers: Answers = NOTHING, known: SuiteDocument | None
 def read_cells(
     rows: Sequence[Sequence[str]],
     name: str = "",
-    answers: Answers = NOTHING,
+    answers: ParseOptions = NOTHING,
     known: SuiteDocument | None = None,
-) -> Reading:
+) -> ParseResult:
     """The same of cells that a workbook holds. Never raises."""
     numbered = [Row(n, list(cells)) for n, cells in enumerate(rows, 1) if any(cell.strip() for cell in cells)]
     return _SheetReader(lambda report: numbered, name, answers, known).read()
 
 
-def _read_json(data: bytes, name: str) -> Reading:
-    reading = Reading("JSON")
+def _read_json(data: bytes, name: str) -> ParseResult:
+    reading = ParseResult("JSON")
     try:
         document = read_suite(data, name)
     except FormatError as error:
@@ -100,16 +109,20 @@ def shape(document: SuiteDocument) -> str:
 
 class _SheetReader:
     def __init__(
-        self, rows: Callable[[Report], list[Row]], name: str, answers: Answers, known: SuiteDocument | None
+        self,
+        rows: Callable[[Report], list[Row]],
+        name: str,
+        answers: ParseOptions,
+        known: SuiteDocument | None,
     ) -> None:
         self.rows = rows
         self.name = name
         self.answers = answers
         self.known = known
         self.report = Report()
-        self.reading = Reading("sheet")
+        self.reading = ParseResult("sheet")
 
-    def read(self, *, whole: bool = True) -> Reading:
+    def read(self, *, whole: bool = True) -> ParseResult:
         try:
             table = self._table()
             long = table.is_long

@@ -7,7 +7,7 @@ import signal
 import time
 
 from gym.jobs.context import JobContext
-from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.errors import MissingResource, PermanentFailure
 from gym.jobs.registry import handler
 from tests.jobs.lab.models import Chunk, Receipt
 from tests.jobs.lab.values import value_of
@@ -61,7 +61,7 @@ def kill_the_worker(context: JobContext) -> None:
 def need_files(context: JobContext) -> None:
     """Some workers of the lab have the files, others do not."""
     if "LAB_FILES" not in os.environ:
-        raise NotHere("the files of the model x")
+        raise MissingResource("the files of the model x")
 
 
 @handler("lab.fail")

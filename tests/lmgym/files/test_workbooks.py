@@ -11,8 +11,8 @@ from lmgym.files.bounded import Limits, Refused
 from lmgym.files.workbooks import is_workbook, read_workbook, write_xlsx
 from lmgym.suites.formats import SuiteDocument, read_suite
 from lmgym.suites.formats.write import write_workbook
-from lmgym.suites.intake import take_in
-from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake import parse_upload
+from lmgym.suites.intake.parsing import ParseOptions
 from tests.lmgym.suites.documents import suite_bytes
 
 LIMITS = Limits(lines=1_000, cells=10_000, columns=100, seconds=20)
@@ -209,7 +209,7 @@ def document() -> SuiteDocument:
 
 def test_a_suite_goes_out_as_xlsx_and_comes_back():
     data = write_workbook(document())
-    again = take_in(data, "round.xlsx").document
+    again = parse_upload(data, "round.xlsx").document
     assert [row.contents for row in again.sentences] == [row.contents for row in document().sentences]
     assert (again.region_names, again.name) == (document().region_names, "round")
 
@@ -217,8 +217,8 @@ def test_a_suite_goes_out_as_xlsx_and_comes_back():
 def test_of_several_sheets_the_one_that_is_a_suite_is_taken_or_asked_for():
     rows = (["item", "condition", "V"], [1, "a", "go"])
     both = [("Notes", (["Ask Bob", "about it"],)), ("Items", rows)]
-    assert take_in(write_xlsx(both).read(), "x.xlsx").document.sentences[0].contents == ("go",)
+    assert parse_upload(write_xlsx(both).read(), "x.xlsx").document.sentences[0].contents == ("go",)
     two = write_xlsx([("First", rows), ("Second", rows)]).read()
-    reading = take_in(two, "x.xlsx")
+    reading = parse_upload(two, "x.xlsx")
     assert (reading.asks, reading.sheets) == (("sheet",), ["First", "Second"])
-    assert take_in(two, "x.xlsx", Answers(sheet="Second")).document is not None
+    assert parse_upload(two, "x.xlsx", ParseOptions(sheet="Second")).document is not None

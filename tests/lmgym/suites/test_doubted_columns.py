@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.columns import (
     AFTER,
     BEFORE,
@@ -21,7 +21,7 @@ from lmgym.suites.intake.columns import (
     VERDICTS,
     closes_sentence,
 )
-from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.suites.intake.sheets import read_part
 from lmgym.suites.lint import lint
 from tests.lmgym.conftest import ROOT
@@ -57,16 +57,16 @@ VERB_END = "Verb: sleeps.|sleep.|hoots.|hoot."
 
 
 def doubted(text: str) -> dict[str, str]:
-    reading = take_in(text.encode(), "x.csv")
+    reading = parse_upload(text.encode(), "x.csv")
     return {column.header: column.doubt for column in reading.columns if column.doubt}
 
 
 def confirmed(text: str):
     """The sheet with the answers that are proposed."""
-    asked = take_in(text.encode(), "x.csv")
+    asked = parse_upload(text.encode(), "x.csv")
     assert asked.asks == ("columns",)
     assert asked.document is None
-    return take_in(text.encode(), "x.csv", Answers(columns=asked.proposed_columns))
+    return parse_upload(text.encode(), "x.csv", ParseOptions(columns=asked.proposed_columns))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_text_before_the_beginning_and_labels_of_conditions_are_asked_about():
     ],
 )
 def test_regions_of_ordinary_sentences_are_not_asked_about(columns):
-    reading = take_in(rows(*columns).encode(), "x.tsv")
+    reading = parse_upload(rows(*columns).encode(), "x.tsv")
     assert reading.asks == ()
     assert len(reading.document.region_names) == len(columns)
 
@@ -158,31 +158,31 @@ DEMO = ROOT / "gym" / "demo" / "data" / "suites"
 def test_suites_whose_columns_are_regions_are_read_without_a_question(path):
     document = read_suite(path.read_bytes(), path.name)
     for text in (write_wide_tsv(document), write_long_csv(document)):
-        assert take_in(text.encode(), "x.tsv").asks == ()
+        assert parse_upload(text.encode(), "x.tsv").asks == ()
 
 
 @pytest.mark.parametrize("design", BLUEPRINTS.values(), ids=BLUEPRINTS)
 def test_designs_are_read_without_a_question(design):
-    reading = take_in(write_wide_tsv(design.document()).encode(), "x.tsv")
+    reading = parse_upload(write_wide_tsv(design.document()).encode(), "x.tsv")
     assert (reading.asks, reading.document.region_names) == ((), design.regions)
 
 
 def test_regions_of_the_suite_that_is_replaced_are_no_question():
     text = rows("list: 1|2|1|2", SUBJECT, VERB)
     known = confirmed(text).document
-    assert take_in(text.encode(), "x.tsv", known=known).asks == ("columns",)
+    assert parse_upload(text.encode(), "x.tsv", known=known).asks == ("columns",)
     roles = {"A": "item", "B": "condition"} | dict.fromkeys("CDE", "text")
-    with_list = take_in(text.encode(), "x.tsv", Answers(columns=roles))
+    with_list = parse_upload(text.encode(), "x.tsv", ParseOptions(columns=roles))
     assert with_list.document.region_names == ("list", "Subject", "Verb")
-    assert take_in(text.encode(), "x.tsv", known=with_list.document).asks == ()
+    assert parse_upload(text.encode(), "x.tsv", known=with_list.document).asks == ()
 
 
 def test_a_workbook_asks_the_same_and_of_several_sheets_the_one_with_the_suite_is_taken():
     cells = [line.split("\t") for line in rows("list: 1|2|1|2", SUBJECT, VERB).splitlines()]
     data = write_xlsx([("Notes", [["By hand"]]), ("Items", cells)]).read()
-    reading = take_in(data, "x.xlsx")
+    reading = parse_upload(data, "x.xlsx")
     assert reading.asks == ("columns",)
-    done = take_in(data, "x.xlsx", Answers(columns=reading.proposed_columns))
+    done = parse_upload(data, "x.xlsx", ParseOptions(columns=reading.proposed_columns))
     assert done.document.region_names == ("Subject", "Verb")
     assert "Kept as item data: list." in done.understood
 
@@ -190,10 +190,10 @@ def test_a_workbook_asks_the_same_and_of_several_sheets_the_one_with_the_suite_i
 def test_item_data_beside_one_text_column_and_with_equal_or_no_headings_loses_nothing():
     text = "item\tcondition\ttext\tx\tx\t\n1\ta\tThe cat\t1\t2\t3\n1\tb\tThe cats\t4\t5\t6\n"
     roles = {"A": "item", "B": "condition", "C": "text", "D": "data", "E": "data", "F": "data"}
-    reading = take_in(text.encode(), "x.tsv", Answers(columns=roles))
+    reading = parse_upload(text.encode(), "x.tsv", ParseOptions(columns=roles))
     assert reading.document.sentences[1].extra == {"data": {"x": "4", "x (column E)": "5", "(column F)": "6"}}
-    long = take_in(
-        text.encode(), "x.tsv", Answers(columns=roles | {"C": "content", "E": "skip", "F": "skip"})
+    long = parse_upload(
+        text.encode(), "x.tsv", ParseOptions(columns=roles | {"C": "content", "E": "skip", "F": "skip"})
     )
     assert long.document.sentences[1].contents == ("The cats",)
     assert long.document.sentences[1].extra == {"regions": {"1": {"x": "4"}}}
@@ -203,7 +203,7 @@ def test_a_sheet_pasted_into_a_suite_leaves_its_data_out():
     text = rows("list: 1|2|1|2", SUBJECT, VERB)
     asked = read_part(text)
     assert asked.asks == ("columns",)
-    reading = read_part(text, Answers(columns=asked.proposed_columns))
+    reading = read_part(text, ParseOptions(columns=asked.proposed_columns))
     assert reading.part.regions == ("Subject", "Verb")
     assert "Left out: list." in reading.understood
 
@@ -241,12 +241,12 @@ def test_ends_of_sentences(text, closes):
 
 def test_what_slips_through_is_found_by_the_checks():
     columns = dict(zip("ABCDEFG", ["item", "condition", *["text"] * 5], strict=True))
-    document = take_in(PCIBEX.encode(), "x.csv", Answers(columns=columns)).document
+    document = parse_upload(PCIBEX.encode(), "x.csv", ParseOptions(columns=columns)).document
     (finding,) = [one for one in lint(document) if one.code == "text-after-end"]
     assert (finding.severity, finding.where) == ("warning", "region 3 (question)")
     assert "in 4 of 4 sentences" in finding.message
     columns = dict(zip("ABCDEFG", ["text", "item", "condition", *["text"] * 4], strict=True))
-    document = take_in(PIVOT.encode(), "x.csv", Answers(columns=columns)).document
+    document = parse_upload(PIVOT.encode(), "x.csv", ParseOptions(columns=columns)).document
     numbers = [one.where for one in lint(document) if one.code == "number-region"]
     assert numbers == ["region 1 (Region 1)", "region 2 (disambPosition)", "region 5 (disambPosition_0idx)"]
 
@@ -255,6 +255,6 @@ def test_a_full_stop_inside_a_region_is_found_and_abbreviations_are_not():
     text = rows(
         "Sentence: Mr. X, e.g. J. Smith, slept.|They slept. Who did?|“Go!” he said.|They sleep ... well."
     )
-    document = take_in(text.encode(), "x.tsv").document
+    document = parse_upload(text.encode(), "x.tsv").document
     found = [one.cells for one in lint(document) if one.code == "text-after-end"]
     assert found == [((1, "plur_match", 1),)]

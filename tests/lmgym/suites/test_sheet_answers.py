@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lmgym.suites.intake import take_in
-from lmgym.suites.intake.readings import Answers
+from lmgym.suites.intake import parse_upload
+from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.suites.intake.sheets import read_sheet
 
 LONG = "item,condition,region_name,content\n"
@@ -13,7 +13,7 @@ LONG = "item,condition,region_name,content\n"
 
 def test_a_long_sheet_without_region_numbers_is_numbered_by_names_and_says_so():
     text = LONG + "1,a,S,The cat\n1,a,V,sleeps\n1,b,V,sleep\n1,b,S,The cat\n"
-    reading = take_in(text.encode(), "x.csv")
+    reading = parse_upload(text.encode(), "x.csv")
     doc = reading.document
     assert doc.region_names == ("S", "V")
     assert [row.contents for row in doc.sentences] == [("The cat", "sleeps"), ("The cat", "sleep")]
@@ -34,7 +34,7 @@ def test_content_alone_is_numbered_by_its_rows():
 
 def test_columns_of_a_long_sheet_can_be_named_without_a_header():
     columns = {"A": "item", "B": "condition", "C": "name", "D": "content"}
-    reading = read_sheet("1,a,S,x\n1,a,V,y\n", answers=Answers(header="no", columns=columns))
+    reading = read_sheet("1,a,S,x\n1,a,V,y\n", answers=ParseOptions(header="no", columns=columns))
     assert reading.document.sentences[0].contents == ("x", "y")
     assert reading.document.region_names == ("S", "V")
 
@@ -50,7 +50,7 @@ def test_columns_of_a_long_sheet_can_be_named_without_a_header():
     ],
 )
 def test_columns_that_make_no_suite_are_asked_again(columns, says):
-    reading = read_sheet("p,q,r,s\n1,a,x,y\n", answers=Answers(columns=columns))
+    reading = read_sheet("p,q,r,s\n1,a,x,y\n", answers=ParseOptions(columns=columns))
     if says:
         assert reading.document is None
         assert reading.asks == ("columns",)
@@ -62,16 +62,16 @@ def test_columns_that_make_no_suite_are_asked_again(columns, says):
 def test_regions_that_are_left_out_of_a_long_sheet_leave_no_gap():
     text = "item,condition,region_number,region_name,content\n"
     text += "".join(f"1,{c},{k},{n},w\n" for c in "ab" for k, n in ((1, "S"), (2, "V"), (3, "O")))
-    reading = read_sheet(text, answers=Answers(regions={"V": ""}))
+    reading = read_sheet(text, answers=ParseOptions(regions={"V": ""}))
     assert reading.document.region_names == ("S", "O")
 
 
 def test_a_file_of_bytes_that_are_no_text_is_not_asked_about():
-    reading = take_in(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "x.png")
+    reading = parse_upload(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "x.png")
     assert reading.asks == ()
     assert reading.problems
 
 
 def test_an_encoding_that_the_bytes_do_not_fit_is_not_offered():
     data = "item,condition,V\n1,a,\x81\n".encode("latin-1")
-    assert "windows-1252" not in take_in(data, "x.csv").encodings
+    assert "windows-1252" not in parse_upload(data, "x.csv").encodings

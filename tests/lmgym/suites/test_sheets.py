@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.suites.formats import write_long_csv, write_wide_tsv
-from lmgym.suites.intake.readings import column_letter
+from lmgym.suites.intake.parsing import column_letter
 from lmgym.suites.intake.sheets import read_sheet
 from tests.lmgym.suites.edits import start
 

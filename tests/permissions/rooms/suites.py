@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmgym.suites.intake.archives import GivenFile
-from suites.imports import Wishes, import_files
+from suites.imports import ImportOptions, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
 from tests.permissions.rooms import (
@@ -105,7 +105,9 @@ def furnish(people, world) -> None:
         suite = make_suite(people.alice, name=name)
         share(suite, people)
         set_visibility(suite, visibility, actor=people.alice)
-    world["alices-import"] = import_files([GivenFile("x.json", b"{")], Wishes(), actor=people.alice).key
+    world["alices-import"] = import_files(
+        [GivenFile("x.json", b"{")], ImportOptions(), actor=people.alice
+    ).key
 
 
 LAST: list[Row] = [

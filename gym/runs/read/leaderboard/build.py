@@ -13,7 +13,7 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.policies import departures
+from gym.runs.policies import policy_differences
 from gym.runs.read.shared_items import groups_of, shares_of_runs
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
 from lmgym.runs.leaderboard.means import Material, mean_over
@@ -164,7 +164,7 @@ def _scores(
             **dict(zip(_CELL, row[:-2], strict=True)),
             verdict=verdicts[revision, model],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
-            policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
+            policy=policy_differences(row[-1], by_pk[revision]) if row[-1] is not None else "",
             whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
         )
         for (revision, model), row in last.items()

@@ -21,7 +21,7 @@ from lmgym.suites.formats import (
     write_long_csv,
     write_wide_tsv,
 )
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 from tests.lmgym.conftest import ROOT
 
 from .samples import notices
@@ -87,7 +87,7 @@ def test_a_suite_is_read_and_written_back(name):
             doc.region_names,
             doc.conditions,
         )
-        assert take_in(write(doc).encode(), "table.csv").asks == ()
+        assert parse_upload(write(doc).encode(), "table.csv").asks == ()
 
 
 @pytest.mark.parametrize("name", ["cleft", "npz_ambig"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 
-def counted_address(peer: str, forwarded_for: str, *, behind_proxy: bool) -> str:
+def client_ip(peer: str, forwarded_for: str, *, behind_proxy: bool) -> str:
     """Who asks: the other end of the connection, or what our proxy says of it; "unknown" where that is no address.
 
     Behind our proxy it is the last entry of X-Forwarded-For, the one that the proxy wrote itself: everything before it

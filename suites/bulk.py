@@ -17,7 +17,7 @@ MAX_SUITES = 200
 
 
 @dataclass(frozen=True)
-class Said:
+class BulkResult:
     """One line of a report about one suite. `address`: of what is spoken of."""
 
     suite: Suite
@@ -29,30 +29,32 @@ class Said:
         return {"suite": self.suite.slug, "kind": self.kind, "text": self.text, "address": self.address}
 
 
-def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list[Said]:
+def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list[BulkResult]:
     """Freeze every draft. A suite without one is frozen already."""
-    said: list[Said] = []
+    said: list[BulkResult] = []
     for suite in suites:
         try:
             revision = services.freeze(suite, actor=actor, note=note)
         except PermissionDenied:
-            said.append(Said(suite, "refused", "You may not edit this suite."))
+            said.append(BulkResult(suite, "refused", "You may not edit this suite."))
         except services.NothingToFreeze:
             newest = suite.latest_frozen
             text = f"r{newest.number} is frozen already." if newest else "It has no revision."
-            said.append(Said(suite, "there" if newest else "refused", text))
+            said.append(BulkResult(suite, "there" if newest else "refused", text))
         except ValidationError as error:
-            said.append(Said(suite, "refused", f"Not frozen: {' '.join(error.messages)}"))
+            said.append(BulkResult(suite, "refused", f"Not frozen: {' '.join(error.messages)}"))
         else:
-            said.append(Said(suite, "done", f"r{revision.number} is frozen.", revision.get_absolute_url()))
+            said.append(
+                BulkResult(suite, "done", f"r{revision.number} is frozen.", revision.get_absolute_url())
+            )
     return said
 
 
 def tag_each(
     suites: Iterable[Suite], add: Sequence[str], remove: Sequence[str], *, actor: User
-) -> list[Said]:
+) -> list[BulkResult]:
     """Give every suite these tags and take others away; tags that are neither stay."""
-    said: list[Said] = []
+    said: list[BulkResult] = []
     gone = set(services.tag_slugs(remove))
     for suite in suites:
         before = [tag.name for tag in suite.tags.all()]
@@ -60,14 +62,14 @@ def tag_each(
             dict.fromkeys([*(name for name in before if name not in gone), *services.tag_slugs(add)])
         )
         if not permissions.can_edit(actor, suite):
-            said.append(Said(suite, "refused", "You may not edit this suite."))
+            said.append(BulkResult(suite, "refused", "You may not edit this suite."))
         elif set(after) == set(before):
-            said.append(Said(suite, "there", "Its tags are as they were."))
+            said.append(BulkResult(suite, "there", "Its tags are as they were."))
         else:
             try:
                 services.edit_card(suite, actor=actor, tags=after)
             except ValidationError as error:
-                said.append(Said(suite, "refused", " ".join(error.messages)))
+                said.append(BulkResult(suite, "refused", " ".join(error.messages)))
                 continue
-            said.append(Said(suite, "done", f"Tags: {', '.join(after) or 'none'}."))
+            said.append(BulkResult(suite, "done", f"Tags: {', '.join(after) or 'none'}."))
     return said

@@ -24,7 +24,7 @@ data is kept with the suite and never scored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class ParseOptions:
     """What a person said about a sheet that the sheet does not say. Empty: nothing, the reader finds out.
 
     `encoding` is a name of Python's; `sheet` one of a workbook's; `header` "yes" or "no"; `columns` letter -> one of
@@ -65,10 +65,10 @@ class Part:
 
 
 @dataclass(slots=True)
-class Reading:
-    """What a sheet or file is. `document` (`part`, where a part was asked for) is None when there are problems. `asks`
-    names the fields of `Answers` that would help; for them there are `preview` (the first rows), `unknown` (field ->
-    names), `sheets`, and `encodings` (name -> lines as they read in it)."""
+class ParseResult:
+    """Result of parsing a sheet or file. `document` (`part`, if a part was requested) is None when there are problems.
+    `asks` names the `ParseOptions` that would resolve them; `preview` (first rows), `unknown` (field -> names),
+    `sheets` and `encodings` (name -> decoded lines) help to choose."""
 
     kind: str = ""
     document: SuiteDocument | None = None
@@ -96,7 +96,7 @@ class Reading:
         return self.document.sentences[:SAMPLE] if self.document else ()
 
 
-NOTHING = Answers()
+NOTHING = ParseOptions()
 
 
 def column_letter(index: int) -> str:

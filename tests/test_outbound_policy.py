@@ -1,6 +1,6 @@
 """The site's own rules for other machines."""
 
-from gym.way_out import net_policy
+from gym.outbound_policy import net_policy
 
 
 def test_a_site_reaches_public_addresses_and_nothing_at_home_unless_told(settings):

@@ -15,17 +15,17 @@ from django.views.decorators.http import require_http_methods
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import file_download
-from gym.runs.work.several import queue_each
+from gym.runs.work.bulk import queue_each
 from lmgym.suites.formats.files import FORMS
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
+from suites.bulk import MAX_SUITES, BulkResult, freeze_each, tag_each
 from suites.exports import suites_zip
 from suites.forms import split_tags
 from suites.models import Suite
 from suites.selectors import visible_to, with_shape
-from suites.several import MAX_SUITES, Said, freeze_each, tag_each
 
-DEEDS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Download"}
+BULK_ACTIONS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Download"}
 
 
 class _FreezeForm(forms.Form):
@@ -33,7 +33,7 @@ class _FreezeForm(forms.Form):
         required=False, max_length=2000, label="What changed", help_text="The same note for all of them."
     )
 
-    def do(self, suites: list[Suite], actor: User) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
         return freeze_each(suites, self.cleaned_data["note"], actor=actor)
 
 
@@ -47,7 +47,7 @@ class _TagForm(forms.Form):
             raise forms.ValidationError("Name a tag to add or to remove.")
         return cleaned
 
-    def do(self, suites: list[Suite], actor: User) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
         add, remove = (split_tags(self.cleaned_data[name]) for name in ("add", "remove"))
         return tag_each(suites, add, remove, actor=actor)
 
@@ -67,7 +67,7 @@ class _RunForm(forms.Form):
         offered.queryset = runnable_by(user)
         offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
 
-    def do(self, suites: list[Suite], actor: User) -> list[Said]:
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
         given = self.cleaned_data
         drafts = [suite for suite in suites if suite.draft] if given["freeze"] else []
         said = freeze_each(drafts, actor=actor)
@@ -82,10 +82,10 @@ class _DownloadForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def several_suites(request: SignedInRequest) -> HttpResponseBase:
     """`?suite=` of each suite, and `do`. GET asks, POST does it and reports. Context: suites, do, title, form; after
-    POST also report [(Suite, [Said])], n_refused."""
+    POST also report [(Suite, [BulkResult])], n_refused."""
     given = request.POST if request.method == "POST" else request.GET
     do = given.get("do", "")
-    do = do if do in DEEDS else "run"
+    do = do if do in BULK_ACTIONS else "run"
     slugs = list(dict.fromkeys(slug.replace("\0", "")[:80] for slug in given.getlist("suite")))
     if not slugs or len(slugs) > MAX_SUITES:
         messages.error(
@@ -97,7 +97,7 @@ def several_suites(request: SignedInRequest) -> HttpResponseBase:
         return redirect("suite-list")
     suites = list(with_shape(visible_to(request.user).filter(slug__in=slugs), request.user).order_by("title"))
     form = _form(do, request)
-    context: dict[str, Any] = {"suites": suites, "do": do, "title": DEEDS[do], "form": form}
+    context: dict[str, Any] = {"suites": suites, "do": do, "title": BULK_ACTIONS[do], "form": form}
     if request.method != "POST":
         return render(request, "suites/several.html", context)
     if not form.is_valid():

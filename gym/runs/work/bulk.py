@@ -14,8 +14,8 @@ from gym.runs.work.services import queue_once
 from lmgym.text import count, listing
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
+from suites.bulk import BulkResult
 from suites.models import Suite, SuiteRevision
-from suites.several import Said
 
 LISTED = 6
 """Models that one line of the report names."""
@@ -23,15 +23,15 @@ LISTED = 6
 
 def queue_each(
     suites: Iterable[Suite], models: Sequence[RegisteredModel], *, actor: User, again: bool = False
-) -> list[Said]:
+) -> list[BulkResult]:
     """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits hold
     for each run; `again`: also where the same run is there."""
     tell_apart(models)
-    said: list[Said] = []
+    said: list[BulkResult] = []
     for suite in suites:
         revision = suite.latest_frozen
         if revision is None:
-            said.append(Said(suite, "refused", "It has no frozen revision to run: freeze it first."))
+            said.append(BulkResult(suite, "refused", "It has no frozen revision to run: freeze it first."))
         else:
             revision.suite = suite
             said += _queue_on(revision, models, actor, again)
@@ -40,7 +40,7 @@ def queue_each(
 
 def _queue_on(
     revision: SuiteRevision, models: Sequence[RegisteredModel], actor: User, again: bool
-) -> list[Said]:
+) -> list[BulkResult]:
     suite = revision.suite
     queued: list[str] = []
     there: list[tuple[str, SuiteRun]] = []
@@ -60,13 +60,13 @@ def _queue_on(
                 queued.append(model.label)
             else:
                 there.append((model.label, answered.run))
-    said: list[Said] = []
+    said: list[BulkResult] = []
     if queued:
         text = f"Queued {count(len(queued), 'run')}: {listing(queued, LISTED)}."
-        said.append(Said(suite, "done", text, revision.get_absolute_url()))
+        said.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
     for label, run in there:
         text = f"{label} has {'run on it' if run.is_done else 'a run under way'} already."
-        said.append(Said(suite, "there", text, run.get_absolute_url()))
+        said.append(BulkResult(suite, "there", text, run.get_absolute_url()))
     for reason, names in refused.items():
-        said.append(Said(suite, "refused", f"{listing(names, LISTED)}: {reason}"))
+        said.append(BulkResult(suite, "refused", f"{listing(names, LISTED)}: {reason}"))
     return said

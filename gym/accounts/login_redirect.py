@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-DOORS = ("login", "sign-up", "logout")
+AUTH_PAGES = ("login", "sign-up", "logout")
 """Pages, beside those of a forgotten password, that lead on to where somebody was going, and are never that place."""
 LONGEST = 2_000
 """Characters of an address that is carried along."""
@@ -17,12 +17,12 @@ LONGEST = 2_000
 
 def page_to_return_to(request: HttpRequest) -> str:
     """What a link "Sign in" on this page should lead back to; empty: nothing in particular."""
-    if is_door(request.path) or request.method not in ("GET", "HEAD"):
+    if is_auth_page(request.path) or request.method not in ("GET", "HEAD"):
         back = asked_for(request)
     else:
         htmx: Any = getattr(request, "htmx", None)
         back = (htmx and htmx.current_url_abs_path) or request.get_full_path()
-    return "" if is_door(back) or back == reverse("home") or len(back) > LONGEST else back
+    return "" if is_auth_page(back) or back == reverse("home") or len(back) > LONGEST else back
 
 
 def asked_for(request: HttpRequest) -> str:
@@ -30,14 +30,14 @@ def asked_for(request: HttpRequest) -> str:
     return str(request.POST.get("next") or request.GET.get("next") or "")
 
 
-def is_door(address: str) -> bool:
+def is_auth_page(address: str) -> bool:
     path = address.partition("?")[0].partition("#")[0]
-    return path in {reverse(name) for name in DOORS} or path.startswith(reverse("password-reset"))
+    return path in {reverse(name) for name in AUTH_PAGES} or path.startswith(reverse("password-reset"))
 
 
 def leading_to(address: str, onwards: str) -> str:
     """A door's address that carries along where somebody was going, if that is a page of a site."""
-    here = onwards.startswith("/") and not is_door(onwards) and len(onwards) <= LONGEST
+    here = onwards.startswith("/") and not is_auth_page(onwards) and len(onwards) <= LONGEST
     if not here or not url_has_allowed_host_and_scheme(onwards, allowed_hosts=None):
         return address
     return f"{address}?{urlencode({'next': onwards})}"

@@ -17,7 +17,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class OwnThings:
+class Dashboard:
     """At most SHOWN of each; `more_…` says that there are others."""
 
     invitations: list[Invitation]
@@ -35,14 +35,14 @@ class OwnThings:
         return not (self.suites or self.shares or self.runs or self.models)
 
 
-def own_things(user: User) -> OwnThings:
+def dashboard_of(user: User) -> Dashboard:
     """Suites changed last and newest runs first; shares by room and title."""
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
     runs = list(known_runs(user).filter(owner=user).prefetch_related("scores")[: SHOWN + 1])
     shares = shares_of(user)
     note_silence(run.job for run in runs)
-    return OwnThings(
+    return Dashboard(
         invitations=invitations_of(user),
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
