@@ -21,15 +21,12 @@ class Body(serializers.Serializer[Any]):
     Declare the fields as for any serializer. For documents of free form use `serializers.JSONField`.
     """
 
-    former: Mapping[str, str] = {}
-    """Fields that have another name now: the old one and what to send."""
-
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             field_errors: dict[str, Any] = {}
             for name in data:
                 if name not in self.fields and not self._is_key(data, str(name)):
-                    field_errors[str(name)] = [unknown(str(name), self.fields, "field", self.former)]
+                    field_errors[str(name)] = [unknown(str(name), self.fields, "field")]
             if isinstance(data, QueryDict):
                 field_errors |= self._sent_several_times(data)
             else:
@@ -72,9 +69,6 @@ class Names(serializers.DictField):
 class Query(serializers.Serializer[Any]):
     """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused, and so are
     several values of a parameter that is no list."""
-
-    former: Mapping[str, str] = {}
-    """As of a `Body`."""
 
 
 class Pair(Query):
@@ -142,12 +136,7 @@ def read_query(
     """The values of the query; `others` are parameters that somebody else reads."""
     fields = kind().fields if kind else {}
     known = {*fields, *others}
-    former = kind.former if kind and issubclass(kind, Query) else {}
-    wrong = [
-        FieldError(f"?{name}", unknown(name, known, "parameter", former))
-        for name in given
-        if name not in known
-    ]
+    wrong = [FieldError(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
     lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
     wrong += [
         FieldError(f"?{name}", several(name, len(given.getlist(name)), files=False))
@@ -178,9 +167,7 @@ def several(name: str, count: int, files: bool) -> str:
     return f"“{name}” was sent {count} times. Send it once."
 
 
-def unknown(name: str, known: Iterable[str], what: str, former: Mapping[str, str]) -> str:
-    if name in former:
-        return f"“{name}” has another name now. Send {former[name]}."
+def unknown(name: str, known: Iterable[str], what: str) -> str:
     near = nearest_name(name, known)
     hint = f"Did you mean “{near}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
     return f"There is no {what} “{name[:60]}”. {hint}"

@@ -27,21 +27,19 @@ ROOMS = [
     "gym.collections.api",
     "gym.runs.api.downloads",
     "gym.runs.api.score_requests",
-    "gym.jobs.api",
-    "gym.staff.api",
     "gym.propara.api.urls",
     "gym.lmchallenge.api.urls",
     "gym.pages.api",
     "gym.pages.table_api",
     "gym.agents.api.urls",
     "gym.sharing.api",
-    "gym.notices.api",
 ]
 
 urlpatterns = [
     path("", views.Index.as_view(), name="api-root"),
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.docs, name="api-docs"),
+    path("me/", views.Me.as_view(), name="api-me"),
     *[path("", include(room)) for room in ROOMS],
     re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]

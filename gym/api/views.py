@@ -8,23 +8,25 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse as address_of
 from django.views.decorators.http import require_safe
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.models import ApiToken, Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView
 from gym.api.description import text as description
 from gym.api.operations import operation
+from gym.api.permissions import TokenScope
 
 LISTS = (
     "suites",
-    "tags",
     "models",
     "backends",
     "runs",
     "uploads",
-    "jobs",
-    "queue",
     "leaderboard",
     "collections",
     "propara-sets",
@@ -55,6 +57,32 @@ class Schema(ApiView):
     def get(self, request: Request) -> HttpResponse:
         """OpenAPI 3.1."""
         return HttpResponse(description(), content_type="application/json")
+
+
+class TokenSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.values))
+    expires = serializers.DateTimeField(allow_null=True)
+
+
+class MeSerializer(serializers.Serializer[Any]):
+    username = serializers.CharField()
+    name = serializers.CharField()
+    is_staff = serializers.BooleanField()
+    token = TokenSerializer(allow_null=True, help_text="the token of this request")
+
+
+class Me(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation("Read your account", answers=MeSerializer)
+    def get(self, request: SignedInApiRequest) -> Response:
+        """Your account, and the token of this request."""
+        token = request.auth if isinstance(request.auth, ApiToken) else None
+        user = request.user
+        return self.answer(
+            {"username": user.username, "name": user.author_name, "is_staff": user.is_staff, "token": token}
+        )
 
 
 class Missing(ApiView):

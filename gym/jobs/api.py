@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import django_filters
-from django.db.models import QuerySet
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.errors import TooManyJobs
-from gym.accounts.models import AnyUser, Scope
-from gym.api.base import ApiView, ListView, ObjectView
+from gym.api.base import ApiView
 from gym.api.errors import ApiProblem, answers
-from gym.api.filters import Filters
-from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, Job, State
-from gym.jobs.selectors import WorkerView, behind, position_in_queue, queue_summary, workers
-from gym.jobs.services import request_cancel, retry
+from gym.jobs.selectors import behind
 
 WAIT = 60
 RESULTS_WAIT = 5
@@ -38,11 +30,6 @@ def _too_many(error: TooManyJobs) -> ApiProblem:
 @answers(WrongState)
 def _wrong_state(error: WrongState) -> ApiProblem:
     return ApiProblem(409, str(error), "wrong-state")
-
-
-def jobs_of(user: AnyUser) -> QuerySet[Job]:
-    """A job's title and log may name private things: it is for its owner and staff."""
-    return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user.pk)
 
 
 def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:
@@ -72,103 +59,6 @@ class BehindField(serializers.CharField):
         return told_behind(self, job)
 
 
-class JobSerializer(serializers.ModelSerializer[Job]):
-    percent = serializers.IntegerField(allow_null=True)
-    eta_seconds = serializers.FloatField(allow_null=True)
-
-    class Meta:
-        model = Job
-        fields = [
-            "id",
-            "kind",
-            "title",
-            "queue",
-            "state",
-            "done",
-            "total",
-            "unit",
-            "percent",
-            "eta_seconds",
-            "error",
-            "waits_for",
-            "cancel_requested",
-            "created",
-            "started",
-            "finished",
-        ]
-        read_only_fields = fields
-
-
-class JobDetailSerializer(JobSerializer):
-    position = serializers.SerializerMethodField(help_text="1 = next; null when it does not wait")
-    behind = BehindField()
-
-    class Meta(JobSerializer.Meta):
-        fields = [*JobSerializer.Meta.fields, "log", "position", "behind"]
-        read_only_fields = fields
-
-    def get_position(self, job: Job) -> int | None:
-        return position_in_queue(job)
-
-
-class JobFilter(Filters):
-    state = django_filters.ChoiceFilter(choices=Job.State.choices, label="State")
-    kind = django_filters.CharFilter(label="Kind, e.g. suite_run")
-    sort = django_filters.OrderingFilter(
-        fields=[("created", "created"), ("kind", "kind"), ("state", "state")], label="Sort"
-    )
-
-    class Meta:
-        model = Job
-        fields: list[str] = []
-
-
-class JobList(ListView):
-    permission_classes = [IsAuthenticated, TokenScope]
-    filterset_class = JobFilter
-
-    @operation("List jobs", answers=JobSerializer, many=True)
-    def get(self, request: Request) -> Response:
-        """Your own, newest first; staff sees everybody's."""
-        return self.page(jobs_of(request.user).order_by("-created"))
-
-
-class JobView(ObjectView[Job]):
-    permission_classes = [IsAuthenticated, TokenScope]
-    lookup_field = "job"
-
-    def rows_at(self, address: str) -> QuerySet[Job]:
-        return jobs_of(self.request.user).filter(pk=address)
-
-    def address_of(self, job: Job) -> str:
-        return str(job.pk)
-
-
-class JobDetail(JobView):
-    @operation("Read a job", answers=JobDetailSerializer)
-    def get(self, request: Request, job: str) -> Response:
-        """How it fares: state, progress, place in the queue, log."""
-        return self.read()
-
-
-class JobCancel(JobView):
-    token_scope = Scope.RUN
-
-    @operation("Cancel a job", answers=JobDetailSerializer)
-    def post(self, request: Request, job: str) -> Response:
-        """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
-        return self.act(request_cancel)
-
-
-class JobRetry(JobView):
-    token_scope = Scope.RUN
-
-    @operation("Try a job again", answers=JobDetailSerializer)
-    def post(self, request: Request, job: str) -> Response:
-        """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
-        return self.act(retry)
-
-
 class WaitedForView(ApiView):
     """What a request waits for a moment, and asks for again when that was not enough."""
 
@@ -186,45 +76,3 @@ class WaitedForView(ApiView):
             response.status_code = 202
             response["Retry-After"] = "1"
         return response
-
-
-class QueueLineSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    queued = serializers.IntegerField()
-    running = serializers.IntegerField()
-    workers = serializers.IntegerField(help_text="alive, that serve it")
-    waiting_seconds = serializers.FloatField(help_text="of the job that waits longest")
-
-
-class WorkerSerializer(serializers.Serializer[Any]):
-    host = serializers.CharField()
-    pid = serializers.IntegerField()
-    alive = serializers.BooleanField()
-    queues = serializers.ListField(child=serializers.CharField())
-    device = serializers.CharField()
-    jobs = serializers.SerializerMethodField(help_text="jobs it is at work on")
-    started = serializers.DateTimeField()
-
-    def get_jobs(self, worker: WorkerView) -> int:
-        return len(worker.jobs)
-
-
-class QueueSerializer(serializers.Serializer[Any]):
-    queues = QueueLineSerializer(many=True)
-    workers = WorkerSerializer(many=True)
-
-
-class Queue(ApiView):
-    @operation("Read the queue", answers=QueueSerializer)
-    def get(self, request: Request) -> Response:
-        """Workers, and how many jobs wait."""
-        return self.answer({"queues": queue_summary(), "workers": workers()})
-
-
-urlpatterns = [
-    path("queue/", Queue.as_view(), name="api-queue"),
-    path("jobs/", JobList.as_view(), name="api-jobs"),
-    path("jobs/<uuid:job>/", JobDetail.as_view(), name="api-job"),
-    path("jobs/<uuid:job>/cancel/", JobCancel.as_view(), name="api-job-cancel"),
-    path("jobs/<uuid:job>/retry/", JobRetry.as_view(), name="api-job-retry"),
-]

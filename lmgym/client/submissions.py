@@ -37,12 +37,6 @@ class Submissions(Connection):
         """Score a waiting submission as repaired."""
         return Submission.of(self.post(f"propara/submissions/{quote(key)}/agree/"))
 
-    def generate_predictions(self, answer_set: str, model: str, **options: Any) -> Submission:
-        """Let a model answer. `options`: version, visibility."""
-        return Submission.of(
-            self.post("propara/generate/", {"answer_set": answer_set, "model": model, **options})
-        )
-
     def wait_for_submission(
         self, key: str, *, seen: Callable[[Submission], None] | None = None, seconds: float = 3600.0
     ) -> Submission:

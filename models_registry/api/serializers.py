@@ -12,7 +12,6 @@ from lmgym.models.backends import BACKENDS
 from lmgym.models.engine.policy import MAX_BOS
 from models_registry import permissions
 from models_registry.models import RegisteredModel
-from models_registry.services import MAX_REASON
 
 
 class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
@@ -62,40 +61,6 @@ class BackendSerializer(serializers.Serializer[Any]):
         source="needs_files", help_text="staff looks at models of this kind before they are loaded"
     )
     schema = serializers.DictField()
-
-
-class DownloadBody(Body):
-    config = serializers.DictField(help_text="as the backend's schema says")
-
-
-class NeededFileSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    bytes = serializers.IntegerField()
-    here = serializers.BooleanField(help_text="nothing has to be downloaded for it")
-
-
-class DownloadSerializer(serializers.Serializer[Any]):
-    """What loading a model would download or read."""
-
-    place = serializers.ChoiceField(
-        ["hub", "directory", "nowhere"], help_text="nowhere: the model needs no files of this site"
-    )
-    repo = serializers.CharField()
-    revision = serializers.CharField()
-    commit = serializers.CharField(help_text="what the revision is now; empty where the hub did not say")
-    files = NeededFileSerializer(many=True)
-    total_bytes = serializers.IntegerField(allow_null=True, help_text="null: unknown")
-    download_bytes = serializers.IntegerField(allow_null=True, help_text="less where files are here already")
-    unknown = serializers.CharField(help_text="why the size is not known, or empty")
-    obstacle = serializers.CharField(help_text="what the check would refuse the model for, or empty")
-    free_bytes = serializers.IntegerField(
-        allow_null=True, help_text="on the disk of downloads; null: unknown"
-    )
-    is_too_large = serializers.BooleanField(help_text="larger than that")
-
-
-class RefusalBody(Body):
-    reason = serializers.CharField(max_length=MAX_REASON, help_text="its owner reads it")
 
 
 class ModelCard(Body):

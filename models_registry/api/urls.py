@@ -10,8 +10,6 @@ urlpatterns = [
     *people_api(ROOM, "models/<slug:slug>/"),
     path("models/<slug:slug>/check/", views.ModelCheck.as_view(), name="api-model-check"),
     path("models/<slug:slug>/approve/", views.ModelApprove.as_view(), name="api-model-approve"),
-    path("models/<slug:slug>/refuse/", views.ModelRefuse.as_view(), name="api-model-refuse"),
     path("backends/", views.BackendList.as_view(), name="api-backends"),
     path("backends/<slug:kind>/", views.BackendDetail.as_view(), name="api-backend"),
-    path("backends/<slug:kind>/download/", views.BackendDownload.as_view(), name="api-backend-download"),
 ]

@@ -18,13 +18,10 @@ from lmgym.models.backends import BACKENDS
 from models_registry import permissions, services
 from models_registry.api.serializers import (
     BackendSerializer,
-    DownloadBody,
-    DownloadSerializer,
     ModelChanges,
     ModelDetailSerializer,
     ModelSerializer,
     NewModel,
-    RefusalBody,
 )
 from models_registry.models import RegisteredModel
 from models_registry.selectors import ModelFilter, visible_to
@@ -124,17 +121,6 @@ class ModelApprove(ModelView):
         return self.answer(model, "api-model", model.slug)
 
 
-class ModelRefuse(ModelView):
-    @operation("Refuse a model", takes=RefusalBody, answers=ModelDetailSerializer)
-    def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Staff does not let a waiting model be loaded. The reason is its `status_reason`."""
-        model = self.get_object()
-        if not permissions.can_approve(request.user):
-            raise PermissionDenied("only staff refuses models")
-        services.refuse_model(model, self.body()["reason"], actor=request.user)
-        return self.answer(model)
-
-
 class BackendList(ListView):
     @operation("List backends", answers=BackendSerializer, many=True)
     def get(self, request: Request) -> Response:
@@ -149,15 +135,3 @@ class BackendDetail(ApiView):
         if kind not in BACKENDS:
             raise Http404
         return self.answer(BACKENDS[kind])
-
-
-class BackendDownload(ApiView):
-    @operation("Ask what a model would download", takes=DownloadBody, answers=DownloadSerializer, waits=True)
-    def post(self, request: Request, kind: str) -> Response:
-        """Before it is registered; nothing is kept or downloaded. When the Hugging Face hub does not answer, `unknown`
-        says why, and the model can be registered all the same."""
-        if kind not in BACKENDS:
-            raise Http404
-        config = self.body()["config"]
-        require_fitting(kind, config)
-        return self.answer(services.download_of(kind, config, actor=request.user))

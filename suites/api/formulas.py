@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
@@ -13,7 +12,6 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView
-from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
@@ -22,7 +20,6 @@ from lmgym.suites.formulas import MAX_LENGTH, FormulaError, parse
 
 OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000
-MAX_VALUES = 1_000
 
 
 @extend_schema_field({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "*"}]})
@@ -61,10 +58,6 @@ class Value(Body):
     )
 
 
-class EvaluateBody(FormulaBody):
-    values = Value(many=True, max_length=MAX_VALUES)  # type: ignore[call-arg]  # max_length is of the list
-
-
 class PieceSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(["ref", "op", "bracket", "number", "blank"])
     text = serializers.CharField()
@@ -72,18 +65,6 @@ class PieceSerializer(serializers.Serializer[Any]):
     region = RegionField(allow_null=True)
     start = serializers.IntegerField(help_text="place in the formula, from 0")
     label = serializers.CharField()  # type: ignore[assignment]  # a declared field
-
-
-class ReferenceSerializer(serializers.Serializer[Any]):
-    condition = serializers.CharField()
-    region = RegionField()
-
-
-class ParsedSerializer(serializers.Serializer[Any]):
-    canonical = serializers.CharField(help_text="the same with all brackets written")
-    references = ReferenceSerializer(many=True)
-    warnings = serializers.ListField(child=serializers.CharField())
-    pieces = PieceSerializer(many=True)
 
 
 class FormulaErrorSerializer(serializers.Serializer[Any]):
@@ -123,39 +104,11 @@ class ExplainedSerializer(serializers.Serializer[Any]):
     pieces = PieceSerializer(many=True)
 
 
-class JudgedSerializer(serializers.Serializer[Any]):
-    outcome = serializers.ChoiceField(OUTCOMES)
-    margin = serializers.FloatField(allow_null=True, help_text="bits by which it held (+) or failed (-)")
-
-
-class EvaluatedSerializer(serializers.Serializer[Any]):
-    items = JudgedSerializer(many=True)
-
-
 class FormulaView(ApiView):
     """Takes an account, because a long formula is work; changes nothing, so a token that may read will do."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.READ
-
-
-class Parse(FormulaView):
-    @operation("Read a formula", takes=FormulaBody, answers=ParsedSerializer)
-    def post(self, request: Request) -> Response:
-        """Its pieces, as they stand in the text, and what it refers to."""
-        body = self.body()
-        formula = parse(body["formula"])
-        references = sorted(formula.references, key=str)
-        return Response(
-            {
-                "canonical": formula.canonical(),
-                "references": [
-                    {"condition": condition, "region": region} for condition, region in references
-                ],
-                "warnings": list(formula.warnings),
-                "pieces": PieceSerializer(formula.pieces({}), many=True).data,
-            }
-        )
 
 
 class Explain(FormulaView):
@@ -182,35 +135,3 @@ class Explain(FormulaView):
             "pieces": formula.pieces(regions) if formula else [],
         }
         return self.answer(said)
-
-
-class Evaluate(FormulaView):
-    @operation("Evaluate a formula", takes=EvaluateBody, answers=EvaluatedSerializer)
-    def post(self, request: Request) -> Response:
-        """On surprisals in bits, for as many items at once as there are values; a tie is not a pass."""
-        body = self.body()
-        formula = parse(body["formula"])
-        values, n = {}, None
-        for place, row in enumerate(body["values"]):
-            n = len(row["bits"]) if n is None else n
-            where = f"$.values[{place}]"
-            if len(row["bits"]) != n:
-                raise invalid(
-                    FieldError(f"{where}.bits", f"{len(row['bits'])} values, but the first has {n}.")
-                )
-            key = (row["condition"], row["region"])
-            if key in values:
-                raise invalid(FieldError(where, "This condition and region were given before."))
-            values[key] = np.array([np.nan if one is None else one for one in row["bits"]], dtype=float)
-        try:
-            judged = formula.evaluate_items(values)
-        except FormulaError as error:
-            raise invalid(FieldError("$.values", str(error))) from error
-        return Response(
-            {
-                "items": [
-                    {"outcome": OUTCOMES[int(code)], "margin": float(bits) if np.isfinite(bits) else None}
-                    for code, bits in zip(judged.outcome, judged.margin, strict=True)
-                ]
-            }
-        )

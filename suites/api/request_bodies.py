@@ -192,20 +192,8 @@ class NewSuiteFile(DocumentFile, CardBody):
     again = again_field("a suite")
 
 
-class CopyBody(Body):
-    title = serializers.CharField(max_length=200)
-    revision = serializers.IntegerField(
-        required=False, min_value=1, help_text="default: the newest frozen one"
-    )
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
-
-
 class NoteBody(Body):
     note = serializers.CharField(max_length=2000, allow_blank=True, default="", help_text="what changed")
-
-
-class ErrataBody(Body):
-    errata = serializers.CharField(max_length=10_000, allow_blank=True)
 
 
 class IgnoreBody(Body):

@@ -151,15 +151,6 @@ class SentenceSerializer(serializers.ModelSerializer[Sentence]):
         read_only_fields = fields
 
 
-class TagSerializer(serializers.ModelSerializer[Tag]):
-    n = serializers.IntegerField(help_text="suites with this tag that are listed for you")
-
-    class Meta:
-        model = Tag
-        fields = ["name", "n"]
-        read_only_fields = fields
-
-
 class FindingSerializer(serializers.Serializer[Any]):
     """What the linter found. `ignored` is the reason why somebody put it aside."""
 

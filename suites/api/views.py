@@ -7,33 +7,28 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Prefetch, QuerySet
 from rest_framework.parsers import MultiPartParser
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ListView, ObjectView, get_or_404
-from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
-from gym.api.permissions import TokenScope
 from gym.sharing.api import DeletionQuery
 from gym.sharing.models import Visibility
 from lmgym.suites.diff import diff
 from lmgym.suites.formats import SuiteDocument
 from suites import permissions, services
-from suites.api.request_bodies import ChangedCard, CopyBody, ErrataBody, NewSuite, NewSuiteFile, document_in
+from suites.api.request_bodies import ChangedCard, NewSuite, NewSuiteFile, document_in
 from suites.api.serializers import (
     DiffSerializer,
     RevisionDetailSerializer,
-    RevisionSerializer,
-    SentenceSerializer,
     SuiteDetailSerializer,
     SuiteSerializer,
-    TagSerializer,
 )
 from suites.imports import says_the_same
-from suites.models import Suite, SuiteRevision, Tag
+from suites.models import Suite, SuiteRevision
 from suites.presenters import document_for
 from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to, with_shape
 
@@ -122,42 +117,6 @@ class SuiteDetail(SuiteView):
         return Response(status=204)
 
 
-class SuiteCopy(SuiteView):
-    @operation("Copy a suite", takes=CopyBody, answers=SuiteDetailSerializer, status=201)
-    def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """A suite of your own that begins as a copy of a revision."""
-        suite = self.get_object()
-        body = self.body()
-        if "revision" in body:
-            revision = self.revision_of(suite, body["revision"])
-        else:
-            found = suite.latest_frozen or suite.draft
-            if found is None:
-                raise invalid(FieldError("$.revision", "This suite has no revision to copy."))
-            revision, revision.suite = found, suite
-        copy = services.copy_suite(
-            revision, actor=request.user, title=body["title"], visibility=body["visibility"]
-        )
-        return self.again(copy, "api-suite")
-
-
-class SuiteAddress(SuiteView):
-    permission_classes = [IsAuthenticated, TokenScope]
-
-    @operation("Give an unlisted suite a new address", answers=SuiteDetailSerializer, status=201)
-    def post(self, request: Request, slug: str) -> Response:
-        """Its runs get new ids, too. The old address stops working, and the old ids for everybody but its people."""
-        return self.act(services.new_secret_address, "api-suite")
-
-
-class TagList(ListView):
-    @operation("List tags", answers=TagSerializer, many=True)
-    def get(self, request: Request) -> Response:
-        """Tags of the suites that are listed for you."""
-        tags = Tag.objects.filter(suites__in=listed_for(request.user))
-        return self.page(tags.annotate(n=Count("suites", distinct=True)).order_by("name"))
-
-
 # ---- revisions ----
 
 
@@ -166,26 +125,11 @@ def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
     return get_or_404(rows.annotate(n_sentences=Count("sentences")), number=number)
 
 
-class RevisionList(SuiteView, ListView):
-    @operation("List revisions", answers=RevisionSerializer, many=True)
-    def get(self, request: Request, slug: str) -> Response:
-        """Newest first."""
-        revisions = revisions_for(request.user, self.get_object())
-        return self.page(revisions.order_by("-number"))
-
-
 class Revision(SuiteView):
     @operation("Read a revision", answers=RevisionDetailSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """What a revision is made of, less its sentences."""
         suite = self.get_object()
-        return self.answer(detailed(request, suite, number))
-
-    @operation("Say what is wrong with a revision", takes=ErrataBody, answers=RevisionDetailSerializer)
-    def patch(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """Readers see it with the revision, whose sentences stay as they are."""
-        suite = self.changeable()
-        services.set_errata(self.revision_of(suite, number), self.body()["errata"], actor=request.user)
         return self.answer(detailed(request, suite, number))
 
 
@@ -197,13 +141,6 @@ def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
         return [{name: row[name] for name in names} for row in found]
 
     return view.page(revision.sentences.order_by("position").values("pk", "position", *names), rows)
-
-
-class RevisionSentences(SuiteView, ListView):
-    @operation("Read a revision's sentences", answers=SentenceSerializer, many=True)
-    def get(self, request: Request, slug: str, number: int) -> Response:
-        """One row per item and condition, in the document's order."""
-        return sentence_page(self, self.revision_of(self.get_object(), number))
 
 
 class Diff(SuiteView):

@@ -42,4 +42,4 @@ def test_a_text_too_long_is_refused_by_name(client, people, name, parameter):
 
 
 def test_all_lists_with_texts_are_tried():
-    assert {"api-suites", "api-models", "api-jobs"} <= {name for name, _ in TEXTS}
+    assert {"api-suites", "api-models", "api-runs"} <= {name for name, _ in TEXTS}

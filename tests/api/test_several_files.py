@@ -15,7 +15,7 @@ from suites.models import Suite
 from tests.agents.site import GOOD, make_suite
 from tests.api.test_every_operation import METHODS, views
 
-TAKE_ALL = {("AgentCasesFile", "file"), ("SuiteFilesBody", "file")}
+TAKE_ALL = {("AgentCasesFile", "file")}
 
 
 def file(name, text="x"):

@@ -210,7 +210,7 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
 
     first = send(model="uniform", items=[2])
     assert (first.status_code, first["Retry-After"], first.json()["rows"]) == (202, "1", [])
-    assert first["Location"].endswith(f"/api/v1/jobs/{first.json()['job']}/")
+    assert first["Location"].endswith(f"/api/v1/suites/{suite.slug}/preview/")
     run_pending("preview")
     answer = send(model="uniform", items=[2])
     assert answer.status_code == 200

@@ -11,21 +11,14 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
-from gym.agents import presenters, selectors, services
+from gym.agents import selectors, services
 from gym.agents.api.serializers import (
-    AgentCaseResultSerializer,
     AgentComparisonSerializer,
-    AgentFailuresSerializer,
-    AgentModeSerializer,
-    AgentNamingSerializer,
-    AgentNamingsSerializer,
     AgentResultsSerializer,
     AgentRunSerializer,
-    AgentRunsSerializer,
 )
-from gym.agents.api.suites import SuiteView
 from gym.agents.comparing import MOST_COMPARED, compare_runs
-from gym.agents.models import AgentCase, AgentRun, AgentSuite, FailureMode, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentSuite
 from gym.agents.run_views import run_file
 from gym.agents.services import MAX_CASES
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred
@@ -36,7 +29,6 @@ from gym.api.requests import Body, Several
 from gym.jobs.api import no_results
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS
 
-MAX_SERVERS = 50
 RULES = "document: the rules of the documentation; reference-compatible: those of neuro-san 0.7.15"
 
 
@@ -64,12 +56,6 @@ class _RunOptions(Body):
 
 class AgentRunBody(_RunOptions):
     server = serializers.SlugField(max_length=80, help_text="its slug")
-
-
-class AgentRunsBody(_RunOptions):
-    servers = serializers.ListField(
-        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_SERVERS
-    )
 
 
 class RunView(ObjectView[AgentRun]):
@@ -123,28 +109,6 @@ class Runs(RunView, ListView):
         return self.again(run, "api-agent-run")
 
 
-class Batch(ApiView):
-    token_scope = Scope.RUN
-
-    @operation(
-        "Run agent tests on several servers", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
-    )
-    def post(self, request: SignedInApiRequest) -> Response:
-        """The same cases, a run on each server, in the order given: all of them are queued, or none."""
-        body = self.body()
-        suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
-        visible = selectors.servers_visible_to(request.user)
-        named = {slug: place for place, slug in reversed(list(enumerate(body.pop("servers"))))}
-        servers = [
-            referred(visible, f"servers[{place}]", model__slug=slug)
-            for slug, place in sorted(named.items(), key=lambda one: one[1])
-        ]
-        cases = _cases(suite, body.pop("cases", None))
-        made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **body)
-        visible_runs = selectors.runs_visible_to(request.user)
-        return self.answer({"runs": [get_or_404(visible_runs, pk=run.pk) for run in made]})
-
-
 def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None:
     if names is None:
         return None
@@ -195,15 +159,6 @@ class Cancel(RunView):
         return self.act(services.cancel_run)
 
 
-class Retry(RunView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a run of agent tests", answers=AgentRunSerializer)
-    def post(self, request: Request, key: str) -> Response:
-        """Where a failed or cancelled run ended."""
-        return self.act(services.retry_run)
-
-
 class AgentRescoreBody(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
     ask_judge = serializers.BooleanField(
@@ -225,28 +180,6 @@ class Rescore(RunView):
         return self.again(made, "api-agent-run")
 
 
-class CaseResult(RunView):
-    @operation("Read the result of one case", answers=AgentCaseResultSerializer)
-    def get(self, request: Request, key: str, pk: int) -> Response:
-        """Its iterations with transcripts, each check over all of them, why it failed by turn and answer, pass@k and
-        pass^k."""
-        rows = self.get_object().case_runs.select_related("run__suite", "run__job", "case")
-        found = get_or_404(rows, pk=pk)
-        if not found.outcome:
-            raise no_results("This case", found.run.job)
-        evidence, told = selectors.evidence_of(found), presenters.overall(found)
-        data = {
-            "case_run": found,
-            "evidence": evidence,
-            "at_k": presenters.repeats_of_case(evidence),
-            "checks": told.checks,
-            "failures": told.failures,
-            "contradictions": told.contradictions,
-            "result": found.result().as_dict(),
-        }
-        return self.answer(data)
-
-
 class AgentCompare(ApiView):
     @operation("Compare runs of agent tests", answers=AgentComparisonSerializer, query=Several)
     def get(self, request: Request) -> Response:
@@ -264,83 +197,3 @@ class AgentCompare(ApiView):
 
 
 # --- failure modes: how cases fail, a model that names why, names and mergers by people ---
-
-MODE_PATTERN = r"^[0-9a-f]{12}$"
-
-
-class AgentNamingBody(Body):
-    case = serializers.CharField(max_length=200)
-    server = serializers.SlugField(max_length=80, help_text="its slug")
-    agent = serializers.CharField(
-        max_length=200,
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="its name on that server; default: the server's own",
-    )
-
-
-class AgentModeBody(Body):
-    case = serializers.CharField(max_length=200)
-    mode = serializers.RegexField(MODE_PATTERN)
-    name = serializers.CharField(max_length=300, required=False, default="", allow_blank=True)
-    merged_into = serializers.RegexField(MODE_PATTERN, required=False, default="", allow_blank=True)
-
-
-class Failures(RunView):
-    @operation("Read how agent tests fail", answers=AgentFailuresSerializer)
-    def get(self, request: Request, key: str) -> Response:
-        """The failure modes of every case of a run; ids are the same in every run."""
-        run = self.ended()
-        cases = [{"case": row.name, **found.as_dict()} for row, found in presenters.assessments_of(run)]
-        return Response({"cases": cases})
-
-
-class Namings(RunView):
-    token_scope = Scope.RUN
-
-    @operation("List who named failures", answers=AgentNamingsSerializer)
-    def get(self, request: Request, key: str) -> Response:
-        """What was asked of models about the failures of a run, and how far it is."""
-        run = self.get_object()
-        rows = Naming.objects.filter(case_run__run=run).select_related("case_run", "server__model", "job")
-        return self.answer({"namings": rows})
-
-    @operation("Let a model name failures", takes=AgentNamingBody, answers=AgentNamingSerializer, status=201)
-    def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """For each wrong answer of a case it chooses one of the reasons there are, or gives a new one. Ask the list
-        until the state is done, failed or cancelled."""
-        body = self.body()
-        run = self.get_object()
-        case_run = referred(run.case_runs.select_related("run__suite"), "case", name=body["case"])
-        server = referred(selectors.servers_visible_to(request.user), "server", model__slug=body["server"])
-        naming = services.queue_naming(case_run, server, body["agent"], actor=request.user)
-        return self.answer(naming, "api-agent-namings", key)
-
-
-class CaseNaming(RunView):
-    @operation("Forget who named failures", status=204)
-    def delete(self, request: SignedInApiRequest, key: str, pk: int) -> Response:
-        """Back to the groups made without a model, for one case of a run; what is under way stops. The names stay
-        known."""
-        run = self.get_object()
-        services.forget_naming(
-            get_or_404(run.case_runs.select_related("run__suite"), pk=pk), actor=request.user
-        )
-        return Response(status=204)
-
-
-class Modes(SuiteView):
-    @operation(
-        "Rename or merge a failure mode", takes=AgentModeBody,  answers=AgentModeSerializer
-    )  # fmt: skip
-    def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Give it a name, or say which other mode it belongs to. Both empty: as it was grouped or proposed."""
-        body = self.body()
-        suite = self.get_object()
-        name, case, mode = body["name"].strip(), body["case"], body["mode"]
-        into = body["merged_into"]
-        services.change_mode(suite, case, mode, actor=request.user, name=name, merged_into=into)
-        place = {"suite": suite, "case_name": case, "mode": mode}
-        row = FailureMode.objects.filter(**place).first() or FailureMode(**place)
-        return self.answer(row)

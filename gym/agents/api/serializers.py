@@ -8,11 +8,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.agents import permissions
-from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
 from gym.agents.presenters import repeats_of
 from gym.jobs.models import Job
 from models_registry.models import RegisteredModel
-from models_registry.permissions import can_manage, can_view
+from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
 
 VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
@@ -105,21 +105,6 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
         return suite.variable_names if may_see else None
 
 
-class AgentScheduleSerializer(serializers.ModelSerializer[AgentSchedule]):
-    server = serializers.CharField(source="server.model.slug", help_text="its slug")
-    owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
-    pause = serializers.CharField(
-        help_text="why it is paused until its owner reviews the cases; empty: it is not"
-    )
-
-    class Meta:
-        model = AgentSchedule
-        fields = [
-            "id", "server", "every", "iterations", "next_at", "trouble", "pause", "unseen", "owner", "created",
-        ]  # fmt: skip
-        read_only_fields = fields
-
-
 class AgentCaseSerializer(serializers.ModelSerializer[AgentCase]):
     class Meta:
         model = AgentCase
@@ -139,12 +124,6 @@ class AgentFindingSerializer(serializers.Serializer[Any]):
     column = serializers.IntegerField()
     message = serializers.CharField()
     hint = serializers.CharField()
-
-
-class AgentCheckSerializer(serializers.Serializer[Any]):
-    ok = serializers.BooleanField(help_text="whether it could be saved and run")
-    agent = serializers.CharField()
-    findings = AgentFindingSerializer(many=True)
 
 
 class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
@@ -238,118 +217,8 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
         return AgentAtKSerializer(repeats_of(run), many=True).data
 
 
-class AgentRunsSerializer(serializers.Serializer[Any]):
-    runs = AgentRunSerializer(many=True)
-
-
 class AgentResultsSerializer(serializers.Serializer[Any]):
     cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
-
-
-class AgentCellSerializer(serializers.Serializer[Any]):
-    """The newest result of a case on a server; null figures: none yet."""
-
-    server = serializers.CharField()
-    run = serializers.CharField(source="newest.run.key", allow_null=True)
-    version = serializers.CharField(source="newest.run.server_version", allow_null=True, help_text=VERSION)
-    outcome = serializers.CharField(source="newest.outcome", allow_null=True)
-    passed = serializers.IntegerField(source="evidence.passed", allow_null=True)
-    n = serializers.IntegerField(source="evidence.n", allow_null=True, help_text="iterations with a verdict")
-    errors = serializers.IntegerField(  # type: ignore[assignment]  # a declared field
-        source="evidence.errors", allow_null=True, help_text="iterations without one, in no rate"
-    )
-    rate = serializers.FloatField(source="evidence.rate", allow_null=True)
-    low = serializers.FloatField(
-        source="evidence.interval.low", allow_null=True, help_text="95% Wilson interval of the rate"
-    )
-    high = serializers.FloatField(source="evidence.interval.high", allow_null=True)
-    verdict = serializers.CharField(
-        source="evidence.verdict",
-        allow_null=True,
-        help_text="what the interval says about the rate asked for",
-    )
-    early_stop = serializers.BooleanField(
-        source="evidence.early_stop",
-        default=False,
-        help_text="iterations ended once the ratio was decided: their rate has no interval",
-    )
-    flaky = serializers.BooleanField()
-
-
-class AgentRowSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField()
-    cells = AgentCellSerializer(many=True, help_text="in the order of `servers`")
-
-
-class AgentMatrixSerializer(serializers.Serializer[Any]):
-    servers = serializers.ListField(child=serializers.CharField())
-    rows = AgentRowSerializer(many=True)
-
-
-class AgentCheckRowSerializer(serializers.Serializer[Any]):
-    """One check over all iterations."""
-
-    interaction = serializers.IntegerField(source="first.interaction", help_text="from 0")
-    where = serializers.CharField(source="first.where")
-    test = serializers.CharField(source="first.test")
-    passed = serializers.IntegerField()
-    made = serializers.IntegerField(help_text="those with a verdict")
-    errors = serializers.IntegerField(source="counts.error", default=0)  # type: ignore[assignment]  # a declared field
-    skipped = serializers.IntegerField(source="counts.skipped", default=0)
-
-
-class AgentFailedCheckSerializer(serializers.Serializer[Any]):
-    where = serializers.CharField()
-    test = serializers.CharField()
-    expected = serializers.JSONField(help_text="the criterion, where a judge decides")
-    outcome = serializers.CharField()
-    comparison = serializers.CharField()
-    reason = serializers.CharField(source="message", help_text="the judge's, or why there is no verdict")
-
-
-class AgentFailureSerializer(serializers.Serializer[Any]):
-    """An answer to a turn and the checks it did not pass."""
-
-    connection = serializers.IntegerField(help_text="from 0")
-    interaction = serializers.IntegerField(help_text="from 0")
-    said = serializers.CharField(allow_null=True)
-    answer = serializers.CharField(help_text="its first 2,000 characters; empty where there was none")
-    outcome = serializers.CharField()
-    message = serializers.CharField(help_text="why there was no answer")
-    checks = AgentFailedCheckSerializer(many=True)
-    iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
-
-
-class AgentContradictionSerializer(serializers.Serializer[Any]):
-    """An answer that the judge passed in some iterations and failed in others."""
-
-    interaction = serializers.IntegerField(help_text="from 0")
-    where = serializers.CharField()
-    criterion = serializers.JSONField()
-    answer = serializers.CharField(help_text="its first 2,000 characters")
-    passed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations in which it passed"
-    )
-    failed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations in which it failed"
-    )
-
-
-class AgentCaseResultSerializer(serializers.Serializer[Any]):
-    run = serializers.CharField(source="case_run.run.key")
-    id = serializers.IntegerField(source="case_run.pk")
-    name = serializers.CharField(source="case_run.name")
-    text = serializers.CharField(source="case_run.text", help_text="the case as it was run")
-    verdict = serializers.CharField(source="evidence.verdict")
-    at_k = AgentAtKSerializer(many=True)
-    checks = AgentCheckRowSerializer(many=True)
-    failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
-    contradictions = AgentContradictionSerializer(
-        many=True, help_text="answers that the judge passed in some iterations and failed in others"
-    )
-    result = serializers.DictField(
-        help_text="iterations with checks and transcripts, as in the JSON download"
-    )
 
 
 class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
@@ -448,54 +317,3 @@ class AgentComparisonSerializer(serializers.Serializer[Any]):
     comparisons = AgentComparedRunSerializer(
         many=True, source="pairs", help_text="each other run (second) with the first"
     )
-
-
-class AgentFailuresSerializer(serializers.Serializer[Any]):
-    cases = serializers.ListField(
-        child=serializers.DictField(), help_text="as in the JSON download of failure modes, with the case"
-    )
-
-
-class AgentNamingSerializer(serializers.ModelSerializer[Naming]):
-    case = serializers.CharField(source="case_run.name")
-    server = serializers.SerializerMethodField(
-        help_text="its slug; null when it was deleted, or is not yours to see"
-    )
-    agent = serializers.SerializerMethodField(
-        help_text="its name on that server; empty: its own default, or not to see"
-    )
-    trouble = serializers.SerializerMethodField(
-        help_text="why it gave no answer, for those who may see the server"
-    )
-    state = serializers.ChoiceField(Job.State.values)
-    failures = serializers.IntegerField(source="total", help_text="failures that can be named")
-    named = serializers.SerializerMethodField(help_text="those that were; the others stay grouped by text")
-
-    class Meta:
-        model = Naming
-        fields = ["case", "server", "agent", "state", "failures", "named", "trouble"]
-        read_only_fields = fields
-
-    def get_server(self, naming: Naming) -> str | None:
-        server = naming.server
-        return server.model.slug if server and can_view(self.context["request"].user, server.model) else None
-
-    def get_agent(self, naming: Naming) -> str:
-        return naming.agent if self.get_server(naming) is not None else ""
-
-    def get_trouble(self, naming: Naming) -> str:
-        return naming.trouble if self.get_server(naming) is not None else ""
-
-    def get_named(self, naming: Naming) -> int:
-        return len(naming.chosen)
-
-
-class AgentNamingsSerializer(serializers.Serializer[Any]):
-    namings = AgentNamingSerializer(many=True)
-
-
-class AgentModeSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField(source="case_name")
-    mode = serializers.CharField()
-    name = serializers.CharField(source="shown_name")
-    merged_into = serializers.CharField()

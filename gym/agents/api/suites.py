@@ -13,24 +13,21 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope, User
+from gym.accounts.models import User
 from gym.accounts.requests import SignedInApiRequest
-from gym.agents import pauses, permissions, schedules, selectors, services
+from gym.agents import permissions, selectors, services
 from gym.agents.api.serializers import (
     AgentCaseDetailSerializer,
     AgentCaseSerializer,
     AgentCasesSerializer,
-    AgentCheckSerializer,
-    AgentMatrixSerializer,
-    AgentScheduleSerializer,
     AgentSuiteDetailSerializer,
     AgentSuiteSerializer,
 )
 from gym.agents.api.servers import MOST_TEXT, checked_secrets, chosen, secrets
 from gym.agents.forms import cases_in
-from gym.agents.models import AgentCase, AgentSchedule, AgentSuite
+from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.views import cases_file
-from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked, referred
+from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, operation
@@ -38,7 +35,6 @@ from gym.api.parsers import JSONParser
 from gym.api.requests import Body
 from gym.sharing.models import PRIVATE_OR_PUBLIC
 from lmgym.agents.archives import MAX_FILES, ArchiveError, name_of
-from lmgym.agents.cases import MAX_ITERATIONS
 
 JSON, FORM = "application/json", "multipart/form-data"
 
@@ -84,10 +80,6 @@ class AgentCasesFile(Body):
 class AgentCaseBody(Body):
     name = serializers.CharField(max_length=200, required=False, help_text="a path such as music/beatles")
     text = serializers.CharField(required=False, trim_whitespace=False)
-
-
-class AgentTextBody(Body):
-    text = serializers.CharField(trim_whitespace=False, allow_blank=True)
 
 
 class SuiteView(ObjectView[AgentSuite]):
@@ -160,82 +152,6 @@ class Suite(SuiteView):
         return self.remove(services.delete_suite)
 
 
-class Matrix(SuiteView):
-    @operation("Read the newest results of agent tests", answers=AgentMatrixSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Cases by servers: the newest result with its interval, and whether results disagree."""
-        columns, rows = selectors.matrix(self.get_object(), request.user)
-        slugs = [column.server.model.slug for column in columns]
-        found = [
-            {
-                "case": row.case.name,
-                "cells": [
-                    {"server": slug, **vars(cell)} for slug, cell in zip(slugs, row.cells, strict=True)
-                ],
-            }
-            for row in rows
-        ]
-        return self.answer({"servers": slugs, "rows": found})
-
-
-class AgentScheduleBody(Body):
-    server = serializers.SlugField(max_length=80, help_text="its slug")
-    every = serializers.ChoiceField(AgentSchedule.Every.choices)
-    iterations = serializers.IntegerField(
-        required=False, min_value=1, max_value=MAX_ITERATIONS, help_text="of each case; default: its own"
-    )
-
-
-class Schedules(SuiteView, ListView):
-    token_scope = Scope.RUN
-
-    @operation("List schedules of agent tests", answers=AgentScheduleSerializer, many=True)
-    def get(self, request: Request, slug: str) -> Response:
-        """All of a suite for those who edit it; else your own."""
-        return self.page(schedules.visible_to(request.user, self.get_object()).order_by("pk"))
-
-    @operation("Schedule agent tests", takes=AgentScheduleBody, answers=AgentScheduleSerializer, status=201)
-    def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Every hour, every night, when the cases have changed, or when the server's version changes. You get a
-        notification when the pass rate or a single case falls significantly, and when a case loses its verdict."""
-        suite, body = self.get_object(), self.body()
-        server = referred(
-            selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
-        )
-        made = schedules.add_schedule(suite, server, actor=request.user, **body)
-        return self.answer(made)
-
-
-class Schedule(SuiteView):
-    token_scope = Scope.RUN
-
-    @operation("Delete a schedule of agent tests", status=204)
-    def delete(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
-        """Its runs stay."""
-        found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
-        schedules.remove_schedule(found, actor=request.user)
-        return Response(status=204)
-
-
-class ResumeBody(Body):
-    seen = serializers.CharField(
-        trim_whitespace=False, help_text="the changes you reviewed: `unseen` of the schedule"
-    )
-
-
-class ScheduleResume(SuiteView):
-    token_scope = Scope.RUN
-
-    @operation("Resume a schedule of agent tests", takes=ResumeBody, answers=AgentScheduleSerializer)
-    def post(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
-        """A schedule that uses secrets pauses when somebody else changes a case (`unseen`). Its owner reviews the
-        cases and sends `seen`. If a case changed in the meantime, the answer is 400 and the schedule stays paused."""
-        found = get_or_404(schedules.visible_to(request.user, self.get_object()), pk=pk)
-        pauses.resume(found, actor=request.user, seen=self.body()["seen"])
-        found.refresh_from_db()
-        return self.answer(found)
-
-
 class Export(SuiteView):
     content_negotiation_class = AddressDecides
 
@@ -243,17 +159,6 @@ class Export(SuiteView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """All cases as .hocon files in a zip archive, as they were given."""
         return cases_file(self.get_object())
-
-
-class Check(SuiteView):
-    @operation("Look at the text of a test case", takes=AgentTextBody, answers=AgentCheckSerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        """Everything that is wrong with it or odd, with its line; nothing is saved."""
-        suite = self.changeable()
-        case = AgentCase(suite=suite, text=self.body()["text"].replace("\r\n", "\n"))
-        read, problems = selectors.look(case, request.user)
-        data = {"ok": read is not None, "agent": read.agent if read else "", "findings": problems}
-        return self.answer(data)
 
 
 class Cases(SuiteView, ListView):

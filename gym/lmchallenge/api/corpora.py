@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, referred
+from gym.api.base import AddressDecides, ListView, ObjectView, referred
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
@@ -120,16 +120,6 @@ class CorpusList(ListView):
         body: dict[str, Any] = self.body()
         made = services.create_corpus(given_corpus(body), actor=request.user, **body)
         return self.answer(made, "api-lmc-corpus", made.slug)
-
-
-class CorpusCheck(ApiView):
-    parser_classes = [MultiPartParser]
-
-    @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
-    def post(self, request: Request) -> Response:
-        """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
-        read = given_corpus(self.body())
-        return Response({"format": read.form, **read.found})
 
 
 class CorpusDetail(CorpusView):

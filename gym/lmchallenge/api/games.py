@@ -10,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
@@ -160,20 +159,7 @@ class NewGame(HowToPlay):
     player = serializers.CharField(max_length=200, help_text=PLAYER)
 
 
-class NewGames(HowToPlay):
-    games = serializers.ListField(
-        child=serializers.ChoiceField(ALL_GAMES), min_length=1, max_length=len(ALL_GAMES)
-    )
-    players = serializers.ListField(
-        child=serializers.CharField(max_length=200, help_text=PLAYER),
-        min_length=1,
-        max_length=playing.MAX_GAMES,
-    )
-
-
 class NewLog(LmcGameAbout):
-    former = {"log": "file"}
-
     file = serializers.FileField(
         help_text="JSON lines of one game of LM Challenge 4 or 5, packed with gzip or not"
     )
@@ -231,36 +217,6 @@ def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
     return playing.Wish(player=player, options=options, words=words, **about)
 
 
-class GameBatchSerializer(serializers.Serializer[Any]):
-    games = GameDetailSerializer(many=True)
-
-
-class GameBatch(ApiView):
-    token_scope = Scope.RUN
-
-    @operation("Start several games", takes=NewGames, answers=GameBatchSerializer, status=202)
-    def post(self, request: SignedInApiRequest) -> Response:
-        """Every game by every player, all or none of them. `train` is for players that learn; models of this site play
-        without, and player_options go to players that take them."""
-        body: dict[str, Any] = self.body()
-        corpus = corpus_of(request, body["corpus"])
-        known = {row["player"]: row for row in playing.players_for(request.user)}
-        wishes = []
-        for player in dict.fromkeys(body["players"]):
-            about = known.get(player, {"learns": True, "options": body["player_options"]})
-            told = {name: value for name, value in body["player_options"].items() if name in about["options"]}
-            own = {
-                **body,
-                "train": body["train"] and about["learns"],
-                "player_options": told,
-                "transcript": body["transcript"] and player.startswith("process:"),
-            }
-            wishes += [_wish(own, game, player) for game in dict.fromkeys(body["games"])]
-        made = playing.start_games(corpus, wishes, actor=request.user)
-        data = GameBatchSerializer({"games": made}, context={"request": request}).data
-        return Response(data, status=202, headers={"Location": reverse("api-lmc-games", request=request)})
-
-
 class LogList(ApiView):
     parser_classes = [MultiPartParser]
 
@@ -316,21 +272,3 @@ class Cancel(GameView):
     def post(self, request: Request, key: str) -> Response:
         """Lines that were played are kept."""
         return self.act(playing.cancel_game)
-
-
-class Retry(GameView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a game", answers=GameDetailSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """Behind the last line that was kept."""
-        return self.act(playing.retry_game)
-
-
-class CountAgain(GameView):
-    token_scope = Scope.RUN
-
-    @operation("Count a game again", answers=GameDetailSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """For games that were counted by an earlier version of the site, whose text cannot be searched."""
-        return self.act(playing.count_again)

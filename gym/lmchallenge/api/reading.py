@@ -16,16 +16,14 @@ from rest_framework.response import Response
 from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
-from gym.api.requests import Pair, Query, Several
+from gym.api.requests import Query, Several
 from gym.jobs.api import no_results
-from gym.lmchallenge import changes, counting, downloads, reading, selectors
+from gym.lmchallenge import counting, downloads, reading, selectors
 from gym.lmchallenge.api.games import GameView
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LogError, OptionError
 from lmgym.lmchallenge.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.measures import metrics_of
-from lmgym.lmchallenge.text_index import ERRORS, LOSSES
 from lmgym.lmchallenge.tokens import FILTERS
 
 OBJECT = {"type": "object"}
@@ -86,35 +84,13 @@ class LmcSought(LmcFilter):
     )
 
 
-class LmcText(LmcSought):
-    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
-    line = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="the page that has this line of the log"
-    )
-
-
-class LmcSearch(LmcFilter):
-    target = serializers.ChoiceField(counting.SEARCHED_METRICS, default=counting.DEFAULT_SEARCH["target"])
-    alpha = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["alpha"], max_length=60, help_text="from:to:number, or a value"
-    )
-    oov_penalty = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
-    )
-
-
 class LmcGames(Several, LmcFilter):
-    former = {"games": "first and second (once for each further game)"}
     metric = serializers.CharField(
         required=False,
         max_length=30,
         help_text="default: the game's main figure; see `metrics` of the answer",
     )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
-
-
-class LmcTwoGames(Pair, LmcFilter):
-    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
 
 
 def counted(request: Request, key: str) -> Game:
@@ -173,47 +149,6 @@ class GameLog(GameView):
         return response
 
 
-class GameText(ApiView):
-    @operation("Read the text of a game", query=LmcText, answers=OBJECT)
-    def get(self, request: Request, key: str) -> Response:
-        """Lines (of version 5: messages) as pieces with their outcomes and what was predicted; where lines are ordered
-        or looked for also their `loss` (`loss_is` says what) and how many were `found`. A page has 25 lines, of version
-        5 500 tokens."""
-        game = counted(request, key)
-        keep = counting.keep_of(self.query["filter"], game)
-        with query_errors():
-            text = reading.read_page(game, asked(game, keep, self.query))
-        return Response(
-            {
-                "id": game.key,
-                "filter": keep,
-                "legend": coloured.words_of(game.game),
-                "errors": list(ERRORS[game.game]),
-                "loss_is": LOSSES[game.game],
-                "page": text.number,
-                "pages": text.pages,
-                "found": text.found,
-                "lines": [_line(line, text.losses.get(line.number)) for line in text.lines],
-            }
-        )
-
-
-def _line(line: coloured.ColouredLine, loss: float | None) -> dict[str, Any]:
-    pieces = [
-        {
-            "text": one.text,
-            "outcome": one.outcome,
-            "rank": one.rank,
-            "score": one.score,
-            "typed": one.typed or None,
-            "predictions": one.predictions,
-        }
-        for one in line.pieces
-    ]
-    found: dict[str, Any] = {"number": line.number, "user": line.user, "loss": loss, "pieces": pieces}
-    return counting.finite(found)  # type: ignore[no-any-return]
-
-
 class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
@@ -247,28 +182,6 @@ class Statistics(ApiView):
         return Response(answer)
 
 
-class Search(ApiView):
-    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT)
-    def get(self, request: Request, key: str) -> Response:
-        """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
-        `cross_validated` is chosen on other text."""
-        game = counted(request, key)
-        if game.game == "wr":
-            raise LogError(
-                f"{game.title} is a log of LM Challenge 5, whose mixture is found when it is counted.",
-                "Read it under `mix` of its statistics.",
-            )
-        if game.game != "ic":
-            raise Http404
-        keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]
-        found = counting.searched(game, {**self.query, "filter": keep})
-        held = counting.statistics_of(game, keep)["more"].get("cross_validated")
-        best = counting.best_of(found)
-        return Response(
-            {"filter": keep, "target": target, "best": best, "cells": found, "cross_validated": held}
-        )
-
-
 class Compare(ApiView):
     @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
@@ -295,46 +208,6 @@ class Compare(ApiView):
                 "text_fingerprint": games[0].fingerprint,
                 "comparisons": [
                     {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
-                ],
-            }
-        )
-
-
-class CompareText(ApiView):
-    @operation("Read what changed in a text", query=LmcTwoGames, answers=OBJECT)
-    def get(self, request: Request) -> Response:
-        """Lines of the second game (of version 5: messages) as pieces with what changed from the first: `change` and
-        `strong` as in `legend`. 25 lines a page, of version 5 500 tokens. 400 when the texts or the games differ."""
-        first, game = counted(request, self.query["first"]), counted(request, self.query["second"])
-        keep = counting.keep_of(self.query["filter"], first, game)
-        text = changes.read_changes(first, game, keep, self.query["page"])
-        legend = [
-            {"change": name, "strong": strong, "words": words}
-            for name, strong, words in changes.legend_of(game)
-        ]
-        return Response(
-            {
-                "first": first.key,
-                "second": game.key,
-                "filter": keep,
-                "legend": legend,
-                "page": text.number,
-                "pages": text.pages,
-                "lines": [
-                    {
-                        "number": line.number,
-                        "user": line.user,
-                        "pieces": [
-                            {
-                                "text": one.text,
-                                "change": one.change,
-                                "strong": one.is_strong,
-                                "words": one.words,
-                            }
-                            for one in line.pieces
-                        ],
-                    }
-                    for line in text.lines
                 ],
             }
         )

@@ -11,14 +11,12 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
-from gym.jobs.models import Job
 from gym.propara import permissions, selectors, services
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.views import problems_of, version_file
@@ -48,14 +46,6 @@ def _unreadable(error: ProParaError) -> ApiProblem:
     errors = [FieldError(one["where"], one["message"], one["hint"]) for one in found]
     shown = {"problem_groups": [one.as_dict() for one in groups]}
     return ApiProblem(400, detail, "unreadable", errors, more=shown)
-
-
-def queued_scoring(request: Request, job: Job | None) -> Response:
-    """202 with the job, or 200 where nothing is left to score."""
-    if job is None:
-        return Response({"submissions": 0})
-    headers = {"Location": reverse("api-job", args=[job.pk], request=request), "Retry-After": "5"}
-    return Response({"submissions": job.total}, status=202, headers=headers)
 
 
 class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
@@ -189,12 +179,6 @@ class SetDetail(SetView):
 class VersionList(SetView, ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List versions of reference answers", answers=AnswerSetVersionSerializer, many=True)
-    def get(self, request: Request, slug: str) -> Response:
-        """The newest first."""
-        rows = self.get_object().versions.defer("answers", "sentences").order_by("-number")
-        return self.page(rows)
-
     @operation(
         "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
@@ -230,18 +214,3 @@ class VersionFile(ApiView):
         """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
         process with the JSON schema of the answer)."""
         return version_file(version_of(request, slug, number), form)
-
-
-class ScoreEarlier(SetView):
-    @operation(
-        "Score earlier submissions on a version",
-        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
-        status=202,
-        also=[200],
-    )
-    def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
-        numbers. For whoever may edit the reference answers. 200 where nothing is left to score."""
-        self.changeable()
-        job = services.queue_scoring_on(version_of(request, slug, number), actor=request.user)
-        return queued_scoring(request, job)

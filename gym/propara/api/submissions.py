@@ -14,7 +14,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope, User
+from gym.accounts.models import User
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
@@ -24,8 +24,8 @@ from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Several
 from gym.jobs.api import no_results, told_behind
-from gym.propara import exports, generation, permissions, selectors, services
-from gym.propara.api.sets import FORM, queued_scoring
+from gym.propara import exports, permissions, selectors, services
+from gym.propara.api.sets import FORM
 from gym.propara.comparison_views import MOST_COMPARED, not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.presenters import compare_submissions
@@ -36,7 +36,6 @@ from gym.uploads import read_upload
 from lmgym.propara.groups import repair_groups
 from lmgym.propara.report import digest, evaluate
 from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
-from models_registry.selectors import visible_to as visible_models
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
@@ -162,10 +161,6 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
     agree_to_repairs = serializers.BooleanField(
         default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
     )
-    check_first = serializers.BooleanField(
-        default=False,
-        help_text="score it for you alone (`checked`): `save` keeps it, and a day later it may be gone",
-    )
 
 
 class ProParaEvaluation(Body):
@@ -178,11 +173,6 @@ class ProParaEvaluation(Body):
     details = serializers.BooleanField(
         default=False, help_text=f"grids, summaries and pairs of the first {MOST_DETAILS} processes"
     )
-
-
-class ProParaGeneration(ProParaTarget):
-    model = serializers.SlugField(max_length=80)
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
 
 
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
@@ -258,11 +248,8 @@ class SubmissionList(ListView):
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
-        if body["check_first"]:
-            made = services.check_first(version, data, file.name, about, actor=request.user)
-        else:
-            agreed = body["agree_to_repairs"]
-            made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
+        agreed = body["agree_to_repairs"]
+        made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
         shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
         return self.answer(shown, "api-propara-submission", made.key)
 
@@ -307,21 +294,6 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
     return read.text, read.sentences_text
 
 
-class Generate(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-    token_scope = Scope.RUN
-
-    @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
-    def post(self, request: SignedInApiRequest) -> Response:
-        """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
-        body = self.body()
-        version = target(request, body)
-        model = referred(visible_models(request.user), "model", slug=body["model"])
-        about = generation.about_generated(model, body["visibility"])
-        made = generation.queue_generation(version, model, about, actor=request.user)
-        return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
-
-
 class SubmissionDetail(SubmissionView):
     @operation("Read a submission", answers=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
@@ -351,55 +323,6 @@ class Agree(SubmissionView):
         return self.act(services.agree)
 
 
-class Save(SubmissionView):
-    @operation("Save a checked submission", answers=ProParaSubmissionSerializer)
-    def post(self, request: Request, key: str) -> Response:
-        """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
-        return self.act(services.save_checked)
-
-
-class ProParaOtherVersion(Body):
-    version = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="of the same answers; default: the newest"
-    )
-
-
-class ScoreOn(SubmissionView):
-    @operation(
-        "Score a submission on another version",
-        takes=ProParaOtherVersion,
-        answers=ProParaSubmissionSerializer,
-        status=201,
-    )
-    def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
-        where the file does not fit."""
-        submission = self.changeable()
-        number = self.body().get("version")
-        rows = selectors.versions_for(request.user).filter(answer_set=submission.version.answer_set_id)
-        version = referred(rows, "version", number=number) if number else rows.order_by("-number")[0]
-        made = services.score_on_version(submission, version, actor=request.user)
-        return self.answer(made, "api-propara-submission", made.key)
-
-
-class Cancel(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """Processes that were answered are kept."""
-        return self.act(generation.cancel_generation)
-
-
-class Retry(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """From the first process that was not answered."""
-        return self.act(generation.retry_generation)
-
-
 class ProParaCompared(FormatQuery, Several):
     table = serializers.ChoiceField(
         ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
@@ -423,22 +346,6 @@ class Compare(ApiView):
             by_process = self.query["table"] == "processes"
             return Response(Table(*(result.processes_table if by_process else result.differences_table)()))
         return Response(result.as_dict())
-
-
-class Rescore(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-
-    @operation(
-        "Score everything again",
-        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
-        status=202,
-        also=[200],
-    )
-    def post(self, request: SignedInApiRequest) -> Response:
-        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
-        where nothing is left to score."""
-        job = services.queue_rescore(actor=request.user)
-        return queued_scoring(request, job)
 
 
 # --- what is kept of a submission ---

@@ -19,14 +19,12 @@ from gym.runs.api.comparison_serializers import (
     ComparedModelsSerializer,
     ComparedSuiteSerializer,
     ComparisonSerializer,
-    ProfileSerializer,
 )
 from gym.runs.api.query_parameters import (
     CompareItemsQuery,
     CompareModelsQuery,
     CompareOnSuiteQuery,
     HeadedList,
-    RuleQuery,
     names_of,
     not_there,
     numbers_of,
@@ -34,23 +32,10 @@ from gym.runs.api.query_parameters import (
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide
 from gym.runs.read.comparison_selectors import OnASuite
-from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.model_profile import (
-    against_field,
-    checkpoints,
-    robust_pairs,
-    row_of,
-    strengths_and_weaknesses,
-    tag_rows,
-)
 from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
-from lmgym.runs.leaderboard.board import Board
-from lmgym.runs.leaderboard.export import note
-from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, Rule
 from lmgym.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel
-from models_registry.selectors import visible_to
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
 
@@ -185,33 +170,3 @@ def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: 
         f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
         "Ties count as failed."
     )
-
-
-class Profile(ApiView):
-    @operation("Read a model's profile", answers=ProfileSerializer, query=RuleQuery)
-    def get(self, request: Request, slug: str) -> Response:
-        """Means by tag and suite beside those of the other models, suites without and with a modifier, checkpoints of
-        the same model in order, and all models' scores with their sizes: the numbers behind the page's charts."""
-        model = get_or_404(visible_to(request.user), slug=slug)
-        board = leaderboard(request.user, Options(rule=RULES[self.query["rule"]]))
-        return Response(ProfileSerializer(_profile(board, model)).data)
-
-
-def _profile(board: Board, model: RegisteredModel) -> dict[str, Any]:
-    own = row_of(board, model)
-    ranked = against_field(board, model)
-    strengths, weaknesses = strengths_and_weaknesses(ranked)
-    return {
-        "model": model,
-        "rule": board.options.rule,
-        "note": note(board),
-        "score": own.score if own else None,
-        "missing": own.gaps if own else (),
-        "tags": tag_rows(board, model),
-        "suites": ranked,
-        "strengths": [row.revision.suite.slug for row in strengths],
-        "weaknesses": [row.revision.suite.slug for row in weaknesses],
-        "pairs": robust_pairs(board, [model]),
-        "checkpoints": [{"step": step, "row": row} for step, row in checkpoints(board, model)],
-        "field": board.rows,
-    }

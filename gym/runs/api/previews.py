@@ -163,7 +163,7 @@ class Preview(SuiteView):
         )
         found = preview(suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user)
         if isinstance(found, Waiting):
-            place = reverse("api-job", args=[found.job], request=request)
+            place = reverse("api-preview", args=[slug], request=request)
             data = {"version": draft.edits, **asdict(found), "rows": [], "outcomes": []}
             return Response(data, status=202, headers={"Location": place, "Retry-After": "1"})
         return Response(
