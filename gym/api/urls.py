@@ -1,5 +1,4 @@
-"""Every address of the API. A room adds its own: `<room>/api.py` or `<room>/api/urls.py` with `urlpatterns`, named in
-ROOMS; see docs/api.md."""
+"""URLs of the API. A room adds its own in `<room>/api.py` or `<room>/api/urls.py`, named in ROOMS (docs/api.md)."""
 
 from django.urls import include, path, re_path, register_converter
 
@@ -7,7 +6,7 @@ from gym.api import views
 
 
 class UserName:
-    """A user name as sign-up takes it; "/" and U+0000 are none."""
+    """A valid user name; "/" and U+0000 are not allowed."""
 
     regex = r"[\w.@+-]{1,150}"
 

@@ -1,4 +1,4 @@
-"""The API's own addresses: where things are, what it is, and what is not there."""
+"""The API's own resources: index, description, account, and the response to unknown addresses."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ LISTS = (
 
 class Index(ApiView):
     @operation(
-        "Where things are",
-        answers={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
+        "List the resources",
+        response={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
     )
     def get(self, request: Request) -> Response:
-        """Addresses of the lists."""
+        """Addresses of the lists, by name."""
         return Response({name: reverse(f"api-{name}", request=request) for name in LISTS})
 
 
 class Schema(ApiView):
-    @operation("This description", answers={"type": "object"})
+    @operation("Read this description", response={"type": "object"})
     def get(self, request: Request) -> HttpResponse:
         """OpenAPI 3.1."""
         return HttpResponse(description(), content_type="application/json")
@@ -61,7 +61,7 @@ class Schema(ApiView):
 
 class TokenSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.values))
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
     expires = serializers.DateTimeField(allow_null=True)
 
 
@@ -75,18 +75,18 @@ class MeSerializer(serializers.Serializer[Any]):
 class Me(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read your account", answers=MeSerializer)
+    @operation("Read your account", response=MeSerializer)
     def get(self, request: SignedInApiRequest) -> Response:
         """Your account, and the token of this request."""
         token = request.auth if isinstance(request.auth, ApiToken) else None
         user = request.user
-        return self.answer(
+        return self.respond(
             {"username": user.username, "name": user.author_name, "is_staff": user.is_staff, "token": token}
         )
 
 
 class Missing(ApiView):
-    """Whatever is not there answers as the rest of the API does."""
+    """Respond to unknown addresses with a problem, like the rest of the API."""
 
     schema = None
 
@@ -100,5 +100,5 @@ class Missing(ApiView):
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Swagger UI from this site's own files, set up by a script of its own: the Content-Security-Policy holds."""
+    """Swagger UI from this site's static files, so that the Content-Security-Policy needs no exception."""
     return render(request, "api/docs.html", {"schema": address_of("api-schema")})

@@ -20,17 +20,17 @@ from lmgym.runs.leaderboard import export
 from lmgym.runs.leaderboard.board import Board
 
 MAX_CELLS = 10_000
-"""Models times suites on one page of the answer, unless one model has more."""
+"""Maximum of models times suites on a page, unless a single model has more."""
 
 
 class Leaderboard(HeadedList):
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
-    @operation("Read the leaderboard", answers=BoardSerializer, query=BoardQuery, media=TABLES)
+    @operation("Read the leaderboard", response=BoardSerializer, query=BoardQuery, media=TABLES)
     def get(self, request: Request) -> Response:
-        """Models on the newest frozen revisions of the suites that are listed for you, best SG score first: the page's
-        numbers under the page's choices. A page has at most 10,000 cells, so that it may hold fewer models than
-        `limit` says; `next` goes on. CSV and NDJSON come whole, with a row for each cell."""
+        """Models on the newest frozen revisions of the suites listed for you, best SG score first. A page has at most
+        10,000 cells, so it may have fewer models than `limit`. CSV and NDJSON are not paginated and have a row for each
+        cell."""
         board = self._board(request)
         if is_table(request):
             return Response(Table(export.LONG_HEADER, export.long_rows(board)))

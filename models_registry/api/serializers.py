@@ -1,4 +1,4 @@
-"""What the API says and takes about models."""
+"""Request and response bodies about models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from models_registry.models import RegisteredModel
 class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
-    status_reason = serializers.SerializerMethodField(help_text="why it was refused is its owner's to read")
+    status_reason = serializers.SerializerMethodField(
+        help_text="why it is refused or broken; the reason of a refusal is only for its owner"
+    )
 
     class Meta:
         model = RegisteredModel
@@ -36,8 +38,8 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
 
 class ModelDetailSerializer(ModelSerializer):
     url = serializers.CharField(help_text="home page, or empty")
-    facts = serializers.DictField(help_text="what the check found")
-    config = serializers.SerializerMethodField(help_text="for those who may edit the model; else null")
+    facts = serializers.DictField(help_text="results of the check")
+    config = serializers.SerializerMethodField(help_text="only for editors of the model; else null")
     check_job = serializers.UUIDField(source="check_job_id", allow_null=True)
 
     class Meta(ModelSerializer.Meta):
@@ -52,13 +54,13 @@ class ModelDetailSerializer(ModelSerializer):
 
 
 class BackendSerializer(serializers.Serializer[Any]):
-    """A kind of model and the JSON schema of its configuration."""
+    """A kind of model, with the JSON schema of its configuration."""
 
     kind = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     help = serializers.CharField()
     needs_approval = serializers.BooleanField(
-        source="needs_files", help_text="staff looks at models of this kind before they are loaded"
+        source="needs_files", help_text="staff must approve models of this kind"
     )
     schema = serializers.DictField()
 
@@ -80,7 +82,7 @@ class ModelChanges(ModelCard):
     backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
     config = serializers.DictField(
         required=False,
-        help_text="all of it, as the backend's schema says; not while results rest on the model",
+        help_text="complete, by the backend's schema; cannot be changed while the model has results",
     )
 
     start_token = serializers.CharField(
@@ -88,8 +90,7 @@ class ModelChanges(ModelCard):
         allow_blank=True,
         trim_whitespace=False,
         max_length=MAX_BOS,
-        help_text="its own start token: one of `facts.probe.start_tokens.candidates`; empty: none. Existing runs keep "
-        "theirs, by name",
+        help_text="its start token, one of `facts.probe.start_tokens.candidates`; empty: none. Runs keep theirs",
     )
 
 
@@ -98,4 +99,4 @@ class NewModel(ModelCard):
     name = serializers.CharField(max_length=200)
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
-    config = serializers.DictField(help_text="as the backend's schema says")
+    config = serializers.DictField(help_text="by the backend's schema")

@@ -1,4 +1,4 @@
-"""Formulas: read one, say what it means, try it on values."""
+"""Explain a prediction's formula."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from gym.accounts.models import Scope
 from gym.api.base import ApiView
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from lmgym.suites.formats import MAX_CONDITIONS, MAX_REGIONS
 from lmgym.suites.formulas import MAX_LENGTH, FormulaError, parse
+from lmgym.suites.formulas.chance import ChanceLevel
+from lmgym.suites.formulas.formula import Piece
 
 OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000
@@ -29,7 +32,7 @@ class RegionField(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> Any:
         whole = isinstance(data, int) and not isinstance(data, bool) and 1 <= data <= 10_000
         if data != "*" and not whole:
-            raise serializers.ValidationError('This must be the number of a region, or "*".')
+            raise serializers.ValidationError('This must be a region number or "*".')
         return data
 
     def to_representation(self, value: Any) -> Any:
@@ -58,13 +61,12 @@ class Value(Body):
     )
 
 
-class PieceSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(["ref", "op", "bracket", "number", "blank"])
-    text = serializers.CharField()
-    condition = serializers.CharField(allow_null=True)
+class PieceSerializer(RecordSerializer):
     region = RegionField(allow_null=True)
-    start = serializers.IntegerField(help_text="place in the formula, from 0")
-    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
+
+    class Meta:
+        dataclass = Piece
+        extra_kwargs = {"start": {"help_text": "offset in the formula, from 0"}}
 
 
 class FormulaErrorSerializer(serializers.Serializer[Any]):
@@ -74,27 +76,26 @@ class FormulaErrorSerializer(serializers.Serializer[Any]):
     hint = serializers.CharField()
 
 
-class ChanceSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField()
-    exact = serializers.BooleanField()
-    standard_error = serializers.FloatField()
-    assumed_bits = serializers.FloatField(
-        allow_null=True,
-        help_text="mean of the simulated surprisals, if the level depends on it: the formula has a constant",
-    )
-    assumed_regions = serializers.IntegerField(
-        allow_null=True,
-        help_text="number of regions that `*` sums, if the level is simulated with it: those of `regions`, or without "
-        "any the fewest that fit the formula",
-    )
-    assumes_independence = serializers.BooleanField(
-        help_text="the formula joins comparisons: the level differs where they are correlated"
-    )
+class ChanceSerializer(RecordSerializer):
+    class Meta:
+        dataclass = ChanceLevel
+        ref_name = "Chance"
+        extra_kwargs = {
+            "assumed_bits": {
+                "help_text": "mean of the simulated surprisals, if the level depends on it: the formula has a constant"
+            },
+            "assumed_regions": {
+                "help_text": "number of regions that `*` sums, if the level is simulated with it: those of `regions`, "
+                "or without any the fewest that fit the formula"
+            },
+            "assumes_independence": {
+                "help_text": "the formula joins comparisons: the level differs if they are correlated"
+            },
+        }
 
 
 class ExplainedSerializer(serializers.Serializer[Any]):
-    """`errors`: what keeps the formula from being read, or names that the suite lacks; then there is neither prose nor
-    a chance level."""
+    """`errors`: syntax errors and unknown names; with any, prose and chance level are empty."""
 
     ok = serializers.BooleanField()
     errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
@@ -105,17 +106,17 @@ class ExplainedSerializer(serializers.Serializer[Any]):
 
 
 class FormulaView(ApiView):
-    """Takes an account, because a long formula is work; changes nothing, so a token that may read will do."""
+    """Requires an account, since long formulas are costly; changes nothing, so the scope `read` suffices."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.READ
 
 
 class Explain(FormulaView):
-    @operation("Say what a formula means", takes=ExplainBody, answers=ExplainedSerializer)
+    @operation("Explain a formula", body=ExplainBody, response=ExplainedSerializer)
     def post(self, request: Request) -> Response:
-        """In words, and how often it would be true by chance, held against regions and conditions. What is wrong with
-        it is answered, too, with its place, as 200."""
+        """Returns the formula in words and its chance level, checked against regions and conditions. Errors in the
+        formula are part of a 200, with their positions."""
         body = self.body()
         regions = dict(enumerate(body["regions"], start=1))
         formula, errors = None, []
@@ -124,7 +125,7 @@ class Explain(FormulaView):
             errors = formula.check(regions, body["conditions"])
         except FormulaError as error:
             errors = [error]
-        said = {
+        explanation = {
             "ok": not errors,
             "errors": errors,
             "prose": "" if errors or formula is None else formula.describe(regions),
@@ -134,4 +135,4 @@ class Explain(FormulaView):
             "warnings": formula.warnings if formula else [],
             "pieces": formula.pieces(regions) if formula else [],
         }
-        return self.answer(said)
+        return self.respond(explanation)

@@ -2,13 +2,13 @@ from django.urls import path
 
 from gym.sharing.api import people_api
 from suites.api import designs, drafts, formulas, views
-from suites.views import ROOM
+from suites.selectors import visible_to
 
 urlpatterns = [
     path("designs/explain/", designs.ExplainDesign.as_view(), name="api-design-explain"),
     path("suites/", views.SuiteList.as_view(), name="api-suites"),
     path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
-    *people_api(ROOM, "suites/<slug:slug>/"),
+    *people_api("api", visible_to, "suites/<slug:slug>/"),
     path("suites/<slug:slug>/draft/", drafts.Draft.as_view(), name="api-draft"),
     path("suites/<slug:slug>/draft/cells/", drafts.DraftCells.as_view(), name="api-draft-cells"),
     path("suites/<slug:slug>/freeze/", drafts.Freeze.as_view(), name="api-freeze"),

@@ -1,4 +1,4 @@
-"""Suites: list, create, read, change, delete, copy; tags. Their revisions: list, read, compare, errata."""
+"""Suites: list, create, read, change, delete. Revisions: read, compare."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
 
 
 class SuiteView(ObjectView[Suite]):
-    not_yours = "you may not edit this suite"
+    denied_message = "you may not edit this suite"
 
-    def rows_at(self, address: str) -> QuerySet[Suite]:
+    def visible_rows(self, address: str) -> QuerySet[Suite]:
         return visible_to(self.request.user).filter(slug=address).select_related("owner")
 
-    def shown_at(self, address: str) -> QuerySet[Suite]:
+    def detail_rows(self, address: str) -> QuerySet[Suite]:
         revisions = Prefetch("revisions", queryset=revisions_for(self.request.user))
-        return with_shape(self.rows_at(address), self.request.user).prefetch_related(revisions)
+        return with_shape(self.visible_rows(address), self.request.user).prefetch_related(revisions)
 
-    def may_change(self, suite: Suite) -> bool:
+    def can_change(self, suite: Suite) -> bool:
         return permissions.can_edit(self.request.user, suite)
 
     def revision_of(self, suite: Suite, number: int) -> SuiteRevision:
-        """404 for a draft that is not for this person, as for one that is not there."""
+        """Return the revision; 404 also for a draft that the user may not see."""
         revision = get_or_404(revisions_for(self.request.user, suite), number=number)
         revision.suite = suite
         return revision
@@ -59,21 +59,21 @@ class SuiteList(SuiteView, ListView):
     filterset_class = SuiteFilter
     parser_classes = [JSONParser, MultiPartParser]
 
-    @operation("List suites", answers=SuiteSerializer, many=True)
+    @operation("List suites", response=SuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Suites that are listed for you: public ones, your own, and those you work on."""
+        """Suites listed for you: public ones, your own, and those you work on."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
         return self.page(suites.prefetch_related("collaborations"))
 
-    @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
+    @operation("Create a suite", body=BODIES, response=SuiteDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
-        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with. 409 names the suite
-        in your lists that says the same, in `suite` and `revision`; `again` makes a new one all the same."""
+        """Creates a suite with a draft of the document: JSON as `document`, a file of any supported format as `text` or
+        as a multipart `file`, or a `template`. 409 if an identical suite is listed for you, named in `suite` and
+        `revision`; `again` creates a copy."""
         body = self.body()
         document = document_in(body)
         if not body["again"] and any(name in body for name in ("document", "text", "file")):
-            _refuse_the_same(request, document)
+            _refuse_identical(request, document)
         names = (*services.CARD[1:], "slug", "without_modifier")
         card = {name: body[name] for name in names if name in body}
         with transaction.atomic():
@@ -88,31 +88,34 @@ class SuiteList(SuiteView, ListView):
             )
             if card:
                 services.edit_card(suite, actor=request.user, **card)
-        return self.again(suite, "api-suite")
+        return self.refreshed(suite, "api-suite")
 
 
-def _refuse_the_same(request: SignedInApiRequest, document: SuiteDocument) -> None:
-    there = says_the_same(document, request.user)
-    if there is not None:
-        more = {"suite": there.suite.slug, "revision": there.number}
-        text = f"“{there.suite.slug}” r{there.number} says the same. Send again: true to make a new suite."
-        raise ApiProblem(409, text, "there", more=more)
+def _refuse_identical(request: SignedInApiRequest, document: SuiteDocument) -> None:
+    identical = says_the_same(document, request.user)
+    if identical is not None:
+        more = {"suite": identical.suite.slug, "revision": identical.number}
+        detail = (
+            f"An identical suite exists: “{identical.suite.slug}”, revision {identical.number}. "
+            "Set `again: true` to create a copy."
+        )
+        raise ApiProblem(409, detail, "there", more=more)
 
 
 class SuiteDetail(SuiteView):
-    @operation("Read a suite", answers=SuiteDetailSerializer)
+    @operation("Read a suite", response=SuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The card of a suite and its revisions."""
         return self.read()
 
-    @operation("Change a suite's card", takes=ChangedCard, answers=SuiteDetailSerializer)
+    @operation("Change a suite's card", body=ChangedCard, response=SuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
+        """Changes only the fields that are sent. Changing to or from unlisted changes the suite's address."""
         return self.change(services.edit_card)
 
     @operation("Delete a suite", status=204, query=DeletionQuery)
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """A suite that models were run on stays, because results point to it."""
+        """A suite with runs cannot be deleted."""
         services.delete_suite(self.get_object(), actor=request.user, note=self.query["note"])
         return Response(status=204)
 
@@ -126,28 +129,28 @@ def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
 
 
 class Revision(SuiteView):
-    @operation("Read a revision", answers=RevisionDetailSerializer)
+    @operation("Read a revision", response=RevisionDetailSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """What a revision is made of, less its sentences."""
+        """A revision without its sentences, which the export has."""
         suite = self.get_object()
-        return self.answer(detailed(request, suite, number))
+        return self.respond(detailed(request, suite, number))
 
 
 def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
-    """As SentenceSerializer has them, in a fifth of the time: the sheet waits for them."""
+    """Serialise like SentenceSerializer, in a fifth of the time: the editor waits for it."""
     names = ("item", "condition", "contents")
 
-    def rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{name: row[name] for name in names} for row in found]
+    def serialize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{name: row[name] for name in names} for row in rows]
 
-    return view.page(revision.sentences.order_by("position").values("pk", "position", *names), rows)
+    return view.page(revision.sentences.order_by("position").values("pk", "position", *names), serialize)
 
 
 class Diff(SuiteView):
-    @operation("Compare two revisions", answers=DiffSerializer)
+    @operation("Compare two revisions", response=DiffSerializer)
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
-        """What changed from revision `a` to revision `b`."""
+        """Changes from revision `a` to revision `b`."""
         suite = self.get_object()
         revisions = [self.revision_of(suite, number) for number in (a, b)]
         old, new = (document_for(revision, request.user) for revision in revisions)
-        return self.answer(diff(old, new, (revisions[0].join_policy, revisions[1].join_policy)))
+        return self.respond(diff(old, new, (revisions[0].join_policy, revisions[1].join_policy)))

@@ -1,4 +1,4 @@
-"""Agents and their tests by the API alone: from registering an agent to the result of a run, and beside that way."""
+"""Agent tests through the API: from registering a server to comparing runs."""
 
 from __future__ import annotations
 

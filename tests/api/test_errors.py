@@ -1,4 +1,4 @@
-"""Every error of an address of the API is problem+json, also those that no view of ours raises."""
+"""Every error below /api/ is problem+json, including those raised outside our views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_form_with_more_fields_than_are_read_is_a_problem(client, people):
     assert "number of GET/POST parameters" in answer.json()["detail"]
 
 
-def test_what_nobody_expected_is_a_problem_and_is_logged(client, people, monkeypatch, caplog):
+def test_an_unexpected_error_is_a_problem_and_is_logged(client, people, monkeypatch, caplog):
     def broken(*args, **more):
         raise RuntimeError("the wheel fell off")
 

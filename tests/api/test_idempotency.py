@@ -1,4 +1,4 @@
-"""Idempotency-Key: a POST that is sent again does nothing twice."""
+"""Idempotency-Key: a repeated POST does nothing twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several suites in one request of the API."""
+"""Suites from tables that leave questions open, and from files of existing suites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""author -> freeze -> run -> read, by the API alone, and the operations beside that way."""
+"""Author, freeze, run and read a suite through the API alone, and related operations."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_suite_is_made_of_any_file_text_or_design(client, send, people):
     file = SimpleUploadedFile("suite.json", suite_bytes(name="filed"))
     assert ok(client.post("/api/v1/suites/", {"file": file, "visibility": "public"}), 201)["slug"] == "filed"
     for body in ({}, {"template": "agreement", "text": "x"}, {"title": "x"}):
-        assert "Give one of" in send("post", "suites/", body).json()["detail"]
+        assert "Send one of" in send("post", "suites/", body).json()["detail"]
 
 
 def test_a_bad_document_is_a_400_with_every_place(send, people):

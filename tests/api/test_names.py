@@ -1,5 +1,5 @@
-"""One vocabulary: what is written is read under the same name; files, comparisons and references are named alike in all
-rooms."""
+"""One vocabulary: fields are read under the names they are written with; files, comparisons and references have the
+same names in all rooms."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
 }
 FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "former_address_note"}
-"""Said once, wherever they are taken."""
+"""Options of a request, which responses never repeat."""
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -75,14 +75,14 @@ def fields(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_names(schema: dict[str, Any]) -> set[str]:
-    """Names of an answer, and those of the rows of its lists."""
+    """Field names of a response and of the rows of its lists."""
     found = fields(schema)
     rows = [resolved(one).get("items", {}) for one in found.values()]
     return {*found, *(name for row in rows for name in fields(row))}
 
 
 def writing() -> Iterator[tuple[str, set[str], set[str]]]:
-    """(operation, fields it takes, names it answers)"""
+    """Yield (operation, fields of its body, names in its response)."""
     for methods in DESCRIPTION["paths"].values():
         for method, operation in methods.items():
             if method not in {"post", "put", "patch"} or "requestBody" not in operation:
@@ -125,7 +125,7 @@ def test_no_exception_is_without_need(operation):
 
 
 def test_a_file_is_called_file():
-    """Where there are several kinds of files in one form, the others have names of their own."""
+    """Further files of a form have other names."""
     forms = {
         operation["operationId"]: fields(body["schema"])
         for methods in DESCRIPTION["paths"].values()

@@ -1,4 +1,4 @@
-"""A list takes as many queries with many rows as with few, and never more than ten."""
+"""A list needs as many queries with many rows as with few, and at most ten."""
 
 from __future__ import annotations
 

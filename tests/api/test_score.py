@@ -1,4 +1,4 @@
-"""POST sentences and a model, get the surprisals of their tokens."""
+"""POST score/: surprisals of sentences."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def model(people):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Nobody waits: the worker of these tests works when it is told to."""
+    """Do not wait: tests run the worker explicitly."""
     monkeypatch.setattr(score_requests, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(score_requests.wait_for, "__defaults__", (0.0,))
 
 
 @pytest.fixture
 def worker_beside(monkeypatch):
-    """A worker that is done while the request waits."""
+    """A worker that finishes while the request waits."""
 
     def wait(request, seconds=0.0):
         run_pending("preview")

@@ -160,7 +160,7 @@ def test_what_is_no_preview_is_refused(client, suite, body):
 def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
     make_model(people.bob, slug="secret", visibility="private")
     refused = ask(client, suite, model="secret")
-    assert (refused.status_code, "or not for you" in refused.content.decode()) == (400, True)
+    assert (refused.status_code, "or you may not see it" in refused.content.decode()) == (400, True)
     suite.collaborations.create(user=people.bob, role="view")
     client.force_login(people.bob)
     assert ask(client, suite).status_code == 403

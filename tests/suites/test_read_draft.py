@@ -108,7 +108,9 @@ def test_a_stranger_starts_nothing_on_a_draft(client, people):
         sign_in(client, people, who)
         sent = client.post("/api/v1/runs/", body, content_type="application/json")
         assert sent.status_code == 400
-        assert ("or not for you" not in sent.content.decode()) == knows  # whether there is such a revision
+        assert (
+            "or you may not see it" not in sent.content.decode()
+        ) == knows  # whether there is such a revision
     sign_in(client, people, "charlie")
     assert (
         client.post("/runs/start/", {"suite": suite.slug, "revision": suite.draft.number}).status_code == 404

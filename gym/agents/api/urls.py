@@ -1,7 +1,7 @@
 from django.urls import path
 
+from gym.agents import selectors
 from gym.agents.api import runs, servers, suites
-from gym.agents.views import ROOM
 from gym.sharing.api import people_api
 
 _SERVER = "agent-servers/<slug:slug>/"
@@ -13,7 +13,7 @@ urlpatterns = [
     path(f"{_SERVER}check/", servers.Check.as_view(), name="api-agent-server-check"),
     path("agent-suites/", suites.Suites.as_view(), name="api-agent-suites"),
     path(_SUITE, suites.Suite.as_view(), name="api-agent-suite"),
-    *people_api(ROOM, _SUITE),
+    *people_api("api-agent-suite", selectors.visible_to, _SUITE),
     path(f"{_SUITE}export/", suites.Export.as_view(), name="api-agent-suite-export"),
     path(f"{_SUITE}cases/", suites.Cases.as_view(), name="api-agent-cases"),
     path(f"{_SUITE}cases/<int:pk>/", suites.Case.as_view(), name="api-agent-case"),

@@ -1,4 +1,4 @@
-"""What games come to, in the REST API: logs, statistics, the search of the mixture, comparisons."""
+"""Logs, statistics and comparisons of games."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView, get_or_404
+from gym.api.base import ApiView, FormatFromUrl, get_or_404
 from gym.api.errors import FieldError, invalid
-from gym.api.operations import BINARY, TEXT, operation
+from gym.api.operations import FILE, JSON, operation
 from gym.api.requests import Query, Several
-from gym.jobs.api import no_results
+from gym.jobs.api import results_unavailable
 from gym.lmchallenge import counting, downloads, reading, selectors
 from gym.lmchallenge.api.games import GameView
 from gym.lmchallenge.models import Game
@@ -35,7 +35,7 @@ class LmcFilter(Query):
     filter = serializers.ChoiceField(
         list(FILTERS),
         default="alphaemoji",
-        help_text="tokens that count; all of them where a log has no words",
+        help_text="tokens to count; all if the log has no words",
     )
 
 
@@ -64,23 +64,22 @@ class LmcSavings(LmcPart):
 
 class LmcSought(LmcFilter):
     order = serializers.ChoiceField(
-        list(reading.ORDERS), default="log", help_text="of the log, or the lines with the highest loss first"
+        list(reading.ORDERS), default="log", help_text="order of the log, or highest loss first"
     )
     outcome = serializers.CharField(
         required=False,
         max_length=20,
-        help_text="lines with a token of this outcome (see `legend`); errors: of any that is an error of the game",
+        help_text="lines with a token of this outcome; errors: of any outcome that is an error",
     )
     word = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines with this token, in any case, with that outcome if one is given; of tc and ce lines with this "
-        "text",
+        help_text="lines with this token (any case), and with `outcome` if given; for tc and ce, with this text",
     )
     user = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines of this user, as `user` says it; null: lines without one",
+        help_text="lines of this user; null: lines without one",
     )
 
 
@@ -88,28 +87,28 @@ class LmcGames(Several, LmcFilter):
     metric = serializers.CharField(
         required=False,
         max_length=30,
-        help_text="default: the game's main figure; see `metrics` of the answer",
+        help_text="default: the game's main metric; see `metrics` of the response",
     )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 
 
 def counted(request: Request, key: str) -> Game:
-    """409 until it is played and counted."""
+    """Return the game; raise 409 until it is counted."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
-        raise no_results(f"The game “{game.title}” ({game.key})", game.job)
+        raise results_unavailable(f"The game “{game.title}” ({game.key})", game.job)
     return game
 
 
-def asked(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
-    """What the query looks for in a text. Raises ApiProblem naming the parameter."""
+def search_of(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
+    """Parse the search of a query. Raises an ApiProblem that names the parameter."""
     with query_errors():
         return reading.asked_of(game, keep, query)
 
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """What the use case says of its fields is about parameters of the query."""
+    """Turn the service's field errors into errors of query parameters."""
     try:
         yield
     except ValidationError as error:
@@ -119,44 +118,44 @@ def query_errors() -> Iterator[None]:
 
 
 class GameLog(GameView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Download a log",
         query=LmcSought,
-        answers={"type": "object", "description": "one line of the log"},
         media={
-            "application/x-ndjson": TEXT,
-            "application/gzip": BINARY,
-            "text/csv": TEXT,
-            "text/html": TEXT,
+            "application/x-ndjson": FILE,
+            "application/gzip": FILE,
+            "text/csv": FILE,
+            "text/html": FILE,
+            JSON: {"type": "object"},
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
-        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions; of
-        version 5 the log as it came, and the only one), each also with .gz; statistics.json, statistics.csv or
-        users.csv (tokens of `filter`); transcript.txt; text.html, the text coloured, as one file: all of it, or with
-        `order`, `outcome`, `word` or `user` at most 2,000 rows of what `text/` finds."""
+        """`form` is targets.log (with words), lengths.log (without words), predictions.log (with words and predictions;
+        in version 5 the only one, as uploaded), each also with .gz; statistics.json, statistics.csv or users.csv
+        (tokens of `filter`); transcript.txt; text.html, the coloured text: all of it, or at most 2,000 rows that match
+        `outcome`, `word` or `user`, by `order`."""
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
-        sought = asked(game, counting.keep_of(self.query["filter"], game), self.query)
-        response = downloads.response_of(game, form, self.query["filter"], sought)
+        search = search_of(game, counting.keep_of(self.query["filter"], game), self.query)
+        response = downloads.response_of(game, form, self.query["filter"], search)
         if response is None and not game.is_counted and form in downloads.DERIVED:
-            raise no_results("This game", game.job)
+            raise results_unavailable("This game", game.job)
         if response is None:
             raise Http404
         return response
 
 
 class Statistics(ApiView):
-    @operation("Read statistics", query=LmcSavings, answers=OBJECT)
+    @operation("Read statistics", query=LmcSavings, response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, the main figure over the course of the log (`course`) and by the place
-        in the line (`by_position`), each with n and interval, and how many tokens have which rank (`ranks`). By line
-        (of version 5 by message, numbered from 1): at most 1,000 lines at once.
-        With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
+        """The reference's metrics under its names; for the whole log also `more`: bits per character, keystrokes saved,
+        learning curve, cross-validated mixture, the main metric over the course of the log (`course`) and by position
+        in the line (`by_position`), each with n and interval, and the counts of ranks (`ranks`). By line (in version 5
+        by message, numbered from 1): at most 1,000 lines per request. `selection_cost`, `auto_space` and `literal`
+        recompute the keystrokes saved."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
@@ -183,12 +182,11 @@ class Statistics(ApiView):
 
 
 class Compare(ApiView):
-    @operation("Compare games", query=LmcGames, answers=OBJECT)
+    @operation("Compare games", query=LmcGames, response=OBJECT)
     def get(self, request: Request) -> Response:
-        """Each `second` against the first, second minus first: interval and p by resampling users or lines, `p_holm`
-        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. `notes`
-        say what limits a difference: tokens that only one log scores, other typing errors. 400 when the texts
-        differ."""
+        """Compares each `second` with `first` (second minus first): interval and p by resampling users or lines,
+        `p_holm` corrected for all comparisons of the response, and McNemar's test on tokens that only one game got
+        right. `notes` name limits, such as tokens that only one log scores. 400 if the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
         try:

@@ -1,7 +1,7 @@
 from django.urls import path
 
+from gym.lmchallenge import selectors
 from gym.lmchallenge.api import corpora, games, reading
-from gym.lmchallenge.views import ROOM
 from gym.sharing.api import people_api
 
 _CORPUS = "lmc/corpora/<slug:slug>/"
@@ -11,7 +11,7 @@ urlpatterns = [
     path("lmc/corpora/", corpora.CorpusList.as_view(), name="api-lmc-corpora"),
     path("lmc/players/", games.Players.as_view(), name="api-lmc-players"),
     path(_CORPUS, corpora.CorpusDetail.as_view(), name="api-lmc-corpus"),
-    *people_api(ROOM, _CORPUS),
+    *people_api("api-lmc-corpus", selectors.visible_to, _CORPUS),
     path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),

@@ -1,4 +1,4 @@
-"""Leaderboards and published results in the REST API."""
+"""Leaderboards of reference answers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rest_framework.response import Response
 
 from gym.api.base import ListView, renderers
 from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
-from gym.api.operations import TEXT, operation
+from gym.api.operations import FILE, operation
 from gym.propara import selectors
 from gym.propara.api.sets import version_of
 from gym.propara.board import ORDERS, BoardRow, leaderboard
 
 
 class ProParaBoardRowSerializer(serializers.Serializer[Any]):
-    """A line of a leaderboard."""
+    """A row of a leaderboard."""
 
     kind = serializers.ChoiceField(
         ["submission", "baseline", "published"],
-        help_text="submission: scored here; baseline: NONE everywhere, scored here; published: numbers of a paper",
+        help_text="submission: scored here; baseline: all NONE, scored here; published: numbers from a paper",
     )
     rank = serializers.IntegerField(
         allow_null=True, help_text="by official F1 to three decimals, among submissions with a score"
@@ -40,7 +40,7 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     questions = serializers.DictField(
         source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
     )
-    corrected_f1 = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
+    corrected_f1 = serializers.SerializerMethodField(help_text="another metric, not comparable with f1")
     citation = serializers.CharField(source="published.citation", allow_null=True, default=None)
     link = serializers.CharField(source="published.link", allow_null=True, default=None)
     created = serializers.DateTimeField(allow_null=True)
@@ -54,7 +54,7 @@ class ProParaBoardQuery(FormatQuery):
     sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
-        help_text="- in front: the greatest first; a question orders by its F1",
+        help_text="- in front sorts in descending order; a question sorts by its F1",
     )
 
 
@@ -64,12 +64,12 @@ class Leaderboard(ListView):
     @operation(
         "Read a leaderboard",
         query=ProParaBoardQuery,
-        answers=ProParaBoardRowSerializer,
+        response=ProParaBoardRowSerializer,
         many=True,
-        media={CSV: TEXT, NDJSON: TEXT},
+        media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Submissions to a version with their ranks, the all-NONE baseline, and what papers report."""
+        """Submissions to a version with ranks, the all-NONE baseline, and published results."""
         version = version_of(request, slug, number)
         shown = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
         rows = leaderboard(version, shown, self.query["sort"])
@@ -79,7 +79,7 @@ class Leaderboard(ListView):
 
 
 def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a CSV file."""
+    """Return header and rows of the table."""
     names = [
         name
         for name, _ in ProParaBoardRowSerializer().fields.items()
