@@ -280,8 +280,27 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    # Without a name here, choices of different fields called "state" or "kind" are named by a hash.
+    "ENUM_NAME_OVERRIDES": {
+        "AgentServerKind": "gym.agents.models.AgentServer.Kind",
+        "GameKind": "gym.lmchallenge.models.Game.Kind",
+        "GameState": "gym.lmchallenge.api.games.STATES",
+        "JobState": "gym.jobs.models.Job.State",
+        "ModelStatus": "models_registry.models.RegisteredModel.Status",
+        "PrivateOrPublic": "gym.sharing.models.PRIVATE_OR_PUBLIC",
+        "RegionMetric": "lmgym.suites.regions.METRICS",
+        "RevisionState": "suites.models.SuiteRevision.State",
+        "Role": "gym.sharing.models.Role",
+        "RoleOrOwner": "gym.sharing.models.Offer",
+        "RunSource": "gym.runs.models.SuiteRun.Source",
+        "SubmissionSource": "gym.propara.models.Submission.Source",
+        "SubmissionState": "gym.propara.models.Submission.State",
+        "SuiteMetric": "suites.api.request_bodies.SUITE_METRICS",
+        "Visibility": "gym.sharing.models.Visibility",
+    },
     "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
     "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
         "gym.api.schema.shared_components",
     ],
 }

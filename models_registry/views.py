@@ -22,7 +22,7 @@ from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
 
-ROOM = Room("model", "api-model", "model-list", "Models", visible_to)
+ROOM = Room("model", "model-list", "Models", visible_to)
 
 
 @require_safe

@@ -14,8 +14,6 @@ from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
 from lmgym.files.bounded import Refused
 from lmgym.suites.blueprints import BLUEPRINTS, guided
-from lmgym.suites.editing import EditError
-from lmgym.suites.editing import clean_name as clean_part
 from lmgym.suites.formats import (
     MAX_BYTES,
     MAX_CELLS,
@@ -35,6 +33,7 @@ from lmgym.text.problems import FormatError
 from suites.fields import LanguageField, join_field, metric_field
 from suites.imports import ImportOptions
 from suites.models import Suite, SuiteRevision
+from suites.name_lists import parts_of
 from suites.presenters import DesignTable, design_table
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
 
@@ -269,24 +268,6 @@ def split_tags(text: str) -> list[str]:
 
 def named(text: str = "") -> forms.CharField:
     return forms.CharField(max_length=200, label="Name", help_text=text)
-
-
-def parts_of(text: str, what: str, most: int) -> list[str]:
-    """Names, one per line or separated by commas; ValidationError when one is empty, double or not usable."""
-    if max(text.count(","), text.count("\n")) > 10 * most:
-        raise ValidationError(f"More than {10 * most} {what}s; a suite has at most {most}.")
-    lines = [line for line in text.splitlines() if line.strip()]
-    given = lines if len(lines) > 1 else text.split(",")
-    try:
-        names = [clean_part(name, what) for name in given if name.strip()]
-    except EditError as error:
-        raise ValidationError(f"{error.message[0].upper()}{error.message[1:]}.") from error
-    doubled = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if doubled and what == "condition":
-        raise ValidationError(f"“{doubled}” is there twice.")
-    if len(names) > most:
-        raise ValidationError(f"{len(names)} {what}s; a suite has at most {most}.")
-    return names
 
 
 class GuidedForm(forms.Form):

@@ -55,7 +55,7 @@ from suites.selectors import (
     visible_to,
 )
 
-ROOM = Room("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
+ROOM = Room("suite", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
 
 

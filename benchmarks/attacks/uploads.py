@@ -71,7 +71,6 @@ CASES: list[File] = [
     ("cases.zip", lambda: cases(400)),
 ]
 DOORS: list[tuple[str, str, list[File], dict[str, str]]] = [
-    ("/api/v1/lmc/check/", "file", CORPORA, {"format": "auto"}),
     ("/api/v1/lmc/corpora/", "file", CORPORA, {"title": "Hostile"}),
     ("/api/v1/lmc/logs/", "file", LOGS, {"title": "Hostile"}),
     ("/api/v1/suites/", "file", SUITES, {"title": "Hostile"}),

@@ -38,7 +38,7 @@ NOT_MEASURED = {
             "lmc-download "
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
             "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
-            "api-collection-file api-table api-run-evaluated api-figure api-propara-version-file api-propara-file "
+            "api-collection-file api-table api-run-evaluated api-propara-version-file api-propara-file "
             "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file agent-case-run-download"
         ),
         _LIVE: (
@@ -50,9 +50,7 @@ NOT_MEASURED = {
             "api-root api-docs matrix propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
-            "staff staff-accounts staff-jobs staff-clean-up "
-            "api-staff-workers api-staff-failures api-staff-users api-staff-accounts api-staff-storage "
-            "api-staff-doctor api-staff-clean-up"
+            "staff staff-accounts staff-jobs staff-clean-up"
         ),
     }.items()
     for name in names.split()
@@ -65,7 +63,7 @@ def address_of(name: str, given: list[Any], query: dict[str, Any]) -> str:
 
 def furnish(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
     """Makes two or three of each for the owner, beside the frozen revision `first`. Addresses by label."""
-    found = _suites(owner, first, models) | _propara(owner) | _games(owner, models[0]) | _agents(owner)
+    found = _suites(owner, first, models) | _propara(owner) | _games(owner) | _agents(owner)
     return {label: (label.split(" ")[0], given, query) for label, (given, query) in found.items()}
 
 
@@ -100,7 +98,6 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     open_draft(edited, actor=owner)
     score = queue_scores(["The cat."], models[0], ScoringPolicy(), actor=owner)
     run_pending("preview")
-    job = first.runs.exclude(job=None).get().job_id
     slugs = [model.slug for model in models[:3]]
     pages = {"model": slugs}
     api = {"model": ",".join(slugs)}
@@ -117,7 +114,6 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         "suite-diff": (["edited", 1, 2], {}),
         "upload-report": ([upload.key], {}),
         "suite-import-report": ([brought.key], {}),
-        "api-suite-import": ([brought.key], {}),
         "api-collections": ([], {}),
         "api-collection": (["paper"], {}),
         "api-compare": ([], api),
@@ -131,8 +127,6 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         "api-model-people": ([models[0].slug], {}),
         "api-upload": ([upload.key], {}),
         "api-score": ([score.key], {}),
-        "api-queue": ([], {}),
-        "api-job": ([job], {}),
         "api-backends": ([], {}),
         "api-backend": (["uniform"], {}),
     }
@@ -144,7 +138,7 @@ def _propara(owner: Any) -> Found:
 
     version = make_version(owner, slug="answers")
     first, second = hand_in(version, owner), hand_in(version, owner, LIGHT, system="right")
-    paper = add_published(version, actor=owner, system="ProStruct", f1=0.545, citation="Tandon et al. 2018")
+    add_published(version, actor=owner, system="ProStruct", f1=0.545, citation="Tandon et al. 2018")
     a, b = first.key, second.key
     return {
         "propara-list": ([], {}),
@@ -159,11 +153,8 @@ def _propara(owner: Any) -> Found:
         "api-propara-sets": ([], {}),
         "api-propara-set": (["answers"], {}),
         "api-propara-set-people": (["answers"], {}),
-        "api-propara-versions": (["answers"], {}),
         "api-propara-version": (["answers", 1], {}),
         "api-propara-leaderboard": (["answers", 1], {}),
-        "api-propara-published": (["answers", 1], {}),
-        "api-propara-published-result": (["answers", 1, paper.pk], {}),
         "api-propara-submissions": ([], {}),
         "api-propara-submission": ([a], {}),
         "api-propara-report": ([a], {}),
@@ -173,14 +164,12 @@ def _propara(owner: Any) -> Found:
     }
 
 
-def _games(owner: Any, model: Any) -> Found:
-    from gym.lmchallenge.models import Guess
+def _games(owner: Any) -> Found:
     from tests.lmchallenge.worlds import make_corpus, play
 
     corpus = make_corpus(owner, slug="cats")
     first, second = play(corpus, owner), play(corpus, owner, seed=43)
     correction = play(corpus, owner, "ic")
-    guess = Guess.objects.create(owner=owner, model=model, predictions=[])
     keys = [first.key, second.key]
     return {
         "lmc-list": ([], {}),
@@ -198,12 +187,8 @@ def _games(owner: Any, model: Any) -> Found:
         "api-lmc-games": ([], {}),
         "api-lmc-players": ([], {}),
         "api-lmc-game": ([first.key], {}),
-        "api-lmc-guess": ([guess.pk], {}),
         "api-lmc-compare": ([], {"first": keys[0], "second": keys[1:]}),
-        "api-lmc-text": ([first.key], {"order": "worst"}),
-        "api-lmc-compare-text": ([], {"first": keys[0], "second": keys[1]}),
         "api-lmc-statistics": ([first.key], {}),
-        "api-lmc-search": ([correction.key], {}),
     }
 
 
@@ -231,15 +216,10 @@ def _agents(owner: Any) -> Found:
         "api-agent-suites": ([], {}),
         "api-agent-suite": (["manners"], {}),
         "api-agent-suite-people": (["manners"], {}),
-        "api-agent-schedules": (["manners"], {}),
-        "api-agent-matrix": (["manners"], {}),
         "api-agent-cases": (["manners"], {}),
         "api-agent-case": (["manners", case], {}),
         "api-agent-compare": ([], {"first": a, "second": b.key}),
         "api-agent-runs": ([], {}),
         "api-agent-run": (of_run, {}),
         "api-agent-results": (of_run, {}),
-        "api-agent-case-run": ([b.key, case_run], {}),
-        "api-agent-failures": (of_run, {}),
-        "api-agent-namings": (of_run, {}),
     }

@@ -50,10 +50,7 @@ class World:
             "run-chart": run,
             "api-suites": [],
             "api-suite": [self.slug],
-            "api-revisions": [self.slug],
             "api-revision": revision,
-            "api-sentences": revision,
-            "api-tags": [],
             "api-models": [],
             "api-model": [self.model],
             "api-runs": [],
@@ -65,10 +62,7 @@ class World:
             "api-run-tokens": run,
             "api-uploads": [],
             "api-leaderboard": [],
-            "api-model-profile": [self.model],
-            "api-jobs": [],
             "api-me": [],
-            "api-notifications": [],
         }
         routes = {name: (name, given, {}) for name, given in named.items()} | self.others
         return {label: address_of(*route) for label, route in routes.items()}

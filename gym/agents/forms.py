@@ -12,21 +12,19 @@ from django.core.exceptions import ValidationError
 
 from gym.accounts.models import AnyUser
 from gym.addresses import SLUG_ERROR
+from gym.agents.inputs import cases_in, secret_problem
 from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.selectors import judges_for, servers_usable_by
 from gym.sharing.permissions import owns
-from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
-from lmgym.agents.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
+from gym.uploads import SeveralFilesField, SeveralFilesInput
+from lmgym.agents.archives import SUFFIXES, ArchiveError, name_of
 from lmgym.agents.case_form import plain_lines
-from lmgym.agents.case_reader import HEADER, TAKEN
 from lmgym.agents.cases import MAX_ITERATIONS
-from lmgym.agents.redact import TOO_SHORT, can_be_hidden, header_words
 from lmgym.text import listing as listing_of
 from models_registry.fields import choose_models
 from models_registry.names import named_with_owner
 from models_registry.selectors import runnable_by
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
 KEEP = (
     "Values have at least 4 characters, are encrypted and never shown again; a line with the name alone keeps what is "
@@ -43,18 +41,6 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
             raise ValidationError(problem)
         found[name] = value
     return found
-
-
-def secret_problem(name: str, value: str, *, headers: bool) -> str:
-    """Why this cannot be a secret header or variable, or an empty text; without the value."""
-    allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
-    if not allowed:
-        return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
-    if headers and not (value.isascii() and value.isprintable()):
-        return f"The value of {name} holds characters a header cannot hold."
-    if value and not all(map(can_be_hidden, header_words(value) if headers else (value,))):
-        return f"The value of {name} is too short. {TOO_SHORT}"
-    return ""
 
 
 def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
@@ -190,21 +176,6 @@ class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot 
             return name_of(self.cleaned_data["name"].strip().strip("/"))
         except ArchiveError as error:
             raise ValidationError(str(error)) from None
-
-
-def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
-    """{name: text} of uploaded files and archives, each with its path. Raises ArchiveError."""
-    if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
-        raise ArchiveError(f"The files hold more than {MAX_TOTAL // 1_000_000} MB together.")
-    cases: dict[str, str] = {}
-    for path, upload in uploads:
-        data = read_upload(upload, MAX_TOTAL)
-        is_archive = path.lower().endswith(".zip")
-        found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
-        if twice := sorted(set(cases) & set(found)):
-            raise ArchiveError(f"There are two files for the case {twice[0]!r}.")
-        cases |= found
-    return cases
 
 
 class ImportForm(forms.Form):

@@ -219,16 +219,6 @@ def assessment_of(case_run: CaseRun) -> Assessment:
     return _assessment(case_run, notes, Naming.objects.filter(case_run=case_run).first())
 
 
-def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
-    """The failure modes of all cases of a run, in a few queries."""
-    rows = list(run.case_runs.prefetch_related("iterations"))
-    namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
-    notes: dict[str, list[FailureMode]] = {}
-    for note in run.suite.failure_modes.all():
-        notes.setdefault(note.case_name, []).append(note)
-    return [(row, _assessment(row, notes.get(row.name, ()), namings.get(row.pk))) for row in rows]
-
-
 def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming | None) -> Assessment:
     notes = list(notes)
     names = {note.mode: note.shown_name for note in notes if note.shown_name}

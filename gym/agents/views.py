@@ -26,7 +26,7 @@ from lmgym.agents.archives import write_archive
 from lmgym.agents.falls import least_iterations
 from lmgym.charts.figure import Figure
 
-ROOM = Room("agent-suite", "api-agent-suite", "agent-home", "Agent tests", selectors.visible_to)
+ROOM = Room("agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 
 
 def visible_suite(request: HttpRequest, slug: str) -> AgentSuite:

@@ -6,7 +6,7 @@ from gym.api.models import SentRequest
 
 @admin.register(SentRequest)
 class SentRequestAdmin(SiteAdmin):
-    """What was sent with an Idempotency-Key in the last day; the answers themselves are not shown."""
+    """Requests with an Idempotency-Key of the last day, without their responses."""
 
     list_display = ["key", "user", "status", "created"]
     list_filter = ["status", "created"]

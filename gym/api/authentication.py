@@ -1,4 +1,4 @@
-"""Who sends an API request (the bearer of a token, or somebody signed in on the pages), and how many they may send."""
+"""Authentication of API requests by token, and their rate limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer lmg_…`. A wrong token is refused, also where nobody needs one: 401, never a guess."""
+    """`Authorization: Bearer lmg_…`. A wrong token is a 401 even where none is needed."""
 
     keyword = "Bearer"
 
@@ -43,10 +43,10 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class Requests(SimpleRateThrottle):
-    """GYM_API_REQUESTS_PER_MINUTE from the tokens of an account, or from an address without one.
+    """Limit requests to GYM_API_REQUESTS_PER_MINUTE per account with tokens, or per address without an account.
 
-    They are counted in the memory of the process: a row in the database would make each read a write. Several tokens of
-    an account share the limit. Calls of a signed-in browser are bounded as pages are."""
+    Counted in process memory: a database row would turn every read into a write. Requests of signed-in browsers are
+    limited like pages."""
 
     def get_rate(self) -> str | None:
         limit = settings.GYM_API_REQUESTS_PER_MINUTE

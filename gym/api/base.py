@@ -1,4 +1,4 @@
-"""What the views of all rooms are made of."""
+"""Base classes of the API's views: one object, a list, anything else; and helpers for lookups and changes."""
 
 from __future__ import annotations
 
@@ -33,39 +33,44 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class ApiView(APIView):
-    """One address. Methods are described by `@operation`."""
+    """A view. `@operation` describes each of its methods."""
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
     operation: Operation
     query: dict[str, Any]
 
     def body(self) -> dict[str, Any]:
-        """The body, as the operation's `takes` says."""
-        takes = self.operation.takes
-        if isinstance(takes, dict):
+        """Validate the request's body by the operation's `body`. Check existence and permission first: strangers get
+        404, not 400."""
+        body = self.operation.body
+        if isinstance(body, dict):
             kind = (self.request.content_type or "").partition(";")[0].strip().lower()
-            takes = takes.get(kind) or next(iter(takes.values()))
-        return read(takes, self.request.data)
+            body = body.get(kind) or next(iter(body.values()))
+        return read(body, self.request.data)
 
-    def answer(self, found: Any, place: str = "", *args: Any, wait: int = 1) -> Response:
-        """`found` as the operation's `answers` shows it, with its `status`. `place` and `args`: where it can be read;
-        with 202 that is where to ask again after `wait` seconds."""
-        known = self.operation
+    def respond(self, result: Any, place: str = "", *args: Any, wait: int = 1) -> Response:
+        """Serialise `result` by the operation's `response`, with its `status`.
+
+        Args:
+            place, args: URL name and arguments for `Location`.
+            wait: with status 202, seconds until the next request, for `Retry-After`.
+        """
+        described = self.operation
         headers = {"Location": reverse(place, args=args, request=self.request)} if place else {}
-        if known.status == 202:
+        if described.status == 202:
             headers["Retry-After"] = str(wait)
-        data = known.answers(found, context={"request": self.request}).data
-        return Response(data, status=known.status, headers=headers)
+        data = described.response(result, context={"request": self.request}).data
+        return Response(data, status=described.status, headers=headers)
 
     def permission_denied(
         self, request: Request, message: str | None = None, code: str | None = None
     ) -> NoReturn:
-        """Refused requests count against the limit, too."""
+        """Count refused requests against the limit, too."""
         self.check_throttles(request)
         super().permission_denied(request, message, code)
 
-    def list_parameters(self, known: Operation) -> Iterable[str]:
-        """Query parameters that are not the operation's own."""
+    def list_parameters(self, described: Operation) -> Iterable[str]:
+        """Query parameters of filters and paging."""
         return ()
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -74,15 +79,15 @@ class ApiView(APIView):
         return response
 
 
-class AddressDecides(DefaultContentNegotiation):
-    """For addresses that say themselves in which format they answer: Accept is not asked."""
+class FormatFromUrl(DefaultContentNegotiation):
+    """For URLs that name the format: Accept is ignored."""
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
         return renderers[0], renderers[0].media_type
 
 
 class Filters(DjangoFilterBackend):
-    """Filters of django-filter; a wrong value is a 400 that names the parameter."""
+    """Filters of django-filter. A wrong value is a 400 that names the parameter."""
 
     def filter_queryset(self, request: Any, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
@@ -91,8 +96,8 @@ class Filters(DjangoFilterBackend):
         choices = (ChoiceFilter, NumberFilter)
         empty = [
             name
-            for name, one in filterset.filters.items()
-            if isinstance(one, choices) and request.query_params.get(name) == ""
+            for name, filter_ in filterset.filters.items()
+            if isinstance(filter_, choices) and request.query_params.get(name) == ""
         ]
         if empty:
             raise invalid(*(FieldError(f"?{name}", "This is empty.") for name in empty))
@@ -108,79 +113,78 @@ class Filters(DjangoFilterBackend):
 
 
 class ObjectView(ApiView, Generic[Row]):
-    """One thing, found by its address and shown as the operation `answers`. A room says which things there are:
+    """A view of one object, found by its address.
 
     class GameView(ObjectView[Game]):
         lookup_field = "key"
-        def rows_at(self, address): return selectors.game_at(self.request.user, address)
-        def may_change(self, game): return permissions.can_steer(self.request.user, game)
+        def visible_rows(self, address): return selectors.game_at(self.request.user, address)
+        def can_change(self, game): return permissions.can_steer(self.request.user, game)
 
     class GameCancel(GameView):
         token_scope = Scope.RUN
 
-        @operation("Stop a game", answers=GameDetailSerializer)
+        @operation("Cancel a game", response=GameDetailSerializer)
         def post(self, request, key): return self.act(playing.cancel_game)
     """
 
     lookup_field = "slug"
-    not_yours = "this belongs to somebody else"
+    denied_message = "this belongs to another account"
 
-    def rows_at(self, address: str) -> QuerySet[Row]:
-        """What this reader may see at the address: one row or none."""
+    def visible_rows(self, address: str) -> QuerySet[Row]:
+        """Return the row at this address if the user may see it, else an empty queryset."""
         raise NotImplementedError
 
-    def shown_at(self, address: str) -> QuerySet[Row]:
-        """The same with what its serializer reads."""
-        return self.rows_at(address)
+    def detail_rows(self, address: str) -> QuerySet[Row]:
+        """Return `visible_rows` with the related rows that the serializer reads."""
+        return self.visible_rows(address)
 
-    def may_change(self, row: Row) -> bool:
-        """Whether this person may change what they see. By default the use cases say it."""
+    def can_change(self, row: Row) -> bool:
+        """Override where services do not check the permission themselves."""
         return True
 
     def get_object(self) -> Row:
-        return get_or_404(self.rows_at(self.kwargs[self.lookup_field]))
+        return get_or_404(self.visible_rows(self.kwargs[self.lookup_field]))
 
-    def changeable(self) -> Row:
-        """404 for what this person may not see, 403 for what they may only read."""
+    def get_for_change(self) -> Row:
+        """Return the object; 404 if the user may not see it, 403 if they may only read it."""
         row = self.get_object()
-        if not self.may_change(row):
-            raise PermissionDenied(self.not_yours)
+        if not self.can_change(row):
+            raise PermissionDenied(self.denied_message)
         return row
 
     def address_of(self, row: Row) -> str:
         return str(getattr(row, self.lookup_field))
 
     def read(self) -> Response:
-        return self.answer(get_or_404(self.shown_at(self.kwargs[self.lookup_field])))
+        return self.respond(get_or_404(self.detail_rows(self.kwargs[self.lookup_field])))
 
-    def again(self, row: Row, place: str = "") -> Response:
-        """The row as it is now, found once more: a change may have given it another address. `place` names the
-        address for `Location`."""
+    def refreshed(self, row: Row, place: str = "") -> Response:
+        """Respond with the row read again, since a change may have moved it. `place`: URL name for `Location`."""
         address = self.address_of(row)
-        return self.answer(get_or_404(self.shown_at(address)), place, *([address] if place else []))
+        return self.respond(get_or_404(self.detail_rows(address)), place, *([address] if place else []))
 
     def change(self, use_case: Callable[..., Any]) -> Response:
-        """By the fields of the body."""
-        row = self.changeable()
+        """Call a service with the fields of the body."""
+        row = self.get_for_change()
         body = self.body()
         with locked(row):
             use_case(row, actor=self.request.user, **body)
-        return self.again(row)
+        return self.refreshed(row)
 
     def act(self, use_case: Callable[..., Any], place: str = "") -> Response:
-        row = self.changeable()
+        row = self.get_for_change()
         use_case(row, actor=self.request.user)
-        return self.again(row, place)
+        return self.refreshed(row, place)
 
     def remove(self, use_case: Callable[..., Any]) -> Response:
-        use_case(self.changeable(), actor=self.request.user)
+        use_case(self.get_for_change(), actor=self.request.user)
         return Response(status=204)
 
 
 class ListView(ApiView, GenericAPIView[Any]):
-    """A list: `filterset_class` filters and sorts, pages come by cursor.
+    """A list, filtered and sorted by `filterset_class`, in cursor pages.
 
-    @operation("List suites", answers=SuiteSerializer, many=True)
+    @operation("List suites", response=SuiteSerializer, many=True)
     def get(self, request): return self.page(suites)
     """
 
@@ -188,104 +192,116 @@ class ListView(ApiView, GenericAPIView[Any]):
     filter_backends = [Filters]
     filterset_class: Any = None
 
-    def list_parameters(self, known: Operation) -> Iterable[str]:
-        if not known.many:
+    def list_parameters(self, described: Operation) -> Iterable[str]:
+        if not described.many:
             return ()
         filters = self.filterset_class.base_filters if self.filterset_class else ()
         return (*filters, "cursor", "limit")
 
     def page(
-        self, rows: Any, shown: type[BaseSerializer[Any]] | Callable[[list[Any]], Any] | None = None
+        self, rows: Any, serialize: type[BaseSerializer[Any]] | Callable[[list[Any]], Any] | None = None
     ) -> Response:
-        """A page of a queryset (filtered) or of a sequence, shown as the operation `answers`, or by `shown`."""
+        """Respond with a page of a queryset, filtered, or of a sequence.
+
+        Args:
+            serialize: serializer class, or function from rows to JSON; default: the operation's `response`.
+        """
         if isinstance(rows, QuerySet):
             rows = self.filter_queryset(rows)
-        found = self.paginate_queryset(rows)
-        assert found is not None
-        kind: Any = shown or self.operation.answers
-        if isinstance(kind, type) and issubclass(kind, BaseSerializer):
-            data = kind(found, many=True, context=self.get_serializer_context()).data
+        page = self.paginate_queryset(rows)
+        assert page is not None
+        serialize_page: Any = serialize or self.operation.response
+        if isinstance(serialize_page, type) and issubclass(serialize_page, BaseSerializer):
+            data = serialize_page(page, many=True, context=self.get_serializer_context()).data
         else:
-            data = kind(found)
+            data = serialize_page(page)
         pages: Any = self.paginator
         return self.get_paginated_response(pages.fitting(data))
 
     def get_queryset(self) -> Any:
-        """For the OpenAPI generator alone, which asks for the model behind the filters."""
+        """Only the OpenAPI generator calls this, to find the model of the filters."""
         model = self.filterset_class._meta.model if self.filterset_class else ContentType
         return model.objects.none()
 
 
 def get_or_404(rows: QuerySet[Row], **which: Any) -> Row:
-    """The row, or 404. Begin with `visible_to(user)`: what one may not see is not there."""
+    """Return the first row, or raise 404. Pass `visible_to(user)`, so that hidden rows do not exist for strangers."""
     row = rows.filter(**which).first()
     if row is None:
         raise Http404
     return row
 
 
-def referred(rows: QuerySet[Row], field: str, **which: Any) -> Row:
-    """The row that a field of the body names, or 400 with the field: what one may not see is not there."""
+def referenced(rows: QuerySet[Row], field: str, **which: Any) -> Row:
+    """Return the row that a field of the body names, or raise 400 with that field. Pass `visible_to(user)`."""
     row = rows.filter(**which).first()
     if row is None:
-        raise invalid(not_referred(field, *which.values()))
+        raise invalid(missing_reference(field, *which.values()))
     return row
 
 
-def not_referred(field: str, *names: Any) -> FieldError:
-    """`field`: name of a field of the body, with a place where it is a list: agents[2]."""
+def missing_reference(field: str, *names: Any) -> FieldError:
+    """Describe a reference to a row that does not exist or is hidden. `field` may name an element: agents[2]."""
     name, is_one_of_several, _ = field.partition("[")
     what = (name.removesuffix("s") if is_one_of_several else name).replace("_", " ")
     named = " ".join(f"“{str(name)[:60]}”" for name in names)
-    return FieldError(f"$.{field}", f"There is no {what} {named}, or not for you.")
+    return FieldError(f"$.{field}", f"There is no {what} {named}, or you may not see it.")
 
 
 # --- changes ---
 
 
 def check_match(request: Request, etag: str | None, *, needed: bool = False) -> None:
-    """412 when If-Match names another state than `etag`; 428 when it is `needed` and missing. None: there is nothing
-    now, so every tag names what has gone; `*` takes that, too."""
-    given = request.headers.get("If-Match")
-    if given is None:
+    """Compare If-Match with the current state.
+
+    Args:
+        etag: of the current state; None: there is none, so that every tag but `*` is outdated.
+        needed: the header is required if there is a state to replace.
+
+    Raises:
+        ApiProblem: 412 if the tag is outdated, 428 if it is needed and missing.
+    """
+    header = request.headers.get("If-Match")
+    if header is None:
         if needed and etag is not None:
             raise ApiProblem(
                 428,
-                "This would replace what somebody may have changed. Send If-Match with the ETag of what you saw, "
-                "or If-Match: * to replace whatever there is.",
+                "This would replace a draft that others may have changed. Send If-Match with the ETag you read, or "
+                "If-Match: * to replace any state.",
                 "if-match-needed",
                 [FieldError("If-Match", "This header is missing.")],
             )
         return
-    tags = parse_etags(given)
+    tags = parse_etags(header)
     if tags == ["*"]:
         return
     if etag is None:
         raise ApiProblem(
             412,
-            "What you saw no longer exists: it was finished or deleted in the meantime. Get it again, or send this "
-            "without If-Match.",
+            "The state that you read no longer exists: it was finished or deleted. Read it again, or send this without "
+            "If-Match.",
             "changed-meanwhile",
-            [FieldError("If-Match", "There is nothing here now.")],
+            [FieldError("If-Match", "Nothing has this tag now.")],
         )
     if etag not in [tag.removeprefix("W/") for tag in tags]:
         raise ApiProblem(
             412,
-            "This was changed meanwhile. Get it again, look at the changes, and send yours with its new ETag.",
+            "Another request changed this. Read it again and send your change with the new ETag.",
             "changed-meanwhile",
-            [FieldError("If-Match", f"The tag is {etag} now.")],
+            [FieldError("If-Match", f"The current tag is {etag}.")],
             headers={"ETag": etag},
         )
 
 
 @contextmanager
 def locked(row: models.Model) -> Iterator[None]:
-    """A transaction that holds this row as it is now: of two changes of different fields at once, both stay."""
+    """Run in a transaction with the row locked and reloaded, so that concurrent changes of different fields both
+    stay."""
     with transaction.atomic():
         row.refresh_from_db(from_queryset=type(row)._base_manager.select_for_update())
         yield
 
 
 def renderers(*more: Any) -> list[Any]:
-    """JSON first, then these."""
+    """Return the JSON renderer, then these."""
     return [*api_settings.DEFAULT_RENDERER_CLASSES, *more]

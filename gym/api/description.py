@@ -1,5 +1,5 @@
-"""The OpenAPI description as text. It is kept in openapi.json, so that a change of the API is seen in a review; a test
-holds the file against the code, and `manage.py api_schema` renews it."""
+"""The OpenAPI description as text. openapi.json is committed, so that reviews show every change of the API; a test
+compares it with the code, and `manage.py api_schema` writes it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ FILE = Path(__file__).with_name("openapi.json")
 
 @cache
 def text() -> bytes:
-    """The kept description."""
+    """Return the committed description."""
     return FILE.read_bytes()
 
 
 def generated() -> str:
-    """What the code says now."""
+    """Generate the description from the code."""
     from drf_spectacular.generators import SchemaGenerator
 
     return json.dumps(SchemaGenerator().get_schema(public=True), indent=1, ensure_ascii=False) + "\n"

@@ -1,8 +1,8 @@
-"""Every error of the API as problem+json (RFC 9457), made in this one place.
+"""Errors of the API as problem+json (RFC 9457).
 
-A view raises what the services raise. A room that has errors of its own says once what they answer:
+Views raise what services raise. A room registers its own exception classes, each once:
 
-    @answers(FormatError)
+    @problem_for(FormatError)
     def unreadable(error: FormatError) -> ApiProblem: ...
 """
 
@@ -31,13 +31,14 @@ from gym.conflicts import SAID, Conflict
 
 PROBLEM = "application/problem+json"
 MAX_FIELD_ERRORS = 100
+NOT_FOUND = "Not found, or you may not see it."
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
 class FieldError:
-    """One thing that is wrong. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter,
-    the name of a header, or a place in an uploaded file (line 17)."""
+    """One error. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter, the name of a
+    header, or a place in an uploaded file (line 17)."""
 
     where: str
     message: str
@@ -49,7 +50,8 @@ class FieldError:
 
 @dataclass
 class ApiProblem(Exception):
-    """An answer that is an error. `code` is for programs and does not change; `detail` is for people and may."""
+    """An error response. Programs rely on `code`, which does not change; `detail` is for people. `more`: extra keys of
+    the body."""
 
     status: int
     detail: str
@@ -65,7 +67,7 @@ class ApiProblem(Exception):
         return Response(self.body(), status=self.status, headers=self.headers, content_type=PROBLEM)
 
     def plain_response(self) -> JsonResponse:
-        """For who answers before a view of the API does, or after it broke."""
+        """Return a Django response, for middleware and error pages."""
         return JsonResponse(self.body(), status=self.status, headers=self.headers, content_type=PROBLEM)
 
     def body(self) -> dict[str, Any]:
@@ -82,48 +84,46 @@ class ApiProblem(Exception):
 
 
 def invalid(*field_errors: FieldError, detail: str = "") -> ApiProblem:
-    """400: the request says something that cannot be."""
+    """Return a 400 with these errors; `detail` defaults to a summary of them."""
     return ApiProblem(400, detail or _summary(field_errors), "invalid", field_errors)
 
 
 def _summary(field_errors: Sequence[FieldError]) -> str:
     if len(field_errors) == 1:
         return f"{field_errors[0].where}: {field_errors[0].message}"
-    return (
-        f"{len(field_errors)} things are wrong with this request."
-        if field_errors
-        else "This request is not valid."
-    )
+    return f"This request has {len(field_errors)} errors." if field_errors else "This request is not valid."
 
 
 Known = TypeVar("Known", bound=Exception)
-_answers: dict[type[Exception], Callable[[Any], ApiProblem]] = {}
+_problems: dict[type[Exception], Callable[[Any], ApiProblem]] = {}
 
 
-def answers(kind: type[Known]) -> Callable[[Callable[[Known], ApiProblem]], Callable[[Known], ApiProblem]]:
-    """Register what an exception of this class (or a subclass without an own entry) answers."""
+def problem_for(
+    kind: type[Known],
+) -> Callable[[Callable[[Known], ApiProblem]], Callable[[Known], ApiProblem]]:
+    """Register the problem that an exception of this class becomes; subclasses inherit it."""
 
     def register(function: Callable[[Known], ApiProblem]) -> Callable[[Known], ApiProblem]:
-        _answers[kind] = function
+        _problems[kind] = function
         return function
 
     return register
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """REST framework's exception handler. None lets an error of ours pass, so that it is logged as one."""
+    """REST framework's exception handler. None re-raises unknown exceptions, so that they are logged."""
     if isinstance(error, ApiProblem):
         return error.response()
     for kind in type(error).__mro__:
-        if kind in _answers:
-            return _answers[kind](error).response()
+        if kind in _problems:
+            return _problems[kind](error).response()
     return None
 
 
 # --- what Django and REST framework raise ---
 
 
-@answers(exceptions.APIException)
+@problem_for(exceptions.APIException)
 def _rest(error: exceptions.APIException) -> ApiProblem:
     headers = {}
     if header := getattr(error, "auth_header", None):
@@ -133,17 +133,17 @@ def _rest(error: exceptions.APIException) -> ApiProblem:
     return ApiProblem(error.status_code, str(error.detail), str(error.get_codes()), headers=headers)
 
 
-@answers(exceptions.ParseError)
+@problem_for(exceptions.ParseError)
 def _unreadable(error: exceptions.ParseError) -> ApiProblem:
     return invalid(FieldError("$", str(error.detail)))
 
 
-@answers(exceptions.ValidationError)
+@problem_for(exceptions.ValidationError)
 def _rest_invalid(error: exceptions.ValidationError) -> ApiProblem:
     return invalid(*flatten(error.detail))
 
 
-@answers(ValidationError)
+@problem_for(ValidationError)
 def _invalid(error: ValidationError) -> ApiProblem:
     """The services' word. Fields of models are named as they are in the API."""
     if hasattr(error, "error_dict"):
@@ -157,45 +157,45 @@ def _invalid(error: ValidationError) -> ApiProblem:
     return invalid(*(FieldError("$", message) for message in error.messages))
 
 
-@answers(PermissionDenied)
+@problem_for(PermissionDenied)
 def _denied(error: PermissionDenied) -> ApiProblem:
-    return ApiProblem(403, f"This is not open to you: {error}." if str(error) else "This is not open to you.")
+    return ApiProblem(403, f"You may not do this: {error}." if str(error) else "You may not do this.")
 
 
-@answers(Http404)
+@problem_for(Http404)
 def _missing(error: Http404) -> ApiProblem:
-    return ApiProblem(404, "There is nothing here, or not for you.")
+    return ApiProblem(404, NOT_FOUND)
 
 
-@answers(ObjectDoesNotExist)
+@problem_for(ObjectDoesNotExist)
 def _gone(error: ObjectDoesNotExist) -> ApiProblem:
-    """Somebody deleted it between our look and our lock."""
-    return ApiProblem(404, "There is nothing here, or not for you.")
+    """Deleted between read and lock."""
+    return ApiProblem(404, NOT_FOUND)
 
 
-@answers(SuspiciousOperation)
+@problem_for(SuspiciousOperation)
 def _suspicious(error: SuspiciousOperation) -> ApiProblem:
-    """A form with too many fields or files, and the like."""
+    """For example a form with too many fields or files."""
     return invalid(FieldError("$", f"{str(error).rstrip('.')}."))
 
 
-@answers(RequestDataTooBig)
+@problem_for(RequestDataTooBig)
 def _too_big(error: RequestDataTooBig) -> ApiProblem:
-    return ApiProblem(413, "This is too much at once. Send it in parts.", "too-large")
+    return ApiProblem(413, "The request is too large. Send it in parts.", "too-large")
 
 
-@answers(IntegrityError)
+@problem_for(IntegrityError)
 def _raced(error: IntegrityError) -> ApiProblem:
     return ApiProblem(409, SAID, "raced")
 
 
-@answers(Conflict)
+@problem_for(Conflict)
 def _conflict(error: Conflict) -> ApiProblem:
     return ApiProblem(409, str(error), "raced")
 
 
 def flatten(detail: Any, path: str = "$") -> list[FieldError]:
-    """REST framework's nested messages as a list with JSON paths."""
+    """Flatten REST framework's nested messages to a list with JSON paths."""
     if isinstance(detail, dict):
         return [
             field_error

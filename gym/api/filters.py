@@ -1,4 +1,4 @@
-"""Filters of lists, for pages and the REST API."""
+"""Filters of lists, shared by pages and the REST API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_WORDS = 10
 
 
 class WholeNumberFilter(django_filters.NumberFilter):
-    """1.5 is refused, not rounded."""
+    """Refuses 1.5 instead of rounding it."""
 
     field_class = forms.IntegerField  # type: ignore[assignment]  # a decimal field to the stubs
 
@@ -30,7 +30,7 @@ class _Words(forms.CharField):
 
 
 class WordsFilter(django_filters.CharFilter):
-    """Rows where every word is part of one of `fields`."""
+    """Rows in which every word occurs in one of `fields`."""
 
     field_class = _Words
 
@@ -43,8 +43,8 @@ class WordsFilter(django_filters.CharFilter):
 
 
 def with_words(rows: QuerySet[Any], text: str, fields: Sequence[str]) -> QuerySet[Any]:
-    """Rows where each of the first MOST_WORDS words is part of one of `fields`. Related rows are looked up by a
-    subquery: a join for every word would multiply the rows with each of them."""
+    """Filter rows in which each of the first MOST_WORDS words occurs in one of `fields`. Related rows are searched by a
+    subquery, since a join per word would multiply the rows."""
     for word in text[:MOST_CHARACTERS].split()[:MOST_WORDS]:
         found = Q()
         for field in fields:
@@ -61,7 +61,7 @@ def _contains(model: type[Model], field: str, word: str) -> Q:
 
 
 class Filters(django_filters.FilterSet):
-    """Texts of at most MOST_CHARACTERS."""
+    """A filter set whose texts have at most MOST_CHARACTERS."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Tables as CSV and NDJSON beside JSON."""
+"""CSV and NDJSON renderers for tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NDJSON = "application/x-ndjson"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; what a CSV or NDJSON answer is made of."""
+    """Header and rows of a CSV or NDJSON response."""
 
     header: Sequence[str]
     rows: Iterable[Sequence[Any]]
@@ -39,7 +39,7 @@ class _TableRenderer(BaseRenderer):
 
 
 class CsvRenderer(_TableRenderer):
-    """RFC 4180, guarded against formulas like every table of the site."""
+    """RFC 4180, with formulas escaped as in every table of the site."""
 
     media_type = CSV
     format = "csv"
@@ -62,14 +62,14 @@ class NdjsonRenderer(_TableRenderer):
 
 
 class FormatQuery(Query):
-    """Of an operation with CSV and NDJSON beside JSON."""
+    """Query of an operation with CSV and NDJSON as well as JSON."""
 
     format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables come whole"
+        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables are not paginated"
     )
 
 
 def is_table(request: Any) -> bool:
-    """Whether the caller asked for a table rather than pages. A table comes whole, but a wrong ?limit= is one."""
+    """Did the request ask for a table? Tables are not paginated, but an invalid ?limit= is still an error."""
     limit_of(request)
     return request.accepted_renderer.format in {"csv", "ndjson"}

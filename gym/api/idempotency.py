@@ -1,7 +1,7 @@
-"""Idempotency-Key: a POST that is sent again because its answer was lost does nothing twice.
+"""Idempotency-Key: a repeated POST returns the first response and does nothing.
 
-The key is claimed in a transaction of its own. The work and its answer are then one transaction, so a process that
-dies in between leaves nothing behind but the claim, which counts for two minutes.
+The key is claimed in its own transaction. The work and the stored response then share one transaction, so a process
+that dies in between leaves only the claim, which expires after two minutes (`BUSY`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ PATTERN = r"^[\x21-\x7e]{1,200}$"
 KEPT_HEADERS = ("Location", "Retry-After", "ETag")
 
 
-def answer_once(
+def run_once(
     request: Request, act: Callable[[], HttpResponseBase], *, atomic: bool = True
 ) -> HttpResponseBase:
-    """Act, or give the answer that this request got before. `atomic=False` for views that wait for a worker."""
+    """Run `act`, or return the stored response of this key. `atomic=False`: for views that wait for a worker."""
     key = request.headers.get(HEADER)
     if key is None:
         return act()
     if not re.match(PATTERN, key):
-        raise invalid(FieldError(HEADER, "A key has 1 to 200 printable ASCII characters without blanks."))
+        raise invalid(FieldError(HEADER, "A key has 1 to 200 printable ASCII characters and no spaces."))
     digest = digest_of(request)
     claim = _claim(request.user, key, digest)
     if claim.status is not None:
@@ -60,7 +60,8 @@ def answer_once(
 
 
 def _claim(user: Any, key: str, digest: str) -> SentRequest:
-    """A new claim, or the one that was answered. Raises 409 while it is being answered, 422 for another request."""
+    """Return a new claim, or one with a stored response. Raises 409 while the first request runs, and 422 for another
+    request under the key."""
     SentRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
     for _ in range(3):
         try:
@@ -83,14 +84,14 @@ def _claim(user: Any, key: str, digest: str) -> SentRequest:
         return known
     raise ApiProblem(
         409,
-        "A request with this key is being answered. Ask again in a moment.",
+        "A request with this key is in progress. Try again in a moment.",
         "busy",
         headers={"Retry-After": "1"},
     )
 
 
 def _keep(claim: SentRequest, response: HttpResponseBase) -> None:
-    assert isinstance(response, Response)  # operations that answer with a file are GET
+    assert isinstance(response, Response)  # only GET operations return files
     claim.status = response.status_code
     claim.headers = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
     claim.answer = json.loads(json.dumps(response.data, cls=JSONEncoder))
@@ -98,7 +99,7 @@ def _keep(claim: SentRequest, response: HttpResponseBase) -> None:
 
 
 def digest_of(request: Request) -> str:
-    """The same for the same request. Forms are compared by what is in them: their boundaries differ each time."""
+    """Hash method, address and body. Forms are hashed by their parts, since boundaries differ each time."""
     data = request.data
     if hasattr(data, "lists"):
         body: Any = [[name, [_part(value) for value in values]] for name, values in sorted(data.lists())]

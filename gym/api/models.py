@@ -1,4 +1,4 @@
-"""Requests that were sent with a key, and what was answered, so that sending them again does nothing twice."""
+"""Requests with an Idempotency-Key and their responses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.utils import timezone
 
 KEEP = timedelta(hours=24)
 BUSY = timedelta(minutes=2)
-"""No request takes longer; one that still looks unanswered after this was cut off, and its work rolled back."""
+"""No request takes longer: a claim without a response after this was cut off, and its work rolled back."""
 
 
 class SentRequest(models.Model):
-    """A POST with an Idempotency-Key. `status` is empty while it is being answered."""
+    """A POST with an Idempotency-Key. `status` is null while it is in progress."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)
@@ -33,6 +33,6 @@ class SentRequest(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Too old to count: its answer has expired, or it never got one."""
+        """Has its response expired, or did it never get one?"""
         age = timezone.now() - self.created
         return age > (BUSY if self.status is None else KEEP)

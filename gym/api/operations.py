@@ -1,11 +1,11 @@
-"""What every operation of the API has: a summary, what it takes and what it answers.
+"""Operations of the API: the decorator that describes a method of a view.
 
     class SuiteFreeze(ApiView):
-        @operation("Freeze the draft", takes=Freeze, answers=RevisionSerializer, status=201)
+        @operation("Freeze the draft", body=NoteBody, response=RevisionSerializer, status=201)
         def post(self, request, slug): ...
 
-It feeds the OpenAPI description, and it holds the method to it: unknown parameters are refused, `self.body()` is the
-body as `takes` says, and a POST with an Idempotency-Key is done once.
+The description feeds openapi.json and is enforced: unknown parameters are refused, `self.body()` validates by `body`,
+and a POST with an Idempotency-Key runs once.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
-from gym.api.idempotency import answer_once
+from gym.api.idempotency import run_once
 from gym.api.requests import read_query
 
 JSON = "application/json"
-TEXT = {"type": "string"}
-BINARY = TEXT | {"format": "binary"}
+FILE = {"type": "string", "format": "binary"}
+"""A response that is saved as it is: a table, an archive, a document."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """See `operation`. `status` is that of success; `also` are other statuses it may answer, errors included."""
+    """The arguments of `operation`."""
 
     summary: str
-    answers: Any = None
+    response: Any = None
     status: int = 200
-    takes: Any = None
+    body: Any = None
     query: type[Serializer[Any]] | None = None
     also: Sequence[int] = ()
     media: Mapping[str, dict[str, Any]] = field(default_factory=dict)
@@ -46,68 +46,69 @@ class Operation:
 def operation(
     summary: str,
     *,
-    answers: Any = None,
+    response: Any = None,
     status: int = 200,
-    takes: Any = None,
+    body: Any = None,
     query: type[Serializer[Any]] | None = None,
     also: Sequence[int] = (),
     media: Mapping[str, dict[str, Any]] | None = None,
     waits: bool = False,
     many: bool = False,
-    description: str = "",
     name: str = "",
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Describe a method of an ApiView.
+    """Describe a method of an ApiView. The method's docstring becomes the description in openapi.json.
 
-    answers   serializer class (or JSON schema) of the success; None = no body. many: a page of them
-    takes     a `Body` class, or {media type: Body class}; query: a `Query` class for parameters beside filters
-    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done; 200: it is there
-              already, or there is nothing to do
-    media     further media types of the success, {media type: TEXT, BINARY or another schema}
-    waits     the method waits for a worker, so its work and its answer cannot be one transaction
+    Args:
+        summary: imperative, without a full stop.
+        response: serializer class or JSON schema of a success; None: no body.
+        status: HTTP status of a success.
+        body: a `Body` class, or {media type: `Body` class}.
+        query: a `Query` class for parameters that are not filters of the list.
+        also: further statuses, such as 412 and 428. 202: not done yet; 200: it existed already.
+        media: further media types of a success, {media type: FILE or another schema}.
+        waits: the method waits for a worker, so it cannot run in one transaction.
+        many: `response` is the row of a paginated list.
+        name: operation id, if the generated one is unclear.
     """
-    known = Operation(summary, answers, status, takes, query, also, media or {}, waits, many)
+    described = Operation(summary, response, status, body, query, also, media or {}, waits, many)
 
-    def describe(method: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    def decorate(method: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(method)
-        def answer(self: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            self.operation = known
-            self.query = read_query(query, request.query_params, self.list_parameters(known))
+        def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            self.operation = described
+            self.query = read_query(query, request.query_params, self.list_parameters(described))
             if request.method != "POST" or not request.user.is_authenticated:
                 return method(self, request, *args, **kwargs)
-            return answer_once(request, lambda: method(self, request, *args, **kwargs), atomic=not waits)
+            return run_once(request, lambda: method(self, request, *args, **kwargs), atomic=not waits)
 
-        answer.operation = known  # type: ignore[attr-defined]
+        run.operation = described  # type: ignore[attr-defined]
         return extend_schema(
             operation_id=name or None,
             summary=summary,
-            description=description or _first(method.__doc__),
-            request=takes,
+            description=" ".join((method.__doc__ or "").split()) or None,
+            request=body,
             parameters=[query] if query else [],
-            responses=_responses(known),
-        )(answer)
+            responses=_responses(described),
+        )(run)
 
-    return describe
-
-
-def _first(text: str | None) -> str | None:
-    return " ".join(text.split()) if text else None
+    return decorate
 
 
-def _responses(known: Operation) -> dict[Any, Any]:
-    """Responses of success; those of errors are added by gym.api.schema."""
-    if known.answers is None and not known.media:
-        return {known.status: OpenApiResponse(description="Done.")}
-    found: dict[Any, Any] = {}
-    if known.answers is not None:
-        kind = known.answers(many=True) if known.many else known.answers
-        found[known.status, JSON] = OpenApiResponse(kind, description=known.summary)
-        if 200 in known.also:
-            found[200, JSON] = OpenApiResponse(
-                kind, description="It is there already, or there is nothing to do."
+def _responses(described: Operation) -> dict[Any, Any]:
+    """Successes; gym.api.schema adds the errors."""
+    if described.response is None and not described.media:
+        return {described.status: OpenApiResponse(description="Done.")}
+    responses: dict[Any, Any] = {}
+    if described.response is not None:
+        schema = described.response(many=True) if described.many else described.response
+        responses[described.status, JSON] = OpenApiResponse(schema, description=described.summary)
+        if 200 in described.also:
+            responses[200, JSON] = OpenApiResponse(
+                schema, description="It exists already; nothing was created."
             )
-        if 202 in known.also:
-            found[202, JSON] = OpenApiResponse(kind, description="Not done yet; ask at Location.")
-    for media, schema in known.media.items():
-        found[known.status, media] = OpenApiResponse(schema, description=known.summary)
-    return found
+    if 202 in described.also:
+        progress = described.response or {"type": "object"}
+        responses[202, JSON] = OpenApiResponse(progress, description="Not done yet; ask at Location.")
+    for media, schema in described.media.items():
+        responses[described.status, media] = OpenApiResponse(schema, description=described.summary)
+    return responses

@@ -1,8 +1,7 @@
-"""Lists come in pages, and a page says where the next one begins.
+"""Cursor pagination.
 
-The cursor holds the values of the last row in the list's order, so rows that come and go in between neither repeat
-nor hide others, and the thousandth page costs what the first one does. It is signed, and it names its list: nobody
-else writes one, and no other list reads it.
+The cursor contains the last row's values in the list's order: rows added or deleted between requests neither repeat nor
+hide others, and page 1000 costs as much as page 1. It is signed and bound to its list.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ SALT = "gym.api.cursor"
 LIMIT = 50
 MAX_LIMIT = 500
 MAX_BYTES = 5_000_000
-"""Of a page; one row may have more."""
+"""Maximum size of a page; a single row may be larger."""
 
 
 class Pages(BasePagination):
-    """`{"next": address or null, "results": [...]}`; ?limit= says how many, ?cursor= comes from `next`.
+    """Paginate to `{"next": address or null, "results": [...]}` by ?limit= and ?cursor=.
 
-    A queryset needs an order of columns without nulls; its primary key is added as the last one.
+    A queryset must be ordered by columns without nulls; the primary key is appended to its order.
     """
 
     display_page_controls = False
@@ -54,7 +53,7 @@ class Pages(BasePagination):
         return found[:limit]
 
     def _slice(self, rows: Sequence[Any], limit: int) -> list[Any]:
-        """Rows that are no table of their own: the cursor is a place."""
+        """Paginate a sequence; the cursor is an offset."""
         after = self._read(["place"])
         start = after[0] if after is not None else 0
         self.mark_after = lambda n: [["place"], [start + n]]
@@ -62,7 +61,7 @@ class Pages(BasePagination):
         return list(rows[start : start + limit])
 
     def fitting(self, shown: list[Any]) -> list[Any]:
-        """As many rows as MAX_BYTES hold, at least one; `next` leads to the others."""
+        """Cut the rows to MAX_BYTES, keeping at least one; `next` continues after them."""
         if len(JSONRenderer().render(shown)) <= MAX_BYTES:
             return shown
         size = 0
@@ -80,14 +79,14 @@ class Pages(BasePagination):
         try:
             place, found_order, values = signing.loads(given, salt=SALT)
         except (signing.BadSignature, ValueError, TypeError) as error:
-            raise invalid(
-                FieldError("?cursor", "This cursor is not one of ours.", "Follow `next`.")
-            ) from error
+            raise invalid(FieldError("?cursor", "This cursor is not valid.", "Follow `next`.")) from error
         if place != self.request.path:
-            raise invalid(FieldError("?cursor", "This cursor belongs to another list.", "Begin without one."))
+            raise invalid(FieldError("?cursor", "This cursor belongs to another list.", "Start without one."))
         if found_order != order:
             raise invalid(
-                FieldError("?cursor", "This cursor belongs to a list in another order.", "Begin without one.")
+                FieldError(
+                    "?cursor", "This cursor belongs to another order of the list.", "Start without one."
+                )
             )
         return list(values)
 
@@ -121,13 +120,13 @@ class Pages(BasePagination):
             {
                 "name": "cursor",
                 "in": "query",
-                "description": "Where to go on: part of the address in `next`.",
+                "description": "Start of the page: part of the address in `next`.",
                 "schema": {"type": "string"},
             },
             {
                 "name": "limit",
                 "in": "query",
-                "description": "Rows on a page, or fewer where they are large.",
+                "description": "Rows on a page; fewer if they are large.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT},
             },
         ]
@@ -151,7 +150,7 @@ def _order(queryset: QuerySet[Any]) -> list[str]:
 
 
 def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
-    """Rows after these values: (a, b) is (a > x) or (a = x and b > y)."""
+    """Build the filter for rows after these values: a > x, or a = x and b > y."""
     found, same = Q(pk__in=[]), Q()
     for name, value in zip(order, values, strict=True):
         column = name.lstrip("-")

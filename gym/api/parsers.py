@@ -1,4 +1,4 @@
-"""Reading request bodies."""
+"""The parser of JSON bodies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LIMITS = Limits(values=1_000_000)
 
 
 class JSONParser(RestJSONParser):
-    """JSON that can be kept: more than may be sent at once is a 413; too many values, nested too deep, half characters,
-    U+0000 and endless numbers are a 400 that says where."""
+    """Parse JSON that the database can store. A body over the size limit is a 413; too many values, too deep nesting,
+    lone surrogates, U+0000 and infinite numbers are a 400 with the place."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -39,15 +39,13 @@ class JSONParser(RestJSONParser):
 def _check(value: Any, path: str) -> None:
     if isinstance(value, str):
         if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            raise ParseError(
-                f"{path} holds a character that no text has (U+0000 or half of a surrogate pair)."
-            )
+            raise ParseError(f"{path} contains an invalid character (U+0000 or half of a surrogate pair).")
     elif isinstance(value, float):
         if isinf(value):
-            raise ParseError(f"{path} is a number too large to be kept.")
+            raise ParseError(f"{path} is a number that is too large to store.")
     elif isinstance(value, int):
         if abs(value) >= 2**63:
-            raise ParseError(f"{path} is a number too large to be kept.")
+            raise ParseError(f"{path} is a number that is too large to store.")
     elif isinstance(value, list):
         for place, one in enumerate(value):
             _check(one, f"{path}[{place}]")

@@ -1,4 +1,4 @@
-"""What a token is good for. What its owner may do is for the services and selectors to say."""
+"""Scopes of tokens. Services and selectors check the permissions of the token's owner."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class TokenScope(BasePermission):
-    """Reading needs `read`, writing the scope that the view names in `token_scope` (by default `write`)."""
+    """Require `read` for safe methods, else the view's `token_scope` (default: `write`)."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token = request.auth
         if not isinstance(token, ApiToken):
             return True
         needed = Scope.READ if request.method in SAFE_METHODS else getattr(view, "token_scope", Scope.WRITE)
-        self.message = f"This token may not do that: it lacks the scope {needed}."
+        self.message = f"This token lacks the scope {needed}."
         return token.allows(needed)

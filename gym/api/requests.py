@@ -16,20 +16,17 @@ _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeFi
 
 
 class Body(serializers.Serializer[Any]):
-    """A JSON object (or a form with files). Unknown fields are refused, and nothing is converted: "3" is no number.
+    """A JSON object, or a form with files. Unknown fields are errors and types are not converted: "3" is not a number.
 
-    Declare the fields as for any serializer. For documents of free form use `serializers.JSONField`.
+    Declare fields as in any serializer; use `serializers.JSONField` for free-form documents.
     """
-
-    former: Mapping[str, str] = {}
-    """Fields that have another name now: the old one and what to send."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             field_errors: dict[str, Any] = {}
             for name in data:
                 if name not in self.fields and not self._is_key(data, str(name)):
-                    field_errors[str(name)] = [unknown(str(name), self.fields, "field", self.former)]
+                    field_errors[str(name)] = [unknown(str(name), self.fields, "field")]
             if isinstance(data, QueryDict):
                 field_errors |= self._sent_several_times(data)
             else:
@@ -41,12 +38,12 @@ class Body(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
     def _is_key(self, data: Any, name: str) -> bool:
-        """Whether a part of a form belongs to an object: `columns.A` is the key A of `columns`."""
+        """Is this part of a form a key of an object? `columns.A` is the key A of `columns`."""
         field = self.fields.get(name.partition(".")[0])
         return isinstance(data, QueryDict) and "." in name and isinstance(field, Names)
 
     def _sent_several_times(self, data: QueryDict) -> dict[str, Any]:
-        """Of several parts of a form with one name only the last would be read."""
+        """Errors for repeated parts of a form, of which only the last would be read."""
         return {
             name: [several(name, len(data.getlist(name)), isinstance(field, serializers.FileField))]
             for name, field in self.fields.items()
@@ -55,7 +52,7 @@ class Body(serializers.Serializer[Any]):
 
 
 class Names(serializers.DictField):
-    """An object of texts; in a form with files its keys are parts of their own, `columns.A`."""
+    """An object with string values. In a form each key is a part of its own: `columns.A`."""
 
     child = serializers.CharField(allow_blank=True)
 
@@ -70,22 +67,12 @@ class Names(serializers.DictField):
 
 
 class Query(serializers.Serializer[Any]):
-    """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused, and so are
-    several values of a parameter that is no list."""
-
-    former: Mapping[str, str] = {}
-    """As of a `Body`."""
-
-
-class Pair(Query):
-    """What a comparison of two things compares, by their ids."""
-
-    first = serializers.SlugField(max_length=24, help_text="id; the baseline")
-    second = serializers.SlugField(max_length=24, help_text="id")
+    """Query parameters other than a list's filters. Values are converted; unknown names are errors, and so are repeated
+    parameters that are not lists."""
 
 
 class Several(Query):
-    """What a comparison of two or more compares: each `second` against the first."""
+    """The ids of two or more things; each `second` is compared with `first`."""
 
     first = serializers.SlugField(max_length=24, help_text="id; the baseline")
     second = serializers.ListField(
@@ -96,7 +83,7 @@ class Several(Query):
 
 
 def type_problem(field: serializers.Field[Any, Any, Any, Any], value: Any) -> Any:
-    """What REST framework would convert silently; None when the JSON type is right."""
+    """Return an error if REST framework would convert the value silently, or None if its JSON type is right."""
     if value is None or value is empty:
         return None
     if isinstance(field, serializers.ListField) and isinstance(value, list):
@@ -116,7 +103,7 @@ def type_problem(field: serializers.Field[Any, Any, Any, Any], value: Any) -> An
             else ["This must be a number."]
         )
     if isinstance(field, _TEXTS) and not isinstance(value, str):
-        return ["This must be a text."]
+        return ["This must be a string."]
     if isinstance(field, serializers.ChoiceField):
         return _choice_problem(field, value)
     return None
@@ -130,7 +117,7 @@ def _choice_problem(field: serializers.ChoiceField, value: Any) -> list[str] | N
 
 
 def read(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
-    """The values of a body; a problem with JSON paths when it is not as it must be."""
+    """Validate a body. Raises a 400 with JSON paths."""
     form = kind(data=data)
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
@@ -139,15 +126,10 @@ def read(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
 def read_query(
     kind: type[serializers.Serializer[Any]] | None, given: QueryDict, others: Iterable[str]
 ) -> dict[str, Any]:
-    """The values of the query; `others` are parameters that somebody else reads."""
+    """Validate the query. `others`: parameters that filters and paging read."""
     fields = kind().fields if kind else {}
     known = {*fields, *others}
-    former = kind.former if kind and issubclass(kind, Query) else {}
-    wrong = [
-        FieldError(f"?{name}", unknown(name, known, "parameter", former))
-        for name in given
-        if name not in known
-    ]
+    wrong = [FieldError(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
     lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
     wrong += [
         FieldError(f"?{name}", several(name, len(given.getlist(name)), files=False))
@@ -174,13 +156,11 @@ def read_query(
 
 def several(name: str, count: int, files: bool) -> str:
     if files:
-        return f"{count} files were sent as “{name}”, where one is taken. Send each in a request of its own."
+        return f"{count} files were sent as “{name}”, which takes one. Send one file per request."
     return f"“{name}” was sent {count} times. Send it once."
 
 
-def unknown(name: str, known: Iterable[str], what: str, former: Mapping[str, str]) -> str:
-    if name in former:
-        return f"“{name}” has another name now. Send {former[name]}."
+def unknown(name: str, known: Iterable[str], what: str) -> str:
     near = nearest_name(name, known)
     hint = f"Did you mean “{near}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
     return f"There is no {what} “{name[:60]}”. {hint}"

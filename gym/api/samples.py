@@ -1,4 +1,4 @@
-"""Sample values of the OpenAPI description, made from its schemas: the docs page shows a body of each operation."""
+"""Examples of the OpenAPI description, generated from its schemas."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ NAMED = {
     "form": "csv",
 }
 TEXTS = ("text", "0123456789ab")
-"""For fields without a sample of their own; the second is what patterns of hexadecimal digits take."""
+"""For fields without a sample in `NAMED`; the second matches patterns of hexadecimal digits."""
 
 
 def sample(schema: dict[str, Any], schemas: dict[str, Any], name: str = "") -> Any:
-    """A value of a JSON schema. `name` is that of the field, `schemas` are the components that it may refer to."""
+    """Return an example for a JSON schema. `name`: the field's name; `schemas`: components it may refer to."""
     if "$ref" in schema:
         return sample(schemas[schema["$ref"].rpartition("/")[2]], schemas, name)
     for choice in ("allOf", "oneOf", "anyOf"):

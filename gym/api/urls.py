@@ -1,5 +1,4 @@
-"""Every address of the API. A room adds its own: `<room>/api.py` or `<room>/api/urls.py` with `urlpatterns`, named in
-ROOMS; see docs/api.md."""
+"""URLs of the API. A room adds its own in `<room>/api.py` or `<room>/api/urls.py`, named in ROOMS (docs/api.md)."""
 
 from django.urls import include, path, re_path, register_converter
 
@@ -7,7 +6,7 @@ from gym.api import views
 
 
 class UserName:
-    """A user name as sign-up takes it; "/" and U+0000 are none."""
+    """A valid user name; "/" and U+0000 are not allowed."""
 
     regex = r"[\w.@+-]{1,150}"
 
@@ -27,21 +26,19 @@ ROOMS = [
     "gym.collections.api",
     "gym.runs.api.downloads",
     "gym.runs.api.score_requests",
-    "gym.jobs.api",
-    "gym.staff.api",
     "gym.propara.api.urls",
     "gym.lmchallenge.api.urls",
     "gym.pages.api",
     "gym.pages.table_api",
     "gym.agents.api.urls",
     "gym.sharing.api",
-    "gym.notices.api",
 ]
 
 urlpatterns = [
     path("", views.Index.as_view(), name="api-root"),
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.docs, name="api-docs"),
+    path("me/", views.Me.as_view(), name="api-me"),
     *[path("", include(room)) for room in ROOMS],
     re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]

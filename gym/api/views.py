@@ -1,4 +1,4 @@
-"""The API's own addresses: where things are, what it is, and what is not there."""
+"""The API's own resources: index, description, account, and the response to unknown addresses."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse as address_of
 from django.views.decorators.http import require_safe
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.models import ApiToken, Scope
+from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView
 from gym.api.description import text as description
 from gym.api.operations import operation
+from gym.api.permissions import TokenScope
 
 LISTS = (
     "suites",
-    "tags",
     "models",
     "backends",
     "runs",
     "uploads",
-    "jobs",
-    "queue",
     "leaderboard",
     "collections",
     "propara-sets",
@@ -42,23 +44,49 @@ LISTS = (
 
 class Index(ApiView):
     @operation(
-        "Where things are",
-        answers={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
+        "List the resources",
+        response={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
     )
     def get(self, request: Request) -> Response:
-        """Addresses of the lists."""
+        """Addresses of the lists, by name."""
         return Response({name: reverse(f"api-{name}", request=request) for name in LISTS})
 
 
 class Schema(ApiView):
-    @operation("This description", answers={"type": "object"})
+    @operation("Read this description", response={"type": "object"})
     def get(self, request: Request) -> HttpResponse:
         """OpenAPI 3.1."""
         return HttpResponse(description(), content_type="application/json")
 
 
+class TokenSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    expires = serializers.DateTimeField(allow_null=True)
+
+
+class MeSerializer(serializers.Serializer[Any]):
+    username = serializers.CharField()
+    name = serializers.CharField()
+    is_staff = serializers.BooleanField()
+    token = TokenSerializer(allow_null=True, help_text="the token of this request")
+
+
+class Me(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation("Read your account", response=MeSerializer)
+    def get(self, request: SignedInApiRequest) -> Response:
+        """Your account, and the token of this request."""
+        token = request.auth if isinstance(request.auth, ApiToken) else None
+        user = request.user
+        return self.respond(
+            {"username": user.username, "name": user.author_name, "is_staff": user.is_staff, "token": token}
+        )
+
+
 class Missing(ApiView):
-    """Whatever is not there answers as the rest of the API does."""
+    """Respond to unknown addresses with a problem, like the rest of the API."""
 
     schema = None
 
@@ -72,5 +100,5 @@ class Missing(ApiView):
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Swagger UI from this site's own files, set up by a script of its own: the Content-Security-Policy holds."""
+    """Swagger UI from this site's static files, so that the Content-Security-Policy needs no exception."""
     return render(request, "api/docs.html", {"schema": address_of("api-schema")})

@@ -1,4 +1,4 @@
-"""Collections of suite revisions, and running what a leaderboard lacks, in the REST API."""
+"""Collections of suite revisions, and queueing the missing runs of a leaderboard, in the REST API."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, locked, referred
-from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, locked, referenced
+from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.filters import Filters, WordsFilter
-from gym.api.operations import BINARY, TEXT, operation
+from gym.api.operations import FILE, JSON, operation
 from gym.api.requests import Body, Query
 from gym.collections import services, views, zips
 from gym.collections.models import Collection
@@ -34,15 +34,15 @@ MAX_REVISION = 2**31 - 1
 RETRY_SECONDS = 2
 
 
-@answers(Refused)
+@problem_for(Refused)
 def _refused(error: Refused) -> ApiProblem:
-    """The thing is there, but this format cannot say it."""
+    """The suite exists, but this format cannot express it."""
     return ApiProblem(409, str(error), "cannot-be-said")
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
     owner = serializers.CharField(source="owner.username")
-    n_suites = serializers.IntegerField(help_text="those that others may not see included")
+    n_suites = serializers.IntegerField(help_text="includes suites that you may not see")
 
     class Meta:
         model = Collection
@@ -59,7 +59,7 @@ class CollectionEntrySerializer(serializers.ModelSerializer[SuiteRevision]):
     owner = serializers.CharField(source="suite.owner.username")
     revision = serializers.IntegerField(source="number")
     same_name = serializers.SerializerMethodField(
-        help_text="other suites listed for you, called alike in their files"
+        help_text="other suites listed for you with the same name in their files"
     )
 
     class Meta:
@@ -101,7 +101,7 @@ class CollectionCard(Body):
         child=CollectionEntryBody(),
         max_length=services.MAX_ENTRIES,
         required=False,
-        help_text="the whole list; what it does not name is taken out, but for suites that you may not see now",
+        help_text="the whole list; suites that it does not name are removed, except those that you may not see",
     )
 
 
@@ -111,7 +111,7 @@ class NewCollection(CollectionCard):
 
 
 class MissingBody(Body):
-    collection = serializers.SlugField(max_length=80, required=False, help_text="its suites, and no others")
+    collection = serializers.SlugField(max_length=80, required=False, help_text="only its suites")
     suites = serializers.ListField(
         child=serializers.SlugField(max_length=80), max_length=MAX_NAMES, required=False
     )
@@ -121,10 +121,10 @@ class MissingBody(Body):
 
 
 class MissingSerializer(serializers.Serializer[Any]):
-    runs = serializers.SerializerMethodField(help_text="keys of the runs queued now")
-    waiting = serializers.IntegerField(help_text="were under way already")
-    left = serializers.IntegerField(help_text="ask again when these are done")
-    stopped = serializers.CharField(allow_blank=True, help_text="why not all of them could be queued")
+    runs = serializers.SerializerMethodField(help_text="ids of the queued runs")
+    waiting = serializers.IntegerField(help_text="already queued or running")
+    left = serializers.IntegerField(help_text="send the request again when these are done")
+    stopped = serializers.CharField(allow_blank=True, help_text="why some could not be queued")
 
     def get_runs(self, queued: Queued) -> list[str]:
         return [run.key for run in queued.runs]
@@ -155,16 +155,16 @@ def rows_of(request: Request) -> QuerySet[Collection]:
 
 
 class CollectionView(ObjectView[Collection]):
-    not_yours = "a published collection stays as it is; others are their owner's"
+    denied_message = "published collections never change; others belong to their owner"
 
-    def rows_at(self, address: str) -> QuerySet[Collection]:
+    def visible_rows(self, address: str) -> QuerySet[Collection]:
         return rows_of(self.request).filter(slug=address)
 
-    def may_change(self, collection: Collection) -> bool:
+    def can_change(self, collection: Collection) -> bool:
         return services.can_change(self.request.user, collection)
 
 
-def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
+def revision_of(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     revision = services.frozen_revision(request.user, entry["suite"], entry.get("revision"))
     if revision is None:
         why = services.why_not_found(request.user, entry["suite"], entry.get("revision"))
@@ -172,13 +172,13 @@ def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     return revision
 
 
-def all_found(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevision]:
-    """In their order, each once; every one that is not there is named."""
+def unique_revisions(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevision]:
+    """Look up the revisions, in order and without duplicates. Raises a 400 that names every missing one."""
     revisions: dict[int, SuiteRevision] = {}
     field_errors: list[FieldError] = []
     for place, entry in enumerate(entries):
         try:
-            revision = found(request, entry, f"$.suites[{place}]")
+            revision = revision_of(request, entry, f"$.suites[{place}]")
         except ApiProblem as problem:
             field_errors += problem.field_errors
         else:
@@ -191,14 +191,14 @@ def all_found(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevi
 class CollectionList(CollectionView, ListView):
     filterset_class = CollectionFilter
 
-    @operation("List collections", answers=CollectionSerializer, many=True)
+    @operation("List collections", response=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Published ones, and your own."""
+        """Published collections and those you work on."""
         return self.page(rows_of(request).order_by("title"))
 
-    @operation("Make a collection", takes=NewCollection, answers=CollectionDetailSerializer, status=201)
+    @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Yours alone until it is published; its suites are frozen revisions that you may see."""
+        """Private to its people until it is published. Its suites are frozen revisions that you may see."""
         body = self.body()
         made = services.make_collection(
             actor=request.user,
@@ -206,57 +206,57 @@ class CollectionList(CollectionView, ListView):
             title=body["title"],
             description=body.get("description", ""),
             reference=body.get("reference", ""),
-            revisions=all_found(request, body.get("suites", [])),
+            revisions=unique_revisions(request, body.get("suites", [])),
         )
-        return self.again(made, "api-collection")
+        return self.refreshed(made, "api-collection")
 
 
 class CollectionDetail(CollectionView):
-    @operation("Read a collection", answers=CollectionDetailSerializer)
+    @operation("Read a collection", response=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Its words and those of its suites that you may see. Its leaderboard is `leaderboard/?collection=`."""
+        """Its texts and the suites in it that you may see. For its leaderboard use `leaderboard/?collection=`."""
         return self.read()
 
-    @operation("Change a collection", takes=CollectionCard, answers=CollectionDetailSerializer)
+    @operation("Change a collection", body=CollectionCard, response=CollectionDetailSerializer)
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Only the fields sent are changed. Not once it is published."""
-        collection = self.changeable()
+        """Changes only the fields that are sent. A published collection cannot be changed."""
+        collection = self.get_for_change()
         body = self.body()
-        revisions = all_found(request, body["suites"]) if "suites" in body else None
+        revisions = unique_revisions(request, body["suites"]) if "suites" in body else None
         with locked(collection):
             card = {
                 name: body.get(name, getattr(collection, name))
                 for name in ("title", "description", "reference")
             }
             services.change_collection(collection, actor=request.user, revisions=revisions, **card)
-        return self.again(collection)
+        return self.refreshed(collection)
 
     @operation("Delete a collection", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Its suites are as they were. Not once it is published."""
+        """Does not touch its suites. A published collection cannot be deleted."""
         return self.remove(services.delete_collection)
 
 
 class CollectionEntries(CollectionView):
     @operation(
         "Add a revision to a collection",
-        takes=CollectionEntryBody,
-        answers=CollectionDetailSerializer,
+        body=CollectionEntryBody,
+        response=CollectionDetailSerializer,
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """At the end; one that is there already stays where it is."""
-        collection = self.changeable()
-        revision = found(request, self.body(), "$.suite")
+        """Appends it; a revision that the collection has stays in place."""
+        collection = self.get_for_change()
+        revision = revision_of(request, self.body(), "$.suite")
         services.add_revision(collection, revision, actor=request.user)
-        return self.again(collection, "api-collection")
+        return self.refreshed(collection, "api-collection")
 
 
 class CollectionEntry(CollectionView):
-    @operation("Take a revision out of a collection", status=204)
+    @operation("Remove a revision from a collection", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, suite: str, number: int) -> Response:
-        """The suite is as it was."""
-        collection = self.changeable()
+        """Does not touch the suite."""
+        collection = self.get_for_change()
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
         revision = get_or_404(revisions, suite__slug=suite, number=number)
         services.remove_revision(collection, revision, actor=request.user)
@@ -264,32 +264,32 @@ class CollectionEntry(CollectionView):
 
 
 class CollectionPublish(CollectionView):
-    @operation("Publish a collection", answers=CollectionDetailSerializer)
+    @operation("Publish a collection", response=CollectionDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Everybody sees it from now on, and it never changes again; all its suites have to be public."""
+        """Makes it public and immutable. All its suites must be public."""
         return self.act(services.publish_collection)
 
 
 class CollectionFile(CollectionView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Export a collection",
-        answers={"type": "object", "description": "its leaderboard in JSON"},
         query=RuleChoice,
         media={
-            "text/csv": TEXT,
-            "text/markdown": TEXT,
-            "application/x-tex": TEXT,
-            "application/x-bibtex": TEXT,
-            "application/zip": BINARY,
+            "text/csv": FILE,
+            "text/markdown": FILE,
+            "application/x-tex": FILE,
+            "application/x-bibtex": FILE,
+            "application/zip": FILE,
+            JSON: {"type": "object"},
         },
         also=[202, 413, 422],
     )
     def get(self, request: Request, slug: str, form: str) -> HttpResponseBase:
-        """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex, json.
-        A worker makes the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs) until it is there, 422 if
-        that failed, 413 for too many rows. It is kept for a week, or until results change."""
+        """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex or json.
+        A job creates the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs) until it is ready, 422 if it
+        failed, 413 for too many rows. The file is kept for a week, or until results change."""
         collection = self.get_object()
         if form == "zip":
             return self.zip_or_wait(collection)
@@ -312,10 +312,12 @@ class CollectionFile(CollectionView):
 class RunMissing(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Run what a leaderboard lacks", takes=MissingBody, answers=MissingSerializer, status=201)
+    @operation(
+        "Queue the missing runs of a leaderboard", body=MissingBody, response=MissingSerializer, status=201
+    )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Models on the newest frozen revisions of suites, or on those of a collection, where there is no result and
-        none is under way; at most 100 runs at a time."""
+        """Queues models on the newest frozen revisions of suites, or on those of a collection, that have no result and
+        no unfinished run; at most 100 runs at a time."""
         body = self.body()
         options = Options(
             suites=tuple(dict.fromkeys(body.get("suites", ()))),
@@ -323,26 +325,27 @@ class RunMissing(ApiView):
         )
         revisions, name = None, ""
         if "collection" in body:
-            collection = referred(rows_of(request), "collection", slug=body["collection"])
+            collection = referenced(rows_of(request), "collection", slug=body["collection"])
             revisions, name = services.revisions_of(collection, request.user), collection.slug
         board = leaderboard(request.user, options, revisions, name)
         if board.unknown:
             raise invalid(
                 *(
                     FieldError(
-                        "$.models" if name in options.models else "$.suites", f"There is no “{name}” here."
+                        "$.models" if name in options.models else "$.suites",
+                        f"There is no “{name}” in this leaderboard.",
                     )
                     for name in board.unknown
                 )
             )
-        return self.answer(queue_missing(board, actor=request.user), "api-runs")
+        return self.respond(queue_missing(board, actor=request.user), "api-runs")
 
 
 _ONE = "collections/<slug:slug>/"
 urlpatterns = [
     path("collections/", CollectionList.as_view(), name="api-collections"),
     path(_ONE, CollectionDetail.as_view(), name="api-collection"),
-    *people_api(views.ROOM, _ONE),
+    *people_api("api-collection", services.visible_collections, _ONE),
     path(f"{_ONE}publish/", CollectionPublish.as_view(), name="api-collection-publish"),
     path(f"{_ONE}suites/", CollectionEntries.as_view(), name="api-collection-suites"),
     path(f"{_ONE}suites/<slug:suite>/<int:number>/", CollectionEntry.as_view(), name="api-collection-suite"),

@@ -33,7 +33,7 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 
-ROOM = Room("collection", "api-collection", "collection-list", "Collections", services.visible_collections)
+ROOM = Room("collection", "collection-list", "Collections", services.visible_collections)
 
 MOST_TOLD = 10
 """Suites that a message names after they were added."""

@@ -1,230 +1,83 @@
-"""Jobs in the REST API: your own, and how they fare."""
+"""What operations with jobs share: 429 and 409 problems, reasons for waiting, polling."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import django_filters
-from django.db.models import QuerySet
-from django.urls import path
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.errors import TooManyJobs
-from gym.accounts.models import AnyUser, Scope
-from gym.api.base import ApiView, ListView, ObjectView
-from gym.api.errors import ApiProblem, answers
-from gym.api.filters import Filters
-from gym.api.operations import operation
+from gym.api.base import ApiView
+from gym.api.errors import ApiProblem, problem_for
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, Job, State
-from gym.jobs.selectors import WorkerView, behind, position_in_queue, queue_summary, workers
-from gym.jobs.services import request_cancel, retry
+from gym.jobs.selectors import behind
 
 WAIT = 60
 RESULTS_WAIT = 5
 
 
-@answers(TooManyJobs)
+@problem_for(TooManyJobs)
 def _too_many(error: TooManyJobs) -> ApiProblem:
-    """`wait` on the error: seconds until this much is allowed again; None when waiting does not help."""
+    """The error's `wait`: seconds until the limit allows it again; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
     return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
 
 
-@answers(WrongState)
+@problem_for(WrongState)
 def _wrong_state(error: WrongState) -> ApiProblem:
     return ApiProblem(409, str(error), "wrong-state")
 
 
-def jobs_of(user: AnyUser) -> QuerySet[Job]:
-    """A job's title and log may name private things: it is for its owner and staff."""
-    return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user.pk)
+def results_unavailable(what: str, job: Job | None, why: str = "") -> ApiProblem:
+    """Return a 409 for missing results.
 
-
-def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:
-    """409 for results of `what` ("This run") that are not there. While its job is under way it says in how many seconds
-    to ask again; else asking again does not help: `why`, or the job's error, says what does, without Retry-After."""
+    Args:
+        what: the subject of the message, such as "This run".
+        job: while it is active, the problem has Retry-After; else results will never come.
+        why: what to do instead; default: the job's error.
+    """
     if job is not None and job.is_active:
-        detail = f"{what} is {job.state}: its results are there when it is done."
+        detail = f"{what} is {job.state}. Its results will be available when it is done."
         return ApiProblem(409, detail, "unfinished", headers={"Retry-After": str(RESULTS_WAIT)})
     why = why or (job.error if job is not None else "")
     return ApiProblem(409, f"{what} has no results. {why}".strip(), "no-results")
 
 
-def told_behind(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
-    """`behind` for the person who asks; empty in lists, as it takes several queries."""
+def waiting_reason(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
+    """Return why a job waits, in words for this user; empty in lists, since it takes several queries."""
     is_listed = isinstance(field.root, serializers.ListSerializer)
     return "" if is_listed else behind(job, field.context["request"].user)
 
 
-class BehindField(serializers.CharField):
-    """What a queued job waits for, in words."""
+class WaitingReasonField(serializers.CharField):
+    """The field `behind`: why a queued job waits, in words."""
 
     def __init__(self, **more: Any) -> None:
-        told = "what it is waiting for, in words; empty in lists and when it is not waiting"
-        super().__init__(source="*", read_only=True, help_text=told, **more)
+        help_text = "what it is waiting for, in words; empty in lists and if it is not waiting"
+        super().__init__(source="*", read_only=True, help_text=help_text, **more)
 
     def to_representation(self, job: Any) -> str:
-        return told_behind(self, job)
+        return waiting_reason(self, job)
 
 
-class JobSerializer(serializers.ModelSerializer[Job]):
-    percent = serializers.IntegerField(allow_null=True)
-    eta_seconds = serializers.FloatField(allow_null=True)
-
-    class Meta:
-        model = Job
-        fields = [
-            "id",
-            "kind",
-            "title",
-            "queue",
-            "state",
-            "done",
-            "total",
-            "unit",
-            "percent",
-            "eta_seconds",
-            "error",
-            "waits_for",
-            "cancel_requested",
-            "created",
-            "started",
-            "finished",
-        ]
-        read_only_fields = fields
-
-
-class JobDetailSerializer(JobSerializer):
-    position = serializers.SerializerMethodField(help_text="1 = next; null when it does not wait")
-    behind = BehindField()
-
-    class Meta(JobSerializer.Meta):
-        fields = [*JobSerializer.Meta.fields, "log", "position", "behind"]
-        read_only_fields = fields
-
-    def get_position(self, job: Job) -> int | None:
-        return position_in_queue(job)
-
-
-class JobFilter(Filters):
-    state = django_filters.ChoiceFilter(choices=Job.State.choices, label="State")
-    kind = django_filters.CharFilter(label="Kind, e.g. suite_run")
-    sort = django_filters.OrderingFilter(
-        fields=[("created", "created"), ("kind", "kind"), ("state", "state")], label="Sort"
-    )
-
-    class Meta:
-        model = Job
-        fields: list[str] = []
-
-
-class JobList(ListView):
-    permission_classes = [IsAuthenticated, TokenScope]
-    filterset_class = JobFilter
-
-    @operation("List jobs", answers=JobSerializer, many=True)
-    def get(self, request: Request) -> Response:
-        """Your own, newest first; staff sees everybody's."""
-        return self.page(jobs_of(request.user).order_by("-created"))
-
-
-class JobView(ObjectView[Job]):
-    permission_classes = [IsAuthenticated, TokenScope]
-    lookup_field = "job"
-
-    def rows_at(self, address: str) -> QuerySet[Job]:
-        return jobs_of(self.request.user).filter(pk=address)
-
-    def address_of(self, job: Job) -> str:
-        return str(job.pk)
-
-
-class JobDetail(JobView):
-    @operation("Read a job", answers=JobDetailSerializer)
-    def get(self, request: Request, job: str) -> Response:
-        """How it fares: state, progress, place in the queue, log."""
-        return self.read()
-
-
-class JobCancel(JobView):
-    token_scope = Scope.RUN
-
-    @operation("Cancel a job", answers=JobDetailSerializer)
-    def post(self, request: Request, job: str) -> Response:
-        """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
-        return self.act(request_cancel)
-
-
-class JobRetry(JobView):
-    token_scope = Scope.RUN
-
-    @operation("Try a job again", answers=JobDetailSerializer)
-    def post(self, request: Request, job: str) -> Response:
-        """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
-        return self.act(retry)
-
-
-class WaitedForView(ApiView):
-    """What a request waits for a moment, and asks for again when that was not enough."""
+class PolledView(ApiView):
+    """An operation that waits briefly for a job; the client polls if that is not enough."""
 
     permission_classes = [IsAuthenticated, TokenScope]
-    nothing: str
+    failure_code: str
     """Code of the 422."""
 
-    def answer_or_wait(self, found: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
-        """200 with what the job found, 202 while it is waited for, 422 when there will be nothing."""
-        if found["state"] not in (*ACTIVE_STATES, State.DONE):
+    def respond_or_wait(self, result: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
+        """Respond 200 with the result, 202 while the job is active, or 422 if it ended without one."""
+        if result["state"] not in (*ACTIVE_STATES, State.DONE):
             reason = job.error if job is not None and job.error else "The job was cancelled."
-            raise ApiProblem(422, reason, self.nothing)
-        response = self.answer(found, place, address)
-        if found["state"] != State.DONE:
+            raise ApiProblem(422, reason, self.failure_code)
+        response = self.respond(result, place, address)
+        if result["state"] != State.DONE:
             response.status_code = 202
             response["Retry-After"] = "1"
         return response
-
-
-class QueueLineSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    queued = serializers.IntegerField()
-    running = serializers.IntegerField()
-    workers = serializers.IntegerField(help_text="alive, that serve it")
-    waiting_seconds = serializers.FloatField(help_text="of the job that waits longest")
-
-
-class WorkerSerializer(serializers.Serializer[Any]):
-    host = serializers.CharField()
-    pid = serializers.IntegerField()
-    alive = serializers.BooleanField()
-    queues = serializers.ListField(child=serializers.CharField())
-    device = serializers.CharField()
-    jobs = serializers.SerializerMethodField(help_text="jobs it is at work on")
-    started = serializers.DateTimeField()
-
-    def get_jobs(self, worker: WorkerView) -> int:
-        return len(worker.jobs)
-
-
-class QueueSerializer(serializers.Serializer[Any]):
-    queues = QueueLineSerializer(many=True)
-    workers = WorkerSerializer(many=True)
-
-
-class Queue(ApiView):
-    @operation("Read the queue", answers=QueueSerializer)
-    def get(self, request: Request) -> Response:
-        """Workers, and how many jobs wait."""
-        return self.answer({"queues": queue_summary(), "workers": workers()})
-
-
-urlpatterns = [
-    path("queue/", Queue.as_view(), name="api-queue"),
-    path("jobs/", JobList.as_view(), name="api-jobs"),
-    path("jobs/<uuid:job>/", JobDetail.as_view(), name="api-job"),
-    path("jobs/<uuid:job>/cancel/", JobCancel.as_view(), name="api-job-cancel"),
-    path("jobs/<uuid:job>/retry/", JobRetry.as_view(), name="api-job-retry"),
-]

@@ -27,7 +27,7 @@ from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import LmcError
 
 PER_PAGE = 50
-ROOM = Room("lmc-corpus", "api-lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
+ROOM = Room("lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
 TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-separated-values"}
 
 

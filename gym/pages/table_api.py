@@ -1,4 +1,4 @@
-"""The long tables of many runs in the REST API: of suites, models, a tag, or a collection."""
+"""Exports of the results of many runs as one table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from gym.api.base import AddressDecides, ApiView
-from gym.api.errors import ApiProblem, FieldError, answers
-from gym.api.operations import BINARY, TEXT, operation
+from gym.api.base import ApiView, FormatFromUrl
+from gym.api.errors import ApiProblem, FieldError, problem_for
+from gym.api.operations import FILE, operation
 from gym.api.requests import Query
 from gym.collections.services import listed_revisions, visible_collections
 from gym.runs.api.query_parameters import names_of, not_there
@@ -18,12 +18,12 @@ from gym.runs.pages import export_views
 from gym.runs.tables.registry import FRAMES, TooMuch
 
 
-@answers(TooMuch)
+@problem_for(TooMuch)
 def _too_much(error: TooMuch) -> ApiProblem:
     return ApiProblem(413, str(error), "too-large", [FieldError("?", str(error), error.hint)])
 
 
-@answers(export_views.NoRuns)
+@problem_for(export_views.NoRuns)
 def _no_runs(error: export_views.NoRuns) -> ApiProblem:
     return ApiProblem(404, str(error), "not-found")
 
@@ -32,7 +32,7 @@ MAX_REVISION = 2**31 - 1
 
 
 class TableQuery(Query):
-    run = serializers.SlugField(required=False, max_length=24, help_text="this run alone")
+    run = serializers.SlugField(required=False, max_length=24, help_text="only this run")
     suite = serializers.CharField(required=False, help_text="only these suites: names joined by commas")
     r = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_REVISION, help_text="number of a revision of the suites"
@@ -48,21 +48,21 @@ class TableQuery(Query):
 
 
 class TableFile(ApiView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Export results of many runs",
         query=TableQuery,
         media={
-            "text/csv": TEXT,
-            "application/vnd.apache.parquet": BINARY,
+            "text/csv": FILE,
+            "application/vnd.apache.parquet": FILE,
         },
         also=[413],
     )
     def get(self, request: Request, what: str, form: str) -> HttpResponseBase:
-        """`what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. Without a choice of
-        runs: all that are listed for you. 404 where no finished run fits or a named suite or model has none, 413 for
-        Parquet of too many rows; CSV has no limit."""
+        """`what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. Default: all runs
+        listed for you. 404 if no finished run matches, or a named suite or model has none; 413 for too many rows in
+        Parquet. CSV has no limit."""
         if what not in FRAMES or form not in {"csv", "parquet"}:
             raise Http404
         query = {name: str(value) for name, value in self.query.items() if name not in ("all", "collection")}

@@ -41,7 +41,7 @@ TYPES = {
     "json": "application/json",
     "jsonl": "application/x-ndjson",
 }
-ROOM = Room("propara", "api-propara-set", "propara-list", "ProPara", selectors.visible_to)
+ROOM = Room("propara", "propara-list", "ProPara", selectors.visible_to)
 
 
 @require_safe

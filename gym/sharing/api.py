@@ -1,11 +1,11 @@
-"""Who works on something and who is invited to, the same operations in every room; and invitations that others sent
-you: list, accept, decline.
+"""Collaborators of a thing, with the same operations in every room, and invitations to you.
 
-Rooms put `people_api(ROOM, …)` among their addresses."""
+Rooms add `*people_api(name, visible_to, prefix)` to their URLs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -23,26 +23,34 @@ from gym.api.requests import Body, Query
 from gym.sharing import invitations, permissions, services
 from gym.sharing.addresses import NOTE
 from gym.sharing.models import Invitation, Offer, Role
-from gym.sharing.rooms import Room
 from gym.sharing.selectors import invitations_of, invited_to
 
+VisibleTo: TypeAlias = Callable[[Any], QuerySet[Any]]
+"""From a user to the things that they may see."""
 
-def people_api(room: Room, before: str) -> list[URLPattern]:
-    """Two addresses below that of a thing, e.g. `before="suites/<slug:slug>/"`."""
+
+def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern]:
+    """Return the URLs of a thing's people.
+
+    Args:
+        name: prefix of the URL names, such as "api-model".
+        before: the thing's route, such as "models/<slug:slug>/".
+    """
+    options: dict[str, Any] = {"base_name": name, "visible_to": visible_to}
     return [
-        path(f"{before}people/", People.as_view(room=room), name=f"{room.api}-people"),
-        path(f"{before}people/<user:username>/", Person.as_view(room=room), name=f"{room.api}-person"),
+        path(f"{before}people/", People.as_view(**options), name=f"{name}-people"),
+        path(f"{before}people/<user:username>/", Person.as_view(**options), name=f"{name}-person"),
     ]
 
 
 class FormerNoteBody(Body):
-    """Changes of a thing with an address."""
+    """Changes of a thing whose address others may know."""
 
     former_address_note = serializers.CharField(
         max_length=NOTE,
         required=False,
         allow_blank=True,
-        help_text="what everybody reads at the public address that this change leaves, or that was left before",
+        help_text="note shown at the public address that the thing leaves or has left",
     )
 
 
@@ -51,7 +59,7 @@ class DeletionQuery(Query):
         max_length=NOTE,
         default="",
         allow_blank=True,
-        help_text="what everybody reads at its address from now on, if it was public",
+        help_text="note shown at its address, if it was public",
     )
 
 
@@ -63,50 +71,51 @@ class PersonBody(Body):
 class RoleBody(Body):
     role = serializers.ChoiceField(
         Offer.choices,
-        help_text="owner: offer it to an editor; when they accept, its secrets are forgotten",
+        help_text="owner: offer the ownership to an editor; accepting it deletes the thing's secrets",
     )
 
 
 class PersonSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField(Offer.values)
-    accepted = serializers.BooleanField(help_text="false: invited, and without any right until they accept")
+    role = serializers.ChoiceField(Offer.choices)
+    accepted = serializers.BooleanField(help_text="false: invited, without rights until accepted")
 
 
 class ThingView(ObjectView[Any]):
     permission_classes = [IsAuthenticated, TokenScope]
-    room: Room = None  # type: ignore[assignment]
+    base_name = ""
+    visible_to: VisibleTo = None  # type: ignore[assignment]  # `people_api` sets it
 
-    def rows_at(self, address: str) -> QuerySet[Any]:
-        return self.room.visible_to(self.request.user).filter(slug=address)
+    def visible_rows(self, address: str) -> QuerySet[Any]:
+        return self.visible_to(self.request.user).filter(slug=address)
 
 
 class People(ThingView, ListView):
-    @operation("List collaborators", answers=PersonSerializer, many=True)
+    @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """For the people of the thing. Its owner also sees who is invited."""
+        """For collaborators. The owner also sees open invitations."""
         thing = self.get_object()
         if not permissions.may_read(request.user, thing):
-            raise PermissionDenied(f"only the people of a {services.noun_of(thing)} know each other")
+            raise PermissionDenied(f"only collaborators of the {services.noun_of(thing)} see each other")
         people = list(thing.collaborations.select_related("user").order_by("user__username"))
         asked = list(invited_to(thing)) if permissions.owns(request.user, thing) else []
         return self.page([*people, *asked])
 
-    @operation("Invite a collaborator", takes=PersonBody, answers=PersonSerializer, status=201)
+    @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Ask somebody to edit or view it. For its owner. They have no right until they accept."""
+        """Invites an account to edit or view it. For its owner. Invitations give no rights until accepted."""
         thing = self.get_object()
         services.require_owner(request.user, thing)
         body = self.body()
         asked = invitations.invite(thing, body["username"], body["role"], actor=request.user)
-        return self.answer(asked, f"{self.room.api}-person", slug, asked.user.username)
+        return self.respond(asked, f"{self.base_name}-person", slug, asked.user.username)
 
 
 class Person(ThingView):
-    @operation("Change what a collaborator may do", takes=RoleBody, answers=PersonSerializer)
+    @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """edit or view, also of an invitation. owner offers it to an editor: it changes hands when they accept, and
-        the owner of before may edit from then on. Another role takes that offer back."""
+        """Sets edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the
+        previous owner becomes an editor. Another role withdraws the offer."""
         thing = self.get_object()
         services.require_owner(request.user, thing)
         row = _person(thing, username)
@@ -117,11 +126,11 @@ class Person(ThingView):
             services.set_role(thing, row, role, actor=request.user)
         else:
             invitations.change_offer(thing, row, role, actor=request.user)
-        return self.answer(row)
+        return self.respond(row)
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """The owner removes anybody, everybody themselves. Who is invited declines in this way."""
+        """The owner removes anyone, others only themselves. Deleting your own invitation declines it."""
         thing = self.get_object()
         if username != request.user.username:
             services.require_owner(request.user, thing)
@@ -136,7 +145,7 @@ class Person(ThingView):
 
 
 def _person(thing: Any, username: str) -> Any:
-    """A collaborator, or somebody who is invited to be one."""
+    """Return the collaboration or open invitation of an account."""
     row = thing.collaborations.select_related("user").filter(user__username=username).first()
     return row or get_or_404(invited_to(thing), invited__username=username)
 
@@ -146,7 +155,7 @@ def _person(thing: Any, username: str) -> Any:
 
 class InvitationSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
-    kind = serializers.CharField(source="noun", help_text="of thing, e.g. suite, corpus, model")
+    kind = serializers.CharField(source="noun", help_text="kind of thing: suite, corpus, model …")
     title = serializers.CharField(source="thing")
     role = serializers.ChoiceField(Offer.choices)
     invited_by = serializers.CharField(source="inviter.username")
@@ -155,7 +164,7 @@ class InvitationSerializer(serializers.Serializer[Any]):
 
 class AcceptedSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
-    slug = serializers.CharField(help_text="short name of the thing in addresses")
+    slug = serializers.CharField(help_text="slug of the thing")
     title = serializers.CharField()
     role = serializers.ChoiceField(Offer.choices)
 
@@ -163,22 +172,22 @@ class AcceptedSerializer(serializers.Serializer[Any]):
 class InvitationList(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("List invitations to you", answers=InvitationSerializer, many=True)
+    @operation("List invitations to you", response=InvitationSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Open ones, newest first. They give no right until you accept."""
+        """Open invitations, newest first. They give no rights until you accept."""
         return self.page(invitations_of(request.user))
 
 
 class InvitationAccept(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Accept an invitation", answers=AcceptedSerializer)
+    @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """409 when it is no longer open: whoever sent it withdrew it or does not own the thing any more."""
+        """409 if it was withdrawn, or the inviter no longer owns the thing."""
         row = _mine(request, pk)
         thing = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": thing.slug, "title": str(thing), "role": row.role}
-        return self.answer(data)
+        return self.respond(data)
 
 
 class InvitationDetail(ApiView):
@@ -186,7 +195,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """The same person cannot ask you again about this thing for a day."""
+        """The inviter cannot repeat it for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

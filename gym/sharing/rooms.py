@@ -1,4 +1,4 @@
-"""What the pages and the API of collaboration need to know of a room."""
+"""Rooms whose things are shared: what their collaboration pages need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from django.db.models import QuerySet
 
 @dataclass(frozen=True)
 class Room:
-    """`prefix` begins the names of its addresses (`suite-people`), `api` those of the API's, `home` is its list, called
-    `title`."""
+    """`prefix`: of its URL names (`suite-people`); `home`: URL name of its list, called `title`."""
 
     prefix: str
-    api: str
     home: str
     title: str
     visible_to: Callable[[Any], QuerySet[Any]]

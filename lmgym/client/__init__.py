@@ -1,4 +1,4 @@
-"""A small client of the REST API: standard library only, no Django.
+"""A client of a site's REST API. Standard library only.
 
     from lmgym.client import Client
 
@@ -7,7 +7,7 @@
     for prediction in run.predictions:
         print(prediction.formula, prediction.rate)
 
-The command `lmgym` uses it for everything at a site. See docs/api.md.
+The command `lmgym` uses it for `--site`. See docs/api.md.
 """
 
 from .client import Client

@@ -1,4 +1,4 @@
-"""Tests of agents: cases, runs and their reports."""
+"""Client methods for agent tests: servers, suites, runs, reports."""
 
 from __future__ import annotations
 
@@ -14,34 +14,47 @@ from .connection import LOOK_SECONDS, Connection
 from .values import AgentRun
 
 ENDINGS = (".hocon", ".conf", ".json")
-"""Of files of cases."""
+"""Endings of case files."""
 
 
 def case_files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
-    """What `upload_cases` takes, of files and folders: of a folder every case in it and below, as a zip archive, so
-    that cases are named by their paths in it. Raises OSError, and ValueError for a folder without cases."""
+    """Collect files for `upload_cases`.
+
+    Args:
+        paths: files, and folders, whose cases become one zip archive, named by their paths in the folder.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a folder has no cases.
+    """
     return [_folder(path) if path.is_dir() else (path.name, path.read_bytes()) for path in paths]
 
 
 def _folder(folder: Path) -> tuple[str, bytes]:
-    found = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
-    if not found:
+    cases = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
+    if not cases:
         raise ValueError(f"There are no test cases ({', '.join(ENDINGS)}) in {folder}.")
     data = BytesIO()
     with ZipFile(data, "w") as archive:
-        for path in found:
+        for path in cases:
             archive.writestr(path.relative_to(folder).as_posix(), path.read_bytes())
     return f"{folder.resolve().name}.zip", data.getvalue()
 
 
 class AgentTests(Connection):
     def register_agent_server(self, name: str, url: str, **card: Any) -> str:
-        """A server with neuro-san's interface. Returns its slug; read `agent-servers/{slug}/` until its
-        state is ready or broken. `card`: slug, visibility, description, secret_headers."""
+        """Register a server with neuro-san's interface; its check starts at once.
+
+        Args:
+            card: slug, visibility, description, secret_headers.
+
+        Returns:
+            The server's slug; pass it to `wait_for_agent_server`.
+        """
         return str(self.post("agent-servers/", {"kind": "server", "name": name, "url": url, **card})["slug"])
 
     def wait_for_agent_server(self, slug: str, *, seconds: float = 60.0) -> str:
-        """Ask until its check has ended. Returns ready or broken. Raises TimeoutError."""
+        """Poll until the check has ended. Returns "ready" or "broken"; raises TimeoutError."""
         end = time.monotonic() + seconds
         while (state := self.get(f"agent-servers/{quote(slug)}/")["state"]) not in ("ready", "broken"):
             if time.monotonic() > end:
@@ -50,23 +63,24 @@ class AgentTests(Connection):
         return str(state)
 
     def make_agent_suite(self, title: str, **card: Any) -> str:
-        """Returns its slug. `card`: slug, visibility, description, judge, judge_agent, judge_votes."""
+        """Create a suite and return its slug. `card`: slug, visibility, description, judge, judge_agent,
+        judge_votes."""
         return str(self.post("agent-suites/", {"title": title, **card})["slug"])
 
     def delete_agent_suite(self, suite: str) -> None:
-        """With its cases and runs."""
+        """Delete a suite with its cases and runs."""
         self.transport.send("DELETE", f"agent-suites/{quote(suite)}/")
 
     def upload_cases(self, suite: str, files: Sequence[tuple[str, bytes]]) -> list[str]:
-        """Files of cases, or zip archives of them: all or none. Returns the names of the cases; those that were there
-        are replaced."""
-        sent = self.transport.send("POST", f"agent-suites/{quote(suite)}/cases/", files=files)
-        return [case["name"] for case in sent.json()["cases"]]
+        """Import case files, or zip archives of them, all or none. Cases with the same name are replaced. Returns the
+        names of the cases."""
+        response = self.transport.send("POST", f"agent-suites/{quote(suite)}/cases/", files=files)
+        return [case["name"] for case in response.json()["cases"]]
 
     def start_agent_run(
         self, suite: str, server: str, *, cases: Sequence[str] | None = None, **options: Any
     ) -> AgentRun:
-        """All cases, or those named. `options`: reading, early_stop, parallel, iterations."""
+        """Queue a run of all cases, or of those named. `options`: reading, early_stop, parallel, iterations."""
         body: dict[str, Any] = {"suite": suite, "server": server, **options}
         body |= {"cases": list(cases)} if cases else {}
         return AgentRun.of(self.post("agent-runs/", body))
@@ -77,13 +91,13 @@ class AgentTests(Connection):
     def wait_for_agent_run(
         self, key: str, *, seen: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
     ) -> AgentRun:
-        """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
+        """Poll until the run has ended; `seen` is called with each response. Raises TimeoutError."""
         return self._ended(self.agent_run, key, seen, seconds)
 
     def agent_report(self, key: str, form: str = "junit") -> bytes:
-        """The results of a run as a file: junit, json or csv."""
+        """Download the results of a run; `form`: junit, json or csv."""
         return self.transport.send("GET", f"agent-runs/{quote(key)}/files/{quote(form)}/").body
 
     def compare_agent_runs(self, first: str, *others: str) -> dict[str, Any]:
-        """Each other run with the first (`comparisons`), case by case; differences are second minus first."""
+        """Compare each other run with the first, case by case (`comparisons`). Differences are second − first."""
         return dict(self.get("agent-compare/", first=first, second=list(others)))

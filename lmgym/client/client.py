@@ -1,5 +1,4 @@
-"""The operations that programs need most. `get`, `post` … reach all the others. Standard library only; `table` imports
-pandas."""
+"""The client. `get`, `post` and `rows` reach operations without a method; `table` imports pandas."""
 
 from __future__ import annotations
 
@@ -21,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class Client(Games, Submissions, AgentTests):
-    """Suites, models, runs and surprisals; LM Challenge, ProPara and agent tests come with its bases."""
+    """Suites, models, runs and surprisals; LM Challenge, ProPara and agent tests are in the base classes."""
 
     # --- suites ---
 
     def suites(self, **filters: Any) -> Iterator[Suite]:
-        """Filters are those of GET /suites/: q, tag, language, sort."""
+        """List suites. `filters`: q, tag, language, sort and others of GET /suites/."""
         return map(Suite.of, self.rows("suites/", **filters))
 
     def suite(self, slug: str) -> Suite:
         return Suite.of(self.get(f"suites/{quote(slug)}/"))
 
     def import_suite(self, name: str, data: bytes, *, again: bool = False, **card: str) -> Suite:
-        """A new suite of yours with a draft, from a file in any format of the import page. An ApiError with the code
-        "there" names the suite that says the same, unless `again`."""
+        """Create a suite with a draft from a file in any supported format. Raises an ApiError with code "there" if an
+        identical suite exists, unless `again`."""
         card |= {"again": "true"} if again else {}
         return Suite.of(self.transport.send("POST", "suites/", body=card, files=[(name, data)]).json())
 
     def put_draft(self, slug: str, name: str, data: bytes) -> int:
-        """Replace the suite's draft, or open one. Returns the number of the revision that it will be."""
+        """Replace the suite's draft, or open one. Returns the number of its future revision."""
         draft = self.transport.send(
             "PUT", f"suites/{quote(slug)}/draft/", files=[(name, data)], headers={"If-Match": "*"}
         ).json()
@@ -49,16 +48,16 @@ class Client(Games, Submissions, AgentTests):
         self.transport.send("DELETE", f"suites/{quote(slug)}/draft/")
 
     def freeze(self, slug: str, note: str = "") -> int:
-        """Freeze the draft. Returns the number of the revision."""
+        """Freeze the draft. Returns the revision's number."""
         return int(self.post(f"suites/{quote(slug)}/freeze/", {"note": note})["number"])
 
     def differs(self, slug: str, old: int, new: int) -> bool:
-        """Whether two revisions say different things."""
+        """Do two revisions differ?"""
         return any(self.get(f"suites/{quote(slug)}/diff/{old}/{new}/").values())
 
     def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
-        """A revision as a file: json, json-trimmed, json-early, csv, tsv, xlsx, csv-excel, blimp (minimal pairs,
-        JSONL), lm-eval (a zipped task folder), bib. Default: the newest frozen one."""
+        """Download a revision (default: the newest frozen one). `form`: json, json-trimmed, json-early, csv, tsv, xlsx,
+        csv-excel, blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) or bib."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})
@@ -75,23 +74,27 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.get(f"models/{quote(slug)}/"))
 
     def register_model(self, slug: str, backend: str, config: Mapping[str, Any], **card: Any) -> Model:
-        """`config`: as the JSON schema of the backend says (`GET backends/{kind}/`). `card`: name (default: the slug),
-        visibility and what else the API takes. Models that read files wait for staff; others are checked at once."""
+        """Register a model. Models that read files wait for approval by staff; others are checked at once.
+
+        Args:
+            config: by the JSON schema of the backend (`GET backends/{kind}/`).
+            card: name (default: the slug), visibility and other fields of `POST models/`.
+        """
         body = {"slug": slug, "name": slug, "backend": backend, "config": dict(config), **card}
         return Model.of(self.post("models/", body))
 
     def check_model(self, slug: str) -> Model:
-        """Queue its check again, e.g. after its files were put in place."""
+        """Queue the model's check again, for example after adding its files."""
         return Model.of(self.post(f"models/{quote(slug)}/check/"))
 
     def approve_model(self, slug: str) -> Model:
-        """Let a model be loaded, and queue its check. For staff."""
+        """Approve a model and queue its check. For staff."""
         return Model.of(self.post(f"models/{quote(slug)}/approve/"))
 
     def wait_for_model(
         self, slug: str, *, seen: Callable[[Model], None] | None = None, seconds: float = 3600.0
     ) -> Model:
-        """Poll until no check is under way; `seen` is called with every answer. Raises TimeoutError."""
+        """Poll until no check is in progress; `seen` is called with each response. Raises TimeoutError."""
         return self._ended(self.model, slug, seen, seconds)
 
     def start_run(
@@ -103,7 +106,7 @@ class Client(Games, Submissions, AgentTests):
         policy: Mapping[str, Any] | None = None,
         again: bool = False,
     ) -> Run:
-        """The run that is there where the same one is, unless `again`."""
+        """Queue a run, or return the existing one of the same revision, model and policy, unless `again`."""
         body: dict[str, Any] = {"suite": suite, "model": model} | ({"again": True} if again else {})
         body |= {"revision": revision} if revision is not None else {}
         body |= {"policy": dict(policy)} if policy else {}
@@ -113,7 +116,7 @@ class Client(Games, Submissions, AgentTests):
         return Run.of(self.get(f"runs/{quote(key)}/"))
 
     def wait(self, key: str, *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0) -> Run:
-        """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
+        """Poll until the run has ended; `seen` is called with each response. Raises TimeoutError."""
         return self._ended(self.run, key, seen, seconds)
 
     def run_batch(
@@ -127,11 +130,10 @@ class Client(Games, Submissions, AgentTests):
         """Queue every model on the newest frozen revision of every suite.
 
         Returns:
-            The ids of the runs, suite by suite. A run that exists already, done or under way, is not queued again,
-            unless `again`.
+            The ids of the runs, suite by suite. Existing runs, finished or not, are reused, unless `again`.
 
         Raises:
-            ApiError: one of them is refused; nothing was queued, and `errors` has every reason.
+            ApiError: one is refused. Nothing was queued; `errors` has every reason.
         """
         body = {"suites": list(suites), "models": list(models), "policy": dict(policy or {})}
         cells = self.post("runs/batch/", {**body, "again": again, "all_or_nothing": True})["cells"]
@@ -140,13 +142,13 @@ class Client(Games, Submissions, AgentTests):
     def wait_all(
         self, keys: Iterable[str], *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0
     ) -> list[Run]:
-        """Wait for several runs, `seconds` in all. Raises TimeoutError."""
+        """Wait for several runs, `seconds` in total. Raises TimeoutError."""
         end = time.monotonic() + seconds
         return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """A DataFrame with a row for each prediction of these runs: run, suite, revision, model, prediction_number
-        (from 1), prediction, formula, and the counts, rate, 95% interval, chance level and p of `Prediction`."""
+        """Return a DataFrame with a row for each prediction: run, suite, revision, model, prediction_number (from 1),
+        prediction, formula, and the counts, rate, 95 % interval, chance level and p of `Prediction`."""
         import pandas as pd
 
         rows = [
@@ -159,34 +161,34 @@ class Client(Games, Submissions, AgentTests):
             for number, row in enumerate(run.predictions, start=1)
         ]  # fmt: skip
         context = ["run", "suite", "revision", "model", "prediction_number", "prediction"]
-        columns = [*context, *(one.name for one in fields(Prediction) if one.name != "name")]
+        columns = [*context, *(field.name for field in fields(Prediction) if field.name != "name")]
         return pd.DataFrame(rows, columns=columns)
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
-        """Two runs on the same items, two models or two revisions of a suite: the numbers of the compare page.
+        """Compare two runs on the same items: two models, or two revisions of a suite.
 
         Returns:
-            `first` and `second`, the two sides with their rates; `rate`, the difference second − first with its
-            interval; `test` with its p; `unlike`, how the runs differ otherwise; `note`, how it was computed.
+            `first` and `second`, the sides with their rates; `rate`, the difference second − first with its interval;
+            `test` with its p; `unlike`, other differences of the runs; `note`, how it was computed.
 
         Raises:
-            ValueError: they cannot be compared, or are not the runs that count: the newest of a model on a revision.
+            ValueError: they cannot be compared, or one is not the newest run of its model on its revision.
         """
         runs = [self.run(key) for key in (first, second)]
         if runs[0].suite != runs[1].suite:
             raise ValueError(f"These are runs on two suites: {runs[0].suite} and {runs[1].suite}.")
         models, revisions = ({getattr(run, name): 1 for run in runs} for name in ("model", "revision"))
         query = {"model": ",".join(models), "r": ",".join(map(str, revisions))}
-        found = self.get(f"compare/{quote(runs[0].suite)}/", **query)
-        sides = found["sides"]
-        for pair in found["pairs"]:
-            one, other = sides[pair["first"]], sides[pair["second"]]
-            if {one["run"], other["run"]} == {run.id for run in runs}:
-                more = {name: found[name] for name in ("suite", "unlike", "note")}
-                return {**pair, **more, "first": one, "second": other}
+        comparison = self.get(f"compare/{quote(runs[0].suite)}/", **query)
+        sides = comparison["sides"]
+        for pair in comparison["pairs"]:
+            left, right = sides[pair["first"]], sides[pair["second"]]
+            if {left["run"], right["run"]} == {run.id for run in runs}:
+                more = {name: comparison[name] for name in ("suite", "unlike", "note")}
+                return {**pair, **more, "first": left, "second": right}
         raise ValueError(
-            "The site compares two models or two revisions, and of each the newest run: "
-            f"{' and '.join(run.id for run in runs)} are no such pair."
+            "A site compares the newest runs of two models or two revisions; "
+            f"{' and '.join(run.id for run in runs)} are not such a pair."
         )
 
     def export(
@@ -200,29 +202,35 @@ class Client(Games, Submissions, AgentTests):
         collection: str | None = None,
         every: bool = False,
     ) -> bytes:
-        """Results of many runs as one table: of these suites and models, or of a tag or collection.
+        """Export the results of many runs as one table, by suites, models, tag or collection.
 
         Args:
             what: scores, predictions, outcomes, regions or tokens.
             form: csv or parquet.
-            every: all finished runs; else the newest one of each model on each revision.
+            every: all finished runs; default: the newest one of each model on each revision.
         """
         query = {"suite": ",".join(suites) or None, "model": ",".join(models) or None, "tag": tag}
         query |= {"collection": collection, "all": "true" if every else None}
         return self.transport.send("GET", f"exports/{quote(what)}/{quote(form)}/", query=query).body
 
     def results(self, key: str) -> dict[str, Any]:
-        """Everything a run found: predictions, items, regions, tokens."""
+        """Read all results of a run: predictions, items, regions, tokens."""
         return dict(self.get(f"runs/{quote(key)}/results/"))
 
     def upload_results(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
-        """A file of results that were computed elsewhere (docs/uploading-results.md). `choice`: suite, model, unit,
-        visibility and what else the API takes. A file that has arrived is not kept a second time when it is sent
-        again: its key is made of its content. Returns what POST /uploads/ answers."""
+        """Upload results computed elsewhere (docs/uploading-results.md). The Idempotency-Key is a hash of the content,
+        so repeating an upload saves nothing twice.
+
+        Args:
+            choice: suite, model, unit, visibility and other fields of `POST uploads/`.
+
+        Returns:
+            The response of `POST uploads/`.
+        """
         content = hashlib.sha256(repr(sorted(choice.items())).encode() + data).hexdigest()
         headers = {"Idempotency-Key": content[:32]}
-        answer = self.transport.send("POST", "uploads/", body=choice, files=[(name, data)], headers=headers)
-        return dict(answer.json())
+        response = self.transport.send("POST", "uploads/", body=choice, files=[(name, data)], headers=headers)
+        return dict(response.json())
 
     def plan_upload(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
         """Preview of `upload_results`; nothing is stored."""
@@ -238,17 +246,17 @@ class Client(Games, Submissions, AgentTests):
         policy: Mapping[str, Any] | None = None,
         seconds: float = 600.0,
     ) -> list[ScoredSentence]:
-        """Surprisals of the tokens of these sentences. Raises TimeoutError."""
+        """Score sentences: surprisals of their tokens. Raises TimeoutError."""
         body: dict[str, Any] = {"model": model, "sentences": list(sentences)}
         body |= {"policy": dict(policy)} if policy else {}
-        answer = self.transport.send("POST", "score/", body=body)
-        end, found = time.monotonic() + seconds, answer.json()
-        while answer.status == 202:
+        response = self.transport.send("POST", "score/", body=body)
+        end, result = time.monotonic() + seconds, response.json()
+        while response.status == 202:
             if time.monotonic() > end:
                 raise TimeoutError(
-                    f"no scores after {seconds:.0f} s; they will be at {answer.headers['Location']}"
+                    f"no scores after {seconds:.0f} s; they will be at {response.headers['Location']}"
                 )
-            self.transport.sleep(float(answer.headers.get("Retry-After", "1")))
-            answer = self.transport.send("GET", f"score/{quote(found['id'])}/")
-            found = answer.json()
-        return list(map(ScoredSentence.of, found["sentences"]))
+            self.transport.sleep(float(response.headers.get("Retry-After", "1")))
+            response = self.transport.send("GET", f"score/{quote(result['id'])}/")
+            result = response.json()
+        return list(map(ScoredSentence.of, result["sentences"]))

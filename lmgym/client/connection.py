@@ -1,4 +1,4 @@
-"""What all operations rest on: any request, every row of a list, and waiting for what the site works off."""
+"""Base of the client: requests, paginated lists, polling."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ LOOK_AT_MOST = 5.0
 
 
 class Connection:
-    """`server`: address of the site; `token`: of your profile page there (reading public things takes none)."""
+    """`server`: address of the site; `token`: from your profile page (not needed to read public things)."""
 
     def __init__(self, server: str, token: str = "", *, timeout: float = 60.0) -> None:
         self.transport = Transport(server, token, timeout)
 
     def get(self, path: str, **query: Any) -> Any:
-        """JSON of an address below /api/v1/, e.g. `client.get("me/")`."""
+        """Read JSON from a path below /api/v1/, such as `client.get("me/")`."""
         return self.transport.send("GET", path, query=query).json()
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self.transport.send("POST", path, body=body).json()
 
     def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Every row of a list, page after page."""
+        """Iterate over the rows of a list, page by page."""
         page = self.get(path, **query)
         while True:
             yield from page["results"]
@@ -41,13 +41,13 @@ class Connection:
     ) -> Awaited:
         end, pause = time.monotonic() + seconds, LOOK_SECONDS
         while True:
-            found = read(key)
+            state = read(key)
             if seen:
-                seen(found)
-            if found.is_final:
-                return found
+                seen(state)
+            if state.is_final:
+                return state
             if time.monotonic() > end:
-                kind = type(found).__name__.lower()
-                raise TimeoutError(f"{kind} {key} is {found.state} after {seconds:.0f} s")
+                kind = type(state).__name__.lower()
+                raise TimeoutError(f"{kind} {key} is {state.state} after {seconds:.0f} s")
             self.transport.sleep(pause)
             pause = min(pause * 1.5, LOOK_AT_MOST)

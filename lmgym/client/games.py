@@ -1,4 +1,4 @@
-"""LM Challenge: logs, games, their figures and comparisons."""
+"""Client methods for LM Challenge: logs, games, statistics, comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .values import Game
 
 class Games(Connection):
     def upload_log(self, name: str, data: bytes, **card: str) -> Game:
-        """A log of a game that was played elsewhere, of LM Challenge 4 or 5, packed with gzip or not. `card`: title,
+        """Upload the log of a game played elsewhere, of LM Challenge 4 or 5, optionally gzipped. `card`: title,
         visibility, description, corpus."""
         return Game.of(self.transport.send("POST", "lmc/logs/", body=card, files=[(name, data)]).json())
 
@@ -25,9 +25,13 @@ class Games(Connection):
         player_options: Mapping[str, int] | None = None,
         **options: Any,
     ) -> Game:
-        """`game`: wp, tc or ic of LM Challenge 4, wc, we, ce or wr of 5; `player`: model:SLUG, process:NAME or
-        adaptive (`GET lmc/players/` lists them). `options`: title, visibility, train, targets and what else the API
-        takes."""
+        """Queue a game.
+
+        Args:
+            game: wp, tc or ic of LM Challenge 4; wc, we, ce or wr of 5.
+            player: model:SLUG, process:NAME or adaptive; `GET lmc/players/` lists them.
+            options: title, visibility, train, targets and other fields of `POST lmc/games/`.
+        """
         body = {"corpus": corpus, "game": game, "player": player, **options}
         body |= {"player_options": dict(player_options)} if player_options else {}
         return Game.of(self.post("lmc/games/", body))
@@ -38,13 +42,13 @@ class Games(Connection):
     def wait_for_game(
         self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
     ) -> Game:
-        """Ask until the game has ended and is counted; `seen` is told every time. Raises TimeoutError."""
+        """Poll until the game has ended and is counted; `seen` is called with each response. Raises TimeoutError."""
         return self._ended(self.game, key, seen, seconds)
 
     def statistics(self, key: str, **query: Any) -> dict[str, Any]:
-        """Of a game, under the reference's names. `query`: filter, partition and what else the API takes."""
+        """Read a game's statistics, under the reference's names. `query`: filter, partition and others of the API."""
         return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
 
     def compare_games(self, first: str, *second: str, **query: Any) -> dict[str, Any]:
-        """Each second game against the first, on the same text. `query`: filter, cluster, metric."""
+        """Compare each second game with the first, on the same text. `query`: filter, cluster, metric."""
         return dict(self.get("lmc/compare/", first=first, second=list(second), **query))

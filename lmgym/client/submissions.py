@@ -1,4 +1,4 @@
-"""ProPara: predictions, the leaderboard, and why a submission scores as it does."""
+"""Client methods for ProPara: submissions, leaderboards, reports, comparisons."""
 
 from __future__ import annotations
 
@@ -22,35 +22,33 @@ class Submissions(Connection):
         agree_to_repairs: bool = False,
         **card: str,
     ) -> Submission:
-        """Scored at once against the newest version of the reference answers, or the one named. A file that had to be
-        repaired is `waiting`, with every change in `raw["repairs"]`, unless `agree_to_repairs`. `card`: system,
-        visibility, description, paper, link."""
+        """Upload and score predictions.
+
+        Args:
+            version: of the reference answers; default: the newest.
+            agree_to_repairs: score a repaired file at once; else it is `waiting`, with its changes in `raw["repairs"]`.
+            card: system, visibility, description, paper, link.
+        """
         body: dict[str, Any] = {"answer_set": answer_set, "agree_to_repairs": agree_to_repairs, **card}
         body |= {"version": version} if version is not None else {}
-        sent = self.transport.send("POST", "propara/submissions/", body=body, files=[(name, data)])
-        return Submission.of(sent.json())
+        response = self.transport.send("POST", "propara/submissions/", body=body, files=[(name, data)])
+        return Submission.of(response.json())
 
     def submission(self, key: str) -> Submission:
         return Submission.of(self.get(f"propara/submissions/{quote(key)}/"))
 
     def agree(self, key: str) -> Submission:
-        """Score a waiting submission as repaired."""
+        """Agree to the repairs of a waiting submission, and score it."""
         return Submission.of(self.post(f"propara/submissions/{quote(key)}/agree/"))
-
-    def generate_predictions(self, answer_set: str, model: str, **options: Any) -> Submission:
-        """Let a model answer. `options`: version, visibility."""
-        return Submission.of(
-            self.post("propara/generate/", {"answer_set": answer_set, "model": model, **options})
-        )
 
     def wait_for_submission(
         self, key: str, *, seen: Callable[[Submission], None] | None = None, seconds: float = 3600.0
     ) -> Submission:
-        """Ask until a model has answered everything; `seen` is told every time. Raises TimeoutError."""
+        """Poll until nothing is in progress; `seen` is called with each response. Raises TimeoutError."""
         return self._ended(self.submission, key, seen, seconds)
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
-        """Rows of the newest version or of the one named, best first."""
+        """Read the leaderboard of a version (default: the newest), best first."""
         place = f"propara/answer-sets/{quote(answer_set)}/"
         number = version or max(self.get(place)["versions"], default=None)
         if number is None:
@@ -58,11 +56,11 @@ class Submissions(Connection):
         return list(self.rows(f"{place}versions/{number}/leaderboard/"))
 
     def explanation(self, key: str, process: int | None = None) -> dict[str, Any]:
-        """The report of a submission (both metrics, intervals, warnings, mistakes); of one process its grids, summaries
-        and mistakes, and every pair with its parts and the reason."""
+        """Read the report of a submission (both metrics, intervals, warnings, mistakes), or the details of one process
+        (grids, summaries, mistakes, and each pair with its parts and the reason)."""
         what = "report" if process is None else f"processes/{process}"
         return dict(self.get(f"propara/submissions/{quote(key)}/{what}/"))
 
     def compare_submissions(self, first: str, *others: str) -> dict[str, Any]:
-        """Each of the others against the first, paired over the processes: `comparisons`, and `rows` by process."""
+        """Compare each other submission with the first, paired over processes: `comparisons`, and `rows` by process."""
         return dict(self.get("propara/compare/", first=first, second=list(others)))

@@ -1,4 +1,4 @@
-"""One request at a time: JSON in and out, errors as problem+json says, patience where the server asks for it."""
+"""HTTP transport: JSON, problem+json errors, retries as Retry-After says."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TRIES = 4
 PATIENCE = 300.0
-"""Seconds that all waits of one request may take together."""
+"""Seconds that a request may wait in total."""
 
 
 class NotReached(Exception):
-    """The server does not answer."""
+    """The server does not respond."""
 
 
 class ApiError(Exception):
-    """An answer that is an error. `errors`: [{"where", "message", "hint"}], see docs/api.md."""
+    """An error response. `errors`: [{"where", "message", "hint"}], see docs/api.md."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status = status
         self.code = str(problem.get("code", ""))
-        self.detail = str(problem.get("detail", "")) or f"The server answered {status}."
+        self.detail = str(problem.get("detail", "")) or f"The server responded with status {status}."
         self.there = str(problem.get("suite", "")), problem.get("revision")  # of the code "there"
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
         self.groups: list[dict[str, Any]] = list(problem.get("problem_groups", []))  # the errors, by kind
         super().__init__(self.detail)
 
     def lines(self) -> list[str]:
-        """The problem for people: a line for every thing that is wrong, or for every kind of them."""
+        """Format for people: a line for each error, or for each group of errors."""
         if self.groups:
             return [*map(line_of, self.groups)]
-        found = [self.detail] if len(self.errors) != 1 else []
-        return [*found, *map(line_of, self.errors)]
+        summary = [self.detail] if len(self.errors) != 1 else []
+        return [*summary, *map(line_of, self.errors)]
 
 
 def line_of(row: Mapping[str, Any]) -> str:
-    """Where, what and the hint, on one line."""
+    """Format an error on one line: place, message, hint."""
     where = f"{row['where']}: " if row["where"] else ""
     if not row["hint"]:
         return f"{where}{row['message']}"
@@ -53,29 +53,29 @@ def line_of(row: Mapping[str, Any]) -> str:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A token goes to the server it was given for and nowhere else."""
+    """Follow no redirects: a token must not reach another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
 
 
 @dataclass
-class Answer:
+class HttpResponse:
     status: int
     headers: Message
     body: bytes
 
     def json(self) -> Any:
-        """Raises NotReached for an answer that is no JSON, as other servers give."""
+        """Parse the body. Raises NotReached if it is not JSON, as from other servers."""
         try:
             return json.loads(self.body) if self.body else None
         except ValueError:
-            raise NotReached("The answer is no JSON. Is this the address of an LM Gym?") from None
+            raise NotReached("The response is not JSON. Is this the address of an LM Gym site?") from None
 
 
 @dataclass
 class Transport:
-    """`server` is the address of the site, with or without a path of its own."""
+    """`server`: address of the site, with or without a path."""
 
     server: str
     token: str = field(default="", repr=False)
@@ -85,18 +85,20 @@ class Transport:
     def __post_init__(self) -> None:
         parts = urlsplit(self.server)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise ValueError(f"{self.server!r} is not the address of a site; use https://…")
+            raise ValueError(f"{self.server!r} is not the address of a site. Use https://…")
         self.server = self.server.rstrip("/")
         self._opener = build_opener(_NoRedirect)
 
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
-        """The whole address of a path below /api/v1/; `next` addresses of lists are whole already."""
+        """Return the URL of a path below /api/v1/, or of a list's `next`, which is a URL already."""
         if path.startswith(("http://", "https://")):
             if urlsplit(path).path.startswith(urlsplit(self.server).path) and "/api/v1/" in path:
                 return f"{self.server}/api/v1/{path.split('/api/v1/', 1)[1]}"
             raise ValueError(f"{path} is not an address of {self.server}")
-        given = {name: value for name, value in (query or {}).items() if value is not None}
-        return f"{self.server}/api/v1/{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
+        return f"{self.server}/api/v1/{path}" + (
+            f"?{urlencode(parameters, doseq=True)}" if parameters else ""
+        )
 
     def send(
         self,
@@ -107,8 +109,9 @@ class Transport:
         body: Any = None,
         files: Sequence[tuple[str, bytes]] = (),
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
-        """Raises ApiError and NotReached. A POST has a key, so that sending it again does nothing twice."""
+    ) -> HttpResponse:
+        """Send a request, with retries. Each POST has an Idempotency-Key, so that a retry does nothing twice. Raises
+        ApiError and NotReached."""
         data, more = _body(body, files)
         sent = {"Accept": "*/*", **more, **(headers or {})}
         if method == "POST":
@@ -123,47 +126,47 @@ class Transport:
                 if not left:
                     raise
                 wait, pause = pause, pause * 2
-            except _Wait as asked:
-                wait = asked.seconds
+            except _RetryAfter as refusal:
+                wait = refusal.seconds
                 if not left or waited + wait > PATIENCE:
-                    raise asked.error from None
+                    raise refusal.error from None
             waited += wait
             self.sleep(wait)
         raise AssertionError
 
-    def _once(self, request: Request) -> Answer:
+    def _once(self, request: Request) -> HttpResponse:
         try:
             with self._opener.open(request, timeout=self.timeout) as response:
-                return Answer(response.status, response.headers, response.read())
+                return HttpResponse(response.status, response.headers, response.read())
         except HTTPError as refused:
             error = ApiError(refused.code, _problem(refused))
-            asked = refused.headers.get("Retry-After", "")
-            if refused.code in {409, 429, 503} and asked.isdigit():
-                raise _Wait(float(asked), error) from None
+            retry_after = refused.headers.get("Retry-After", "")
+            if refused.code in {409, 429, 503} and retry_after.isdigit():
+                raise _RetryAfter(float(retry_after), error) from None
             raise error from None
         except (URLError, HTTPException, OSError) as error:
-            raise NotReached(f"{self.server} does not answer: {getattr(error, 'reason', error)}") from error
+            raise NotReached(f"{self.server} does not respond: {getattr(error, 'reason', error)}") from error
 
 
-class _Wait(Exception):
+class _RetryAfter(Exception):
     def __init__(self, seconds: float, error: ApiError) -> None:
         self.seconds, self.error = seconds, error
 
 
 def _problem(refused: HTTPError) -> dict[str, Any]:
     try:
-        found = json.loads(refused.read())
+        problem = json.loads(refused.read())
     except (ValueError, OSError):
-        found = None
-    if isinstance(found, dict):
-        return found
+        problem = None
+    if isinstance(problem, dict):
+        return problem
     return {
-        "detail": f"The server answered {refused.code} {refused.reason}. Is this the address of an LM Gym?"
+        "detail": f"The server responded with {refused.code} {refused.reason}. Is this the address of an LM Gym site?"
     }
 
 
 def _body(body: Any, files: Sequence[tuple[str, bytes]]) -> tuple[bytes | None, dict[str, str]]:
-    """JSON; or a form with files, whose other fields are those of `body`."""
+    """Encode JSON, or a form with files and the fields of `body`."""
     if not files:
         if body is None:
             return None, {}
@@ -173,8 +176,8 @@ def _body(body: Any, files: Sequence[tuple[str, bytes]]) -> tuple[bytes | None, 
         f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
         for key, value in (body or {}).items()
     ]
-    for given, data in files:
-        name = given.replace('"', "_").replace("\r", "_").replace("\n", "_")
+    for filename, data in files:
+        name = filename.replace('"', "_").replace("\r", "_").replace("\n", "_")
         head = (
             f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
             "Content-Type: application/octet-stream\r\n\r\n"

@@ -1,4 +1,4 @@
-"""What the server says, as Python values. `raw` has everything, also what has no attribute here."""
+"""Responses as Python values. `raw` is the whole response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Suite:
     slug: str
     title: str
     owner: str | None
-    """User name; None where it is hidden: of an unlisted suite that others own."""
+    """User name; None if hidden: in unlisted suites of others."""
     visibility: str
     n_items: int
     n_predictions: int
@@ -35,7 +35,7 @@ class Suite:
 
     @property
     def revisions(self) -> list[int]:
-        """Numbers of the frozen revisions, newest first; known of a suite that was read by itself."""
+        """Numbers of the frozen revisions, newest first; empty for rows of a list."""
         return [row["number"] for row in self.raw.get("revisions", []) if row["state"] == "frozen"]
 
     @property
@@ -62,15 +62,17 @@ class Model:
 
     @property
     def is_final(self) -> bool:
-        """No check is under way. An unapproved model waits for staff."""
+        """Is no check in progress? An unapproved model waits for staff."""
         return self.status != "unchecked"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction over all items: `passed` of `n` items, 95 % interval, chance level, mean margin in bits. Ties and
-    what is not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or empty; by the
-    one-sided p of either direction, corrected for the predictions of the run."""
+    """A prediction over all items: `passed` of `n` items, 95 % interval, chance level, mean margin in bits.
+
+    Ties and items that are not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or
+    empty, by the one-sided p of either direction, corrected for the predictions of the run.
+    """
 
     name: str
     formula: str
@@ -90,7 +92,7 @@ class Prediction:
 
     @classmethod
     def of(cls, raw: Raw) -> Prediction:
-        return cls(**{one.name: raw[one.name] for one in fields(cls)})
+        return cls(**{field.name: raw[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Run:
     n_unknown_words: int | None = None
     unknown_words: tuple[str, ...] = ()
     behind: str = ""
-    """What it waits for, in words."""
+    """Why it waits, in words."""
 
     @classmethod
     def of(cls, raw: Raw) -> Run:
@@ -137,14 +139,14 @@ class Run:
 
     @property
     def rate(self) -> float | None:
-        """Mean of the predictions' pass rates, as the site's matrix has it."""
+        """Mean of the predictions' pass rates, as on the leaderboard under the rule `each`."""
         rates = [row.rate for row in self.predictions if row.rate is not None]
         return sum(rates) / len(rates) if rates else None
 
 
 @dataclass(frozen=True)
 class Game:
-    """A game of LM Challenge, or an uploaded log. `version` of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)."""
+    """A game of LM Challenge, or an uploaded log. `version`: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)."""
 
     id: str
     title: str
@@ -167,13 +169,13 @@ class Game:
 
     @property
     def behind(self) -> str:
-        """What it waits for, in words."""
+        """Why it waits, in words."""
         return str((self.raw["progress"] or {}).get("behind", ""))
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Predictions for ProPara. `f1` is the official one, `corrected_f1` another metric; None without a score."""
+    """Predictions for ProPara. `f1` is the official score, `corrected_f1` another metric; None without a score."""
 
     id: str
     answer_set: str
@@ -192,20 +194,20 @@ class Submission:
 
     @property
     def behind(self) -> str:
-        """What its generation waits for, in words."""
+        """Why its generation waits, in words."""
         return str((self.raw["progress"] or {}).get("behind", ""))
 
     @property
     def is_final(self) -> bool:
-        """Nothing is worked off: it is scored, it waits for you, or its generation ended early."""
+        """Is nothing in progress? It is scored, waits for agreement, or its generation ended early."""
         progress = self.raw["progress"]
         return self.state != "generating" or (progress is not None and progress["state"] in FINAL)
 
 
 @dataclass(frozen=True)
 class AgentCase:
-    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `made` iterations with a verdict;
-    `checks_made`: over all iterations."""
+    """A case in a run. `outcome`: pass, fail, error, timeout or skipped; `passed` of `made` iterations with a verdict;
+    `checks_made` over all iterations."""
 
     name: str
     outcome: str
@@ -216,13 +218,13 @@ class AgentCase:
 
     @property
     def is_unchecked(self) -> bool:
-        """It has checks, and none was made, as where the name of a test is misspelt."""
+        """Does it have checks of which none was made, for example because a test's name is misspelt?"""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
 
 @dataclass(frozen=True)
 class AgentRun:
-    """`versions`: of the agent, as it told while it answered."""
+    """`versions`: of the agent, as reported during the run."""
 
     id: str
     suite: str
@@ -247,7 +249,7 @@ class AgentRun:
 
 @dataclass(frozen=True)
 class ScoredToken:
-    """`surprisal` in bits; None = not predicted. `start`, `end`: place in the sentence."""
+    """`surprisal` in bits; None: not predicted. `start`, `end`: offsets in the sentence."""
 
     token: str
     token_id: int

@@ -1,1 +1,1 @@
-"""The models' resources in the REST API."""
+"""Models in the REST API."""

@@ -1,4 +1,4 @@
-"""What the API says and takes about models."""
+"""Request and response bodies about models."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from lmgym.models.backends import BACKENDS
 from lmgym.models.engine.policy import MAX_BOS
 from models_registry import permissions
 from models_registry.models import RegisteredModel
-from models_registry.services import MAX_REASON
 
 
 class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
-    status_reason = serializers.SerializerMethodField(help_text="why it was refused is its owner's to read")
+    status_reason = serializers.SerializerMethodField(
+        help_text="why it is refused or broken; the reason of a refusal is only for its owner"
+    )
 
     class Meta:
         model = RegisteredModel
@@ -37,8 +38,8 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
 
 class ModelDetailSerializer(ModelSerializer):
     url = serializers.CharField(help_text="home page, or empty")
-    facts = serializers.DictField(help_text="what the check found")
-    config = serializers.SerializerMethodField(help_text="for those who may edit the model; else null")
+    facts = serializers.DictField(help_text="results of the check")
+    config = serializers.SerializerMethodField(help_text="only for editors of the model; else null")
     check_job = serializers.UUIDField(source="check_job_id", allow_null=True)
 
     class Meta(ModelSerializer.Meta):
@@ -53,49 +54,15 @@ class ModelDetailSerializer(ModelSerializer):
 
 
 class BackendSerializer(serializers.Serializer[Any]):
-    """A kind of model and the JSON schema of its configuration."""
+    """A kind of model, with the JSON schema of its configuration."""
 
     kind = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     help = serializers.CharField()
     needs_approval = serializers.BooleanField(
-        source="needs_files", help_text="staff looks at models of this kind before they are loaded"
+        source="needs_files", help_text="staff must approve models of this kind"
     )
     schema = serializers.DictField()
-
-
-class DownloadBody(Body):
-    config = serializers.DictField(help_text="as the backend's schema says")
-
-
-class NeededFileSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    bytes = serializers.IntegerField()
-    here = serializers.BooleanField(help_text="nothing has to be downloaded for it")
-
-
-class DownloadSerializer(serializers.Serializer[Any]):
-    """What loading a model would download or read."""
-
-    place = serializers.ChoiceField(
-        ["hub", "directory", "nowhere"], help_text="nowhere: the model needs no files of this site"
-    )
-    repo = serializers.CharField()
-    revision = serializers.CharField()
-    commit = serializers.CharField(help_text="what the revision is now; empty where the hub did not say")
-    files = NeededFileSerializer(many=True)
-    total_bytes = serializers.IntegerField(allow_null=True, help_text="null: unknown")
-    download_bytes = serializers.IntegerField(allow_null=True, help_text="less where files are here already")
-    unknown = serializers.CharField(help_text="why the size is not known, or empty")
-    obstacle = serializers.CharField(help_text="what the check would refuse the model for, or empty")
-    free_bytes = serializers.IntegerField(
-        allow_null=True, help_text="on the disk of downloads; null: unknown"
-    )
-    is_too_large = serializers.BooleanField(help_text="larger than that")
-
-
-class RefusalBody(Body):
-    reason = serializers.CharField(max_length=MAX_REASON, help_text="its owner reads it")
 
 
 class ModelCard(Body):
@@ -115,7 +82,7 @@ class ModelChanges(ModelCard):
     backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
     config = serializers.DictField(
         required=False,
-        help_text="all of it, as the backend's schema says; not while results rest on the model",
+        help_text="complete, by the backend's schema; cannot be changed while the model has results",
     )
 
     start_token = serializers.CharField(
@@ -123,8 +90,7 @@ class ModelChanges(ModelCard):
         allow_blank=True,
         trim_whitespace=False,
         max_length=MAX_BOS,
-        help_text="its own start token: one of `facts.probe.start_tokens.candidates`; empty: none. Existing runs keep "
-        "theirs, by name",
+        help_text="its start token, one of `facts.probe.start_tokens.candidates`; empty: none. Runs keep theirs",
     )
 
 
@@ -133,4 +99,4 @@ class NewModel(ModelCard):
     name = serializers.CharField(max_length=200)
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
-    config = serializers.DictField(help_text="as the backend's schema says")
+    config = serializers.DictField(help_text="by the backend's schema")

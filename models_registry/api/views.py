@@ -1,4 +1,4 @@
-"""Models: list, register, read, change, correct, delete, check, approve; backends."""
+"""Models: list, register, read, change, delete, check, approve. Backends: list, read."""
 
 from __future__ import annotations
 
@@ -12,31 +12,28 @@ from rest_framework.response import Response
 
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, locked
-from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.operations import operation
 from lmgym.models.backends import BACKENDS
 from models_registry import permissions, services
 from models_registry.api.serializers import (
     BackendSerializer,
-    DownloadBody,
-    DownloadSerializer,
     ModelChanges,
     ModelDetailSerializer,
     ModelSerializer,
     NewModel,
-    RefusalBody,
 )
 from models_registry.models import RegisteredModel
 from models_registry.selectors import ModelFilter, visible_to
 
 
 class ModelView(ObjectView[RegisteredModel]):
-    not_yours = "you may not edit this model"
+    denied_message = "you may not edit this model"
 
-    def rows_at(self, address: str) -> QuerySet[RegisteredModel]:
+    def visible_rows(self, address: str) -> QuerySet[RegisteredModel]:
         return visible_to(self.request.user).filter(slug=address)
 
-    def may_change(self, model: RegisteredModel) -> bool:
+    def can_change(self, model: RegisteredModel) -> bool:
         return permissions.can_edit(self.request.user, model)
 
 
@@ -46,7 +43,7 @@ def require_fitting(backend: str, config: dict[str, Any]) -> None:
         raise invalid(*(FieldError(f"$.config{path[1:]}", message) for path, message in wrong))
 
 
-@answers(services.InUse)
+@problem_for(services.InUse)
 def _in_use(error: services.InUse) -> ApiProblem:
     return ApiProblem(409, " ".join(error.messages), "in-use")
 
@@ -54,39 +51,38 @@ def _in_use(error: services.InUse) -> ApiProblem:
 class ModelList(ListView):
     filterset_class = ModelFilter
 
-    @operation("List models", answers=ModelSerializer, many=True)
+    @operation("List models", response=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Public models and your own."""
         return self.page(visible_to(request.user))
 
-    @operation("Register a model", takes=NewModel, answers=ModelDetailSerializer, status=201)
+    @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """`config` is held against the JSON schema of the backend. A model that reads files waits for staff; others
-        are checked at once: ask the model until its status is ready or broken. It is private unless `visibility` says
-        otherwise."""
+        """`config` is validated by the JSON schema of the backend. A model that reads files waits for approval by
+        staff; others are checked at once: poll the model until its status is ready or broken. Private by default."""
         body = self.body()
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)
-        return self.answer(model, "api-model", model.slug)
+        return self.respond(model, "api-model", model.slug)
 
 
 class ModelDetail(ModelView):
-    @operation("Read a model", answers=ModelDetailSerializer)
+    @operation("Read a model", response=ModelDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Its card, its state, and what the check found. An agent (`backend` is `agent`) has its card here; what it is
-        and which agents its server has is read, and checked, at `agent-servers/`."""
+        """Metadata, status and results of the check. The agents of an agent server (`backend` is `agent`) are at
+        `agent-servers/`."""
         return self.read()
 
-    @operation("Change a model", takes=ModelChanges, answers=ModelDetailSerializer, also=[409])
+    @operation("Change a model", body=ModelChanges, response=ModelDetailSerializer, also=[409])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Only the fields sent are changed. `backend` and `config` say what the model is: its owner corrects them as
-        long as no results rest on it (else 409, `in-use`: register a new model), and it is checked and approved like a
-        new one. A stored secret stays unless the `base_url` changes."""
-        model = self.changeable()
+        """Changes only the fields that are sent. Its owner may correct `backend` and `config` while the model has no
+        results (else 409, `in-use`: register a new model); it is then checked and approved like a new one. A stored
+        secret stays unless the `base_url` changes."""
+        model = self.get_for_change()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)
         if config is None and backend != model.backend:
-            raise invalid(FieldError("$.config", "This is needed for another backend."))
+            raise invalid(FieldError("$.config", "Another backend needs a config."))
         start_token = body.pop("start_token", None)
         with locked(model):
             if config is not None:
@@ -97,67 +93,44 @@ class ModelDetail(ModelView):
             if start_token is not None:
                 services.change_start_token(model, start_token or None, actor=request.user)
             services.edit_card(model, actor=request.user, **body)
-        return self.again(model)
+        return self.refreshed(model)
 
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
-        """With its card and its secrets. One that results rest on stays (409, `in-use`). Agents are deleted at
+        """Deletes it with its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted at
         `agent-servers/`."""
         return self.remove(services.delete_model)
 
 
 class ModelCheck(ModelView):
-    @operation("Check a model again", answers=ModelDetailSerializer, status=202)
+    @operation("Check a model again", response=ModelDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Queued: ask the model until its status is ready or broken."""
+        """Queues a check; poll the model until its status is ready or broken."""
         model = self.get_object()
         services.check_model(model, actor=request.user)
-        return self.answer(model, "api-model", model.slug)
+        return self.respond(model, "api-model", model.slug)
 
 
 class ModelApprove(ModelView):
-    @operation("Approve a model", answers=ModelDetailSerializer, status=202)
+    @operation("Approve a model", response=ModelDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Staff lets a model be loaded; its check is queued."""
+        """Allows loading the model and queues its check. For staff."""
         model = self.get_object()
         services.approve_model(model, actor=request.user)
-        return self.answer(model, "api-model", model.slug)
-
-
-class ModelRefuse(ModelView):
-    @operation("Refuse a model", takes=RefusalBody, answers=ModelDetailSerializer)
-    def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Staff does not let a waiting model be loaded. The reason is its `status_reason`."""
-        model = self.get_object()
-        if not permissions.can_approve(request.user):
-            raise PermissionDenied("only staff refuses models")
-        services.refuse_model(model, self.body()["reason"], actor=request.user)
-        return self.answer(model)
+        return self.respond(model, "api-model", model.slug)
 
 
 class BackendList(ListView):
-    @operation("List backends", answers=BackendSerializer, many=True)
+    @operation("List backends", response=BackendSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Kinds of models that can be registered."""
         return self.page(list(BACKENDS.values()))
 
 
 class BackendDetail(ApiView):
-    @operation("Read a backend", answers=BackendSerializer)
+    @operation("Read a backend", response=BackendSerializer)
     def get(self, request: Request, kind: str) -> Response:
         """A kind of model and the JSON schema of its configuration."""
         if kind not in BACKENDS:
             raise Http404
-        return self.answer(BACKENDS[kind])
-
-
-class BackendDownload(ApiView):
-    @operation("Ask what a model would download", takes=DownloadBody, answers=DownloadSerializer, waits=True)
-    def post(self, request: Request, kind: str) -> Response:
-        """Before it is registered; nothing is kept or downloaded. When the Hugging Face hub does not answer, `unknown`
-        says why, and the model can be registered all the same."""
-        if kind not in BACKENDS:
-            raise Http404
-        config = self.body()["config"]
-        require_fitting(kind, config)
-        return self.answer(services.download_of(kind, config, actor=request.user))
+        return self.respond(BACKENDS[kind])

@@ -1,1 +1,1 @@
-"""The suites' resources in the REST API."""
+"""Suites in the REST API."""

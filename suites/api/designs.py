@@ -1,4 +1,4 @@
-"""Factorial designs: read one, hold it against conditions, say what it lets one predict."""
+"""Explain a factorial design: its effects, and the conditions it lacks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from rest_framework.response import Response
 
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
-from lmgym.suites.effects import effects
+from lmgym.suites.effects import Effect, effects
 from lmgym.suites.formats import MAX_CONDITIONS, MAX_REGIONS
 from lmgym.suites.formats.designs import (
     Design,
@@ -32,7 +33,7 @@ MOST = 20_000
 
 
 class DesignBody(Body):
-    """Factors as a list, or as `lines` that people type: `number: sing, plural`."""
+    """Factors as a list, or as text `lines` such as `number: sing, plural`."""
 
     factors = FactorBody(many=True, required=False)
     lines = serializers.CharField(required=False, max_length=MOST, allow_blank=True)
@@ -43,27 +44,20 @@ class DesignBody(Body):
         max_length=MAX_REGIONS,
         help_text="names, in order",
     )
-    region = RegionField(required=False, help_text='where effects are predicted: a number, or "*" (default)')
+    region = RegionField(required=False, help_text='region of the effects: a number, or "*" (default)')
 
 
 class EmptyCellSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="what such a condition would be called")
+    name = serializers.CharField(help_text="name that such a condition would have")
     levels = serializers.ListField(child=serializers.CharField())
 
 
-class OfferSerializer(serializers.Serializer[Any]):
-    direction = serializers.CharField(help_text="e.g. higher in mismatch than in match")
-    words = serializers.CharField()
-    formula = serializers.CharField()
-
-
-class EffectSerializer(serializers.Serializer[Any]):
+class EffectSerializer(RecordSerializer):
     kind = serializers.ChoiceField(["main", "simple", "interaction"])
-    name = serializers.CharField()
-    factors = serializers.ListField(child=serializers.CharField())
-    greater = OfferSerializer(allow_null=True, help_text="null, with a reason, where conditions are missing")
-    less = OfferSerializer(allow_null=True)
-    reason = serializers.CharField(allow_blank=True)
+
+    class Meta:
+        dataclass = Effect
+        extra_kwargs = {"greater": {"help_text": "null, with a reason, if conditions are missing"}}
 
 
 class DesignErrorSerializer(serializers.Serializer[Any]):
@@ -72,7 +66,7 @@ class DesignErrorSerializer(serializers.Serializer[Any]):
 
 
 class DesignSerializer(serializers.Serializer[Any]):
-    """`errors`: what keeps the factors from being a design; then the lists are empty."""
+    """`errors`: why the factors are not a design; with any, the lists are empty."""
 
     ok = serializers.BooleanField()
     errors = DesignErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
@@ -83,11 +77,10 @@ class DesignSerializer(serializers.Serializer[Any]):
 
 
 class ExplainDesign(FormulaView):
-    @operation("Say what a factorial design lets one predict", takes=DesignBody, answers=DesignSerializer)
+    @operation("Explain a factorial design", body=DesignBody, response=DesignSerializer)
     def post(self, request: Request) -> Response:
-        """Main effects, interactions and simple effects at a region, in words and as formulas; which conditions are
-        outside the design, and which combinations of levels have no condition. What is wrong with the factors is
-        answered, too, as 200."""
+        """Returns main effects, interactions and simple effects at a region, in words and as formulas; conditions
+        outside the design; and combinations of levels without a condition. Errors in the factors are part of a 200."""
         body = self.body()
         region, names = body.get("region", "*"), body["regions"]
         if region != "*" and region > len(names):
@@ -99,7 +92,7 @@ class ExplainDesign(FormulaView):
         except DesignError as error:
             where = "$.lines" if "lines" in body else f"$.factors{error.where}"
             errors = [{"where": where, "message": error.message}]
-        return self.answer(
+        return self.respond(
             {
                 "ok": not errors,
                 "errors": errors,
@@ -113,7 +106,7 @@ class ExplainDesign(FormulaView):
 
 def _design(body: dict[str, Any]) -> Design:
     if ("factors" in body) == ("lines" in body):
-        raise invalid(FieldError("$", "Give either factors or lines."))
+        raise invalid(FieldError("$", "Send either factors or lines."))
     if "lines" in body:
         return named_after_levels(read_lines(body["lines"]), body["conditions"])
     return read_factors(body["factors"], body["conditions"])

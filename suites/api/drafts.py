@@ -1,4 +1,4 @@
-"""The draft of a suite: its document, its cells, freezing, the linter."""
+"""Drafts: document, cells, freezing, the linter."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def draft_of(suite: Suite) -> SuiteRevision:
 
 
 def tag(draft: SuiteRevision, version: int | None = None) -> str:
-    """The ETag of a draft, at this version (default: its own). The number of the revision is in it because the draft
-    that follows a frozen one begins with the version of the frozen one."""
+    """Return the ETag of a draft at a version (default: the current one). It includes the revision's number, since a
+    new draft starts with the version of the frozen one."""
     return f'"r{draft.number}v{draft.edits if version is None else version}"'
 
 
@@ -57,8 +57,7 @@ def shown(draft: SuiteRevision) -> Response:
 
 
 def check_draft(request: Request, suite: Suite, *, needed: bool = False) -> SuiteRevision | None:
-    """The suite's draft, if it is the one that If-Match names; a draft that was frozen or discarded is 412. Lock the
-    suite first."""
+    """Return the suite's draft if If-Match matches; 412 if it was frozen or discarded. Lock the suite first."""
     draft = suite.draft
     check_match(request, tag(draft) if draft else None, needed=needed)
     return draft
@@ -68,15 +67,15 @@ class Draft(SuiteView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [JSONParser, MultiPartParser]
 
-    @operation("Read the draft", answers=DraftSerializer)
+    @operation("Read the draft", response=DraftSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Everything but the cells, which come in pages. For the people who may edit; 404 when there is no draft."""
-        return shown(draft_of(self.changeable()))
+        """The draft without its cells. For editors; 404 if there is no draft."""
+        return shown(draft_of(self.get_for_change()))
 
-    @operation("Open a draft", answers=DraftSerializer, status=201)
+    @operation("Open a draft", response=DraftSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """The draft there is, or a copy of the newest frozen revision."""
-        suite = self.changeable()
+        """Returns the existing draft, or opens a copy of the newest frozen revision."""
+        suite = self.get_for_change()
         draft = services.open_draft(suite, actor=request.user)
         draft.suite = suite
         response = shown(draft)
@@ -86,14 +85,14 @@ class Draft(SuiteView):
 
     @operation(
         "Put a document into the draft",
-        takes={"application/json": DocumentBody, "multipart/form-data": DocumentFile},
-        answers=DraftSerializer,
+        body={"application/json": DocumentBody, "multipart/form-data": DocumentFile},
+        response=DraftSerializer,
         also=[412, 428],
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Replaces the draft, or opens one; frozen revisions stay. Where there is a draft, If-Match must name its
-        ETag. A table keeps the suite's name, metric and predictions, which tables cannot say."""
-        suite = self.changeable()
+        """Replaces the draft, or opens one; frozen revisions stay. Over an existing draft, If-Match must have its ETag.
+        A table keeps the suite's name, metric and predictions, which tables lack."""
+        suite = self.get_for_change()
         body = self.body()
         document = document_in(body)
         with transaction.atomic():
@@ -114,8 +113,8 @@ class Draft(SuiteView):
 
     @operation("Discard the draft", status=204, also=[412])
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """The frozen revisions stay. The only revision of a suite is not discarded: delete the suite instead."""
-        suite = self.changeable()
+        """Frozen revisions stay. The only revision of a suite cannot be discarded: delete the suite instead."""
+        suite = self.get_for_change()
         with transaction.atomic():
             services.lock(suite)
             check_draft(request, suite)
@@ -126,20 +125,20 @@ class Draft(SuiteView):
 class DraftCells(SuiteView, ListView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read the draft's cells", answers=SentenceSerializer, many=True)
+    @operation("Read the draft's cells", response=SentenceSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """One row per sentence, in the document's order. Pages with the same `ETag`, the draft's, belong together."""
-        draft = draft_of(self.changeable())
+        """A row for each sentence, in document order. Pages with the same `ETag` show the same state."""
+        draft = draft_of(self.get_for_change())
         response = sentence_page(self, draft)
         response["ETag"] = tag(draft)
         return response
 
-    @operation("Edit the draft", takes=EditsBody, answers=EditedSerializer, also=[409, 412])
+    @operation("Edit the draft", body=EditsBody, response=EditedSerializer, also=[409, 412])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Edits as in docs/grid.md, made on `version`. They are done if items, conditions and regions have not changed
-        since; a cell is written if it holds its `old` text, else it is answered as 409 with both texts. With If-Match
-        nothing is done unless the draft is that very one. An edit whose `id` was done before is not done again."""
-        suite = self.changeable()
+        """Applies edits (docs/grid.md) made on `version`, if items, conditions and regions have not changed since. A
+        cell is written if it still has its `old` text, else it is a 409 with both texts. With If-Match nothing is
+        applied unless the ETag matches. An edit whose `id` was applied before is skipped."""
+        suite = self.get_for_change()
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
@@ -153,22 +152,22 @@ class DraftCells(SuiteView, ListView):
                 "applied": outcome.applied,
                 "conflicts": outcome.conflicts,
             }
-            detail = "Some edits were not done: `conflicts` says which, and why."
+            detail = "Some edits were not applied; `conflicts` lists them with reasons."
             return ApiProblem(409, detail, "edit-conflict", headers=headers, more=more).response()
         return Response({"version": outcome.version}, headers=headers)
 
 
 class Freeze(SuiteView):
-    @operation("Freeze the draft", takes=NoteBody, answers=RevisionSerializer, status=201, also=[412])
+    @operation("Freeze the draft", body=NoteBody, response=RevisionSerializer, status=201, also=[412])
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """The draft becomes a revision that never changes, with its sha256; models run on such revisions alone."""
-        suite = self.changeable()
+        """Turns the draft into an immutable revision with a sha256. Models run only on frozen revisions."""
+        suite = self.get_for_change()
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
             check_draft(request, suite)
             revision = services.freeze(suite, actor=request.user, note=body["note"])
-        return self.answer(revision, "api-revision", slug, revision.number)
+        return self.respond(revision, "api-revision", slug, revision.number)
 
 
 def findings(revision: SuiteRevision) -> dict[str, Any]:
@@ -176,18 +175,18 @@ def findings(revision: SuiteRevision) -> dict[str, Any]:
 
 
 class Lint(SuiteView):
-    @operation("Read what the linter finds", answers=LintSerializer, query=RevisionQuery)
+    @operation("Read the linter's findings", response=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
-        """Of the draft, else of the newest revision, else of the one asked for."""
+        """Of the given revision; default: the draft, else the newest revision."""
         suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)
         return Response(findings(self.revision_of(suite, number)))
 
-    @operation("Put a finding aside", takes=IgnoreBody, answers=LintSerializer)
+    @operation("Dismiss a finding", body=IgnoreBody, response=LintSerializer)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Keep the reason why a finding is accepted; an empty one takes it back."""
-        suite = self.changeable()
+        """Stores the reason for dismissing a finding; an empty reason restores it."""
+        suite = self.get_for_change()
         services.ignore_finding(suite, actor=request.user, **self.body())
         newest = get_or_404(suite.revisions.order_by("-number"))
         newest.suite = suite

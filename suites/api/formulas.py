@@ -1,10 +1,9 @@
-"""Formulas: read one, say what it means, try it on values."""
+"""Explain a prediction's formula."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
@@ -13,16 +12,17 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView
-from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from lmgym.suites.formats import MAX_CONDITIONS, MAX_REGIONS
 from lmgym.suites.formulas import MAX_LENGTH, FormulaError, parse
+from lmgym.suites.formulas.chance import ChanceLevel
+from lmgym.suites.formulas.formula import Piece
 
 OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000
-MAX_VALUES = 1_000
 
 
 @extend_schema_field({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "*"}]})
@@ -32,7 +32,7 @@ class RegionField(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> Any:
         whole = isinstance(data, int) and not isinstance(data, bool) and 1 <= data <= 10_000
         if data != "*" and not whole:
-            raise serializers.ValidationError('This must be the number of a region, or "*".')
+            raise serializers.ValidationError('This must be a region number or "*".')
         return data
 
     def to_representation(self, value: Any) -> Any:
@@ -61,29 +61,12 @@ class Value(Body):
     )
 
 
-class EvaluateBody(FormulaBody):
-    values = Value(many=True, max_length=MAX_VALUES)  # type: ignore[call-arg]  # max_length is of the list
-
-
-class PieceSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(["ref", "op", "bracket", "number", "blank"])
-    text = serializers.CharField()
-    condition = serializers.CharField(allow_null=True)
+class PieceSerializer(RecordSerializer):
     region = RegionField(allow_null=True)
-    start = serializers.IntegerField(help_text="place in the formula, from 0")
-    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
 
-
-class ReferenceSerializer(serializers.Serializer[Any]):
-    condition = serializers.CharField()
-    region = RegionField()
-
-
-class ParsedSerializer(serializers.Serializer[Any]):
-    canonical = serializers.CharField(help_text="the same with all brackets written")
-    references = ReferenceSerializer(many=True)
-    warnings = serializers.ListField(child=serializers.CharField())
-    pieces = PieceSerializer(many=True)
+    class Meta:
+        dataclass = Piece
+        extra_kwargs = {"start": {"help_text": "offset in the formula, from 0"}}
 
 
 class FormulaErrorSerializer(serializers.Serializer[Any]):
@@ -93,27 +76,26 @@ class FormulaErrorSerializer(serializers.Serializer[Any]):
     hint = serializers.CharField()
 
 
-class ChanceSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField()
-    exact = serializers.BooleanField()
-    standard_error = serializers.FloatField()
-    assumed_bits = serializers.FloatField(
-        allow_null=True,
-        help_text="mean of the simulated surprisals, if the level depends on it: the formula has a constant",
-    )
-    assumed_regions = serializers.IntegerField(
-        allow_null=True,
-        help_text="number of regions that `*` sums, if the level is simulated with it: those of `regions`, or without "
-        "any the fewest that fit the formula",
-    )
-    assumes_independence = serializers.BooleanField(
-        help_text="the formula joins comparisons: the level differs where they are correlated"
-    )
+class ChanceSerializer(RecordSerializer):
+    class Meta:
+        dataclass = ChanceLevel
+        ref_name = "Chance"
+        extra_kwargs = {
+            "assumed_bits": {
+                "help_text": "mean of the simulated surprisals, if the level depends on it: the formula has a constant"
+            },
+            "assumed_regions": {
+                "help_text": "number of regions that `*` sums, if the level is simulated with it: those of `regions`, "
+                "or without any the fewest that fit the formula"
+            },
+            "assumes_independence": {
+                "help_text": "the formula joins comparisons: the level differs if they are correlated"
+            },
+        }
 
 
 class ExplainedSerializer(serializers.Serializer[Any]):
-    """`errors`: what keeps the formula from being read, or names that the suite lacks; then there is neither prose nor
-    a chance level."""
+    """`errors`: syntax errors and unknown names; with any, prose and chance level are empty."""
 
     ok = serializers.BooleanField()
     errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
@@ -123,46 +105,18 @@ class ExplainedSerializer(serializers.Serializer[Any]):
     pieces = PieceSerializer(many=True)
 
 
-class JudgedSerializer(serializers.Serializer[Any]):
-    outcome = serializers.ChoiceField(OUTCOMES)
-    margin = serializers.FloatField(allow_null=True, help_text="bits by which it held (+) or failed (-)")
-
-
-class EvaluatedSerializer(serializers.Serializer[Any]):
-    items = JudgedSerializer(many=True)
-
-
 class FormulaView(ApiView):
-    """Takes an account, because a long formula is work; changes nothing, so a token that may read will do."""
+    """Requires an account, since long formulas are costly; changes nothing, so the scope `read` suffices."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.READ
 
 
-class Parse(FormulaView):
-    @operation("Read a formula", takes=FormulaBody, answers=ParsedSerializer)
-    def post(self, request: Request) -> Response:
-        """Its pieces, as they stand in the text, and what it refers to."""
-        body = self.body()
-        formula = parse(body["formula"])
-        references = sorted(formula.references, key=str)
-        return Response(
-            {
-                "canonical": formula.canonical(),
-                "references": [
-                    {"condition": condition, "region": region} for condition, region in references
-                ],
-                "warnings": list(formula.warnings),
-                "pieces": PieceSerializer(formula.pieces({}), many=True).data,
-            }
-        )
-
-
 class Explain(FormulaView):
-    @operation("Say what a formula means", takes=ExplainBody, answers=ExplainedSerializer)
+    @operation("Explain a formula", body=ExplainBody, response=ExplainedSerializer)
     def post(self, request: Request) -> Response:
-        """In words, and how often it would be true by chance, held against regions and conditions. What is wrong with
-        it is answered, too, with its place, as 200."""
+        """Returns the formula in words and its chance level, checked against regions and conditions. Errors in the
+        formula are part of a 200, with their positions."""
         body = self.body()
         regions = dict(enumerate(body["regions"], start=1))
         formula, errors = None, []
@@ -171,7 +125,7 @@ class Explain(FormulaView):
             errors = formula.check(regions, body["conditions"])
         except FormulaError as error:
             errors = [error]
-        said = {
+        explanation = {
             "ok": not errors,
             "errors": errors,
             "prose": "" if errors or formula is None else formula.describe(regions),
@@ -181,36 +135,4 @@ class Explain(FormulaView):
             "warnings": formula.warnings if formula else [],
             "pieces": formula.pieces(regions) if formula else [],
         }
-        return self.answer(said)
-
-
-class Evaluate(FormulaView):
-    @operation("Evaluate a formula", takes=EvaluateBody, answers=EvaluatedSerializer)
-    def post(self, request: Request) -> Response:
-        """On surprisals in bits, for as many items at once as there are values; a tie is not a pass."""
-        body = self.body()
-        formula = parse(body["formula"])
-        values, n = {}, None
-        for place, row in enumerate(body["values"]):
-            n = len(row["bits"]) if n is None else n
-            where = f"$.values[{place}]"
-            if len(row["bits"]) != n:
-                raise invalid(
-                    FieldError(f"{where}.bits", f"{len(row['bits'])} values, but the first has {n}.")
-                )
-            key = (row["condition"], row["region"])
-            if key in values:
-                raise invalid(FieldError(where, "This condition and region were given before."))
-            values[key] = np.array([np.nan if one is None else one for one in row["bits"]], dtype=float)
-        try:
-            judged = formula.evaluate_items(values)
-        except FormulaError as error:
-            raise invalid(FieldError("$.values", str(error))) from error
-        return Response(
-            {
-                "items": [
-                    {"outcome": OUTCOMES[int(code)], "margin": float(bits) if np.isfinite(bits) else None}
-                    for code, bits in zip(judged.outcome, judged.margin, strict=True)
-                ]
-            }
-        )
+        return self.respond(explanation)

@@ -1,4 +1,4 @@
-"""What the API takes about suites."""
+"""Request bodies about suites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
-from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.requests import Body, Names, Query
 from gym.sharing.api import FormerNoteBody
 from gym.sharing.models import Visibility
@@ -27,8 +27,8 @@ from lmgym.suites.intake.parsing import ROLES, ParseOptions, ParseResult
 from lmgym.suites.regions import METRICS
 from lmgym.text.problems import FormatError
 from suites.drafts import BadEdits
-from suites.forms import parts_of
 from suites.models import FrozenRevision, JoinPolicy, Suite
+from suites.name_lists import parts_of
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 
@@ -41,7 +41,7 @@ def language_field(**options: Any) -> serializers.RegexField:
         _LANGUAGE.validators[0].regex.pattern,
         max_length=35,
         allow_blank=True,
-        help_text="BCP 47, e.g. en, zh-Hans; empty: not stated. A new suite without one takes the file's",
+        help_text="BCP 47, such as en or zh-Hans; empty: not stated. Default for a new suite: the file's",
         **options,
     )
 
@@ -50,17 +50,19 @@ class AuthorBody(Body):
     name = serializers.RegexField(
         r"^(?!.*\s(?:and|&)\s)[^()\n;]+$",
         max_length=200,
-        help_text="one person: no brackets, semicolons and “and”",
+        help_text="one person, without brackets, semicolons or “and”",
     )
     affiliation = serializers.RegexField(r"^[^()\n]+$", max_length=500, allow_blank=True, default="")
 
 
 class CardBody(Body):
-    """What a suite says about itself."""
+    """Metadata of a suite."""
 
     title = serializers.CharField(max_length=200, required=False)
     slug = serializers.SlugField(
-        max_length=80, required=False, help_text="the address; until the first revision is frozen"
+        max_length=80,
+        required=False,
+        help_text="address; cannot be changed after the first revision is frozen",
     )
     visibility = serializers.ChoiceField(Visibility.choices, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
@@ -68,11 +70,9 @@ class CardBody(Body):
         max_length=_MOST,
         allow_blank=True,
         required=False,
-        help_text="who made the stimuli, for citations: one a line, with the affiliation in brackets",
+        help_text="authors of the stimuli, for citations: one per line, affiliation in brackets",
     )
-    authors = AuthorBody(
-        many=True, required=False, help_text="the same as a list; not together with `author`"
-    )
+    authors = AuthorBody(many=True, required=False, help_text="`author` as a list; do not send both")
     language = language_field(required=False)
     licence = serializers.CharField(max_length=60, allow_blank=True, required=False)
     reference = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
@@ -83,7 +83,7 @@ class CardBody(Body):
         max_length=80,
         allow_null=True,
         required=False,
-        help_text="slug of the suite without this one's modifier; null: found by the name in the file",
+        help_text="slug of the suite without this one's modifier; null: found by name",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -91,14 +91,13 @@ class CardBody(Body):
         if "authors" not in attrs:
             return attrs
         if "author" in attrs:
-            raise serializers.ValidationError({"authors": "Give author or authors, not both."})
+            raise serializers.ValidationError({"authors": "Send author or authors, not both."})
         authors = [Author(one["name"].strip(), one["affiliation"].strip()) for one in attrs.pop("authors")]
         return attrs | {"author": write_authors(authors)}
 
 
 class FactorBody(Body):
-    """A factor of a design. Without `conditions` in any factor, conditions called after the levels (match_sing) get
-    them."""
+    """A factor of a design. If no factor has `conditions`, conditions named after the levels (match_sing) get them."""
 
     name = serializers.CharField(max_length=200)
     levels = serializers.ListField(
@@ -110,42 +109,45 @@ class FactorBody(Body):
 
 
 class ChangedCard(CardBody, FormerNoteBody):
-    """What a suite says about itself from now on."""
+    """New metadata of a suite."""
 
 
 class AnswersBody(Body):
-    """What a table does not say about itself, as the page after an upload asks it."""
+    """Answers to the questions that a table leaves open."""
 
     encoding = serializers.ChoiceField(
-        list(ENCODINGS), required=False, help_text="of a text that is no UTF-8"
+        list(ENCODINGS), required=False, help_text="of a text that is not UTF-8"
     )
     sheet = serializers.CharField(max_length=200, required=False, help_text="of a workbook")
     header = serializers.ChoiceField(
-        ["yes", "no"], required=False, help_text="whether the first row names the columns"
+        ["yes", "no"], required=False, help_text="does the first row name the columns?"
     )
     columns = Names(
         child=serializers.ChoiceField(list(ROLES)),
         required=False,
-        help_text="letter -> what the column is (data: kept with the items, not scored); others are not read",
+        help_text="letter -> role of the column (data: kept with the items, not scored); other columns are ignored",
     )
     conditions = Names(
-        required=False, help_text="name in the table -> name in the suite, or an empty text to leave it out"
+        required=False, help_text="name in the table -> name in the suite; empty: leave it out"
     )
-    regions = Names(required=False, help_text="the same for regions")
+    regions = Names(required=False, help_text="like `conditions`, for regions")
 
 
 def answers_in(body: dict[str, Any]) -> ParseOptions:
     return ParseOptions(**{name: body[name] for name, _ in AnswersBody().fields.items() if name in body})
 
 
+SUITE_METRICS = (*METRICS, "all")
+
+
 def metric_choice() -> serializers.ChoiceField:
     return serializers.ChoiceField(
-        [*METRICS, "all"], required=False, help_text="value of a region; default: as the document says"
+        SUITE_METRICS, required=False, help_text="value of a region; default: the document's"
     )
 
 
 class DocumentBody(AnswersBody):
-    """A suite: as a JSON `document`, or as the `text` of a file in any format that the import page reads."""
+    """A suite as a JSON `document`, or as the `text` of a file in any supported format."""
 
     document = serializers.DictField(required=False, help_text="a suite in JSON, any SyntaxGym dialect")
     text = serializers.CharField(
@@ -154,13 +156,15 @@ class DocumentBody(AnswersBody):
         max_length=MAX_BYTES,
         help_text="JSON, long CSV, a wide table as TSV or CSV, minimal pairs as JSONL, or cells of a sheet",
     )
-    filename = serializers.CharField(required=False, max_length=200, help_text="tells the format of `text`")
+    filename = serializers.CharField(
+        required=False, max_length=200, help_text="its ending hints at the format of `text`"
+    )
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
     metric = metric_choice()
 
 
 class DocumentFile(AnswersBody):
-    """The same with a file."""
+    """A suite as a file."""
 
     file = serializers.FileField()
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
@@ -168,13 +172,12 @@ class DocumentFile(AnswersBody):
 
 
 def again_field(what: str) -> serializers.BooleanField:
-    return serializers.BooleanField(default=False, help_text=f"make {what} also where the same one is there")
+    return serializers.BooleanField(default=False, help_text=f"create {what} even if an identical one exists")
 
 
 class NewSuite(DocumentBody, CardBody):
-    """A new suite: a document or text, the name of a design in `template`, or `region_names` and `factors`, whose
-    crossing makes the conditions; and, if one likes, its card. `factors` beside a document replace those in its meta
-    block."""
+    """A new suite: a document, a text, a `template`, or `region_names` and `factors`, whose crossing gives the
+    conditions; optionally with metadata. `factors` sent with a document replace those of its meta block."""
 
     template = serializers.ChoiceField(sorted(BLUEPRINTS), required=False)
     again = again_field("a suite")
@@ -192,48 +195,43 @@ class NewSuiteFile(DocumentFile, CardBody):
     again = again_field("a suite")
 
 
-class CopyBody(Body):
-    title = serializers.CharField(max_length=200)
-    revision = serializers.IntegerField(
-        required=False, min_value=1, help_text="default: the newest frozen one"
-    )
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
-
-
 class NoteBody(Body):
-    note = serializers.CharField(max_length=2000, allow_blank=True, default="", help_text="what changed")
-
-
-class ErrataBody(Body):
-    errata = serializers.CharField(max_length=10_000, allow_blank=True)
+    note = serializers.CharField(
+        max_length=2000, allow_blank=True, default="", help_text="what changed in this revision"
+    )
 
 
 class IgnoreBody(Body):
     code = serializers.CharField(max_length=60)
     where = serializers.CharField(max_length=10_000)
-    reason = serializers.CharField(max_length=1000, allow_blank=True, help_text="empty: look at it again")
+    reason = serializers.CharField(max_length=1000, allow_blank=True, help_text="empty: restore the finding")
 
 
 class Edit(Body):
-    id = serializers.CharField(max_length=64, trim_whitespace=False, help_text="yours, e.g. a UUID")
+    id = serializers.CharField(
+        max_length=64, trim_whitespace=False, help_text="chosen by you, such as a UUID"
+    )
     ops = serializers.ListField(child=serializers.DictField(), help_text="see docs/grid.md")
 
 
 class EditsBody(Body):
     version = serializers.IntegerField(
-        min_value=0, max_value=2**31 - 1, help_text="of the draft that the edits were made on"
+        min_value=0, max_value=2**31 - 1, help_text="version of the draft that the edits are based on"
     )
     edits = Edit(many=True)
 
 
 class RevisionQuery(Query):
     revision = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the draft, else the newest one"
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="default: the draft, else the newest revision",
     )
 
 
 def document_in(body: dict[str, Any]) -> SuiteDocument:
-    """The document of a body. Raises an ApiProblem that names every problem and its place."""
+    """Read the document of a body. Raises an ApiProblem with every problem and its place."""
     ways = [
         name
         for name in ("document", "text", "file", "template", "region_names")
@@ -241,7 +239,7 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
     ]
     if len(ways) != 1:
         raise invalid(
-            FieldError("$", "Give one of document, text, file, template, and region_names with factors.")
+            FieldError("$", "Send one of document, text, file, template, or region_names with factors.")
         )
     document = _from_regions(body) if ways == ["region_names"] else _given_document(body, ways[0])
     if body.get("factors") is None:
@@ -251,11 +249,11 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
 
 
 def _from_regions(body: dict[str, Any]) -> SuiteDocument:
-    """One empty item in the conditions that the factors make."""
+    """Create one empty item in the conditions that the factors give."""
     with _design_errors():
         crossing = cells(read_factors(body.get("factors", [])))
         if not crossing:
-            raise invalid(FieldError("$.factors", "Give the factors that the conditions are made of."))
+            raise invalid(FieldError("$.factors", "Send the factors that give the conditions."))
         names = parts_of("\n".join(map(condition_name, crossing)), "condition", MAX_CONDITIONS)
     try:
         regions = [clean_name(name, "region") for name in body["region_names"]]
@@ -293,14 +291,18 @@ def _given_document(body: dict[str, Any], way: str) -> SuiteDocument:
     return reading.document
 
 
-@answers(FormatError)
+@problem_for(FormatError)
 def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
 def unreadable(error: FormatError, root: str = "", reading: ParseResult | None = None) -> ApiProblem:
-    """`root`: the path of the document in the body, in front of its own paths. Of a `reading` that asks, the problem
-    names the fields of AnswersBody that would help, and proposes columns."""
+    """Return a 400 for a document that cannot be read.
+
+    Args:
+        root: path of the document in the body, prefixed to its own paths.
+        reading: its open questions become `asks`, fields of AnswersBody, with proposed `columns`.
+    """
     wrong = [
         FieldError(
             f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
@@ -312,31 +314,31 @@ def unreadable(error: FormatError, root: str = "", reading: ParseResult | None =
     more: dict[str, Any] = {"asks": list(reading.asks)} if reading and reading.asks else {}
     if reading and "columns" in reading.asks:
         more["columns"] = reading.proposed_columns
-    return ApiProblem(400, "This cannot be read; nothing was saved.", "unreadable", wrong, more=more)
+    return ApiProblem(400, "The document cannot be read. Nothing was saved.", "unreadable", wrong, more=more)
 
 
-@answers(FormulaError)
+@problem_for(FormulaError)
 def _bad_formula(error: FormulaError) -> ApiProblem:
     field_error = FieldError("$.formula", f"Column {error.position + 1}: {error.message}", error.hint)
     more = {"position": error.position, "length": error.length}
     return ApiProblem(400, str(error), "bad-formula", [field_error], more=more)
 
 
-@answers(BadEdits)
+@problem_for(BadEdits)
 def _no_edits(error: BadEdits) -> ApiProblem:
     return invalid(FieldError("$.edits", f"{error}."))
 
 
-@answers(FrozenRevision)
+@problem_for(FrozenRevision)
 def _frozen(error: FrozenRevision) -> ApiProblem:
     return ApiProblem(409, f"{error}.", "frozen")
 
 
-@answers(InUse)
+@problem_for(InUse)
 def _kept(error: InUse) -> ApiProblem:
     return ApiProblem(409, " ".join(error.messages), "kept")
 
 
-@answers(NothingToFreeze)
+@problem_for(NothingToFreeze)
 def _nothing(error: NothingToFreeze) -> ApiProblem:
     return ApiProblem(409, " ".join(error.messages), "no-draft")

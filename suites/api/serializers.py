@@ -1,4 +1,4 @@
-"""What the API says about suites."""
+"""Response bodies about suites, their revisions and drafts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from lmgym.suites.formats.designs import written
+from gym.api.records import RecordSerializer
+from lmgym.suites.authors import Author
+from lmgym.suites.diff import PredictionChange, SuiteDiff
+from lmgym.suites.formats import PredictionDoc
+from lmgym.suites.formats.designs import Factor, written
+from lmgym.suites.lint.findings import Finding
 from suites.models import Sentence, Suite, SuiteRevision, Tag
 from suites.permissions import may_know_owner
 from suites.presenters import author_name, authors_of
@@ -22,26 +27,22 @@ class RevisionSerializer(serializers.ModelSerializer[SuiteRevision]):
         read_only_fields = fields
 
 
-class FactorSerializer(serializers.Serializer[Any]):
+class FactorSerializer(RecordSerializer):
     """A factor of the design."""
 
-    name = serializers.CharField()
-    levels = serializers.ListField(
-        child=serializers.CharField(), help_text="in order; the first one is the baseline"
-    )
-    conditions = serializers.DictField(
-        child=serializers.CharField(),
-        help_text="condition: its level; conditions outside the design are missing",
-    )
+    class Meta:
+        dataclass = Factor
+        extra_kwargs = {
+            "levels": {"help_text": "in order; the first one is the baseline"},
+            "conditions": {"help_text": "condition: its level; conditions outside the design are absent"},
+        }
 
 
 class RevisionDetailSerializer(RevisionSerializer):
     suite = serializers.CharField(source="suite.slug")
     regions = serializers.ListField(child=serializers.CharField(), source="region_names")
     conditions = serializers.ListField(child=serializers.CharField(), source="condition_names")
-    factors = serializers.SerializerMethodField(
-        help_text="of the factorial design; empty where there is none"
-    )
+    factors = serializers.SerializerMethodField(help_text="of the factorial design; empty if there is none")
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     predictions = serializers.SerializerMethodField()
     n_sentences = serializers.IntegerField()
@@ -73,7 +74,7 @@ class RevisionDetailSerializer(RevisionSerializer):
 class SuiteSerializer(serializers.ModelSerializer[Suite]):
     owner = serializers.SerializerMethodField(help_text="user name; null in an unlisted suite of others")
     tags: serializers.SlugRelatedField[Tag] = serializers.SlugRelatedField("name", many=True, read_only=True)
-    n_items = serializers.IntegerField(help_text="of the newest revision, as the other counts")
+    n_items = serializers.IntegerField(help_text="of the newest revision, like the other counts")
     n_sentences = serializers.IntegerField()
     n_predictions = serializers.IntegerField()
 
@@ -99,18 +100,19 @@ class SuiteSerializer(serializers.ModelSerializer[Suite]):
         return suite.owner.username if may_know_owner(self.context["request"].user, suite) else None
 
 
-class AuthorSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    affiliation = serializers.CharField(help_text="empty where it is not stated")
+class AuthorSerializer(RecordSerializer):
+    class Meta:
+        dataclass = Author
+        extra_kwargs = {"affiliation": {"help_text": "empty if not stated"}}
 
 
 class SuiteDetailSerializer(SuiteSerializer):
     author = serializers.SerializerMethodField(
         help_text="who made the stimuli; empty in an unlisted suite of others"
     )
-    authors = serializers.SerializerMethodField(help_text="the same in the order of citation, taken apart")
+    authors = serializers.SerializerMethodField(help_text="`author` as a list, in citation order")
     without_modifier = serializers.SerializerMethodField(
-        help_text="slug of the suite without the modifier, as named by hand; null where none is named or listed for you"
+        help_text="slug of the suite without the modifier, if set by hand and listed for you; else null"
     )
     revisions = RevisionSerializer(many=True, help_text="newest first")
 
@@ -151,26 +153,16 @@ class SentenceSerializer(serializers.ModelSerializer[Sentence]):
         read_only_fields = fields
 
 
-class TagSerializer(serializers.ModelSerializer[Tag]):
-    n = serializers.IntegerField(help_text="suites with this tag that are listed for you")
+class FindingSerializer(RecordSerializer):
+    """A finding of the linter. `ignored` is the reason why it was dismissed, or empty."""
 
-    class Meta:
-        model = Tag
-        fields = ["name", "n"]
-        read_only_fields = fields
-
-
-class FindingSerializer(serializers.Serializer[Any]):
-    """What the linter found. `ignored` is the reason why somebody put it aside."""
-
-    code = serializers.CharField()
-    severity = serializers.ChoiceField(["error", "warning", "info"])
-    where = serializers.CharField()
-    message = serializers.CharField()
-    hint = serializers.CharField()
     cells = serializers.ListField(child=serializers.JSONField(), help_text="[item, condition, region]")
     ignored = serializers.CharField()
-    setting = serializers.CharField(help_text="the setting of the suite that may answer it: join, or empty")
+    setting = serializers.CharField(help_text="the setting of the suite that may resolve it: join, or empty")
+
+    class Meta:
+        dataclass = Finding
+        fields = ["code", "severity", "where", "message", "hint", "cells", "ignored", "setting"]
 
 
 class LintSerializer(serializers.Serializer[Any]):
@@ -178,10 +170,11 @@ class LintSerializer(serializers.Serializer[Any]):
     findings = FindingSerializer(many=True)
 
 
-class PredictionSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    description = serializers.CharField()
-    formula = serializers.CharField()
+class PredictionSerializer(RecordSerializer):
+    class Meta:
+        dataclass = PredictionDoc
+        ref_name = "Prediction"
+        fields = ["name", "description", "formula"]
 
 
 class IgnoredSerializer(serializers.Serializer[Any]):
@@ -191,13 +184,13 @@ class IgnoredSerializer(serializers.Serializer[Any]):
 
 
 class DraftSerializer(serializers.Serializer[Any]):
-    """A draft without its cells, which come in pages of their own."""
+    """A draft without its cells."""
 
     suite = serializers.CharField()
     revision = serializers.IntegerField()
     version = serializers.IntegerField(help_text="grows by one with every edit")
     structure = serializers.IntegerField(
-        help_text="the version at which items, conditions or regions last changed; older edits are not done"
+        help_text="the version at which items, conditions or regions last changed; older edits are refused"
     )
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     join = serializers.CharField()
@@ -214,35 +207,21 @@ class EditedSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="of the draft now")
 
 
-class ChangedSerializer(serializers.Serializer[Any]):
-    what = serializers.CharField()
-    old = serializers.CharField(allow_null=True)
-    new = serializers.CharField(allow_null=True)
-
-
-class CellChangeSerializer(serializers.Serializer[Any]):
-    item = serializers.IntegerField()
-    condition = serializers.CharField()
-    region = serializers.CharField()
-    old = serializers.CharField()
-    new = serializers.CharField()
-
-
-class PredictionChangeSerializer(serializers.Serializer[Any]):
-    number = serializers.IntegerField()
+class PredictionChangeSerializer(RecordSerializer):
     kind = serializers.ChoiceField(["added", "removed", "changed"])
     old = PredictionSerializer(allow_null=True)
     new = PredictionSerializer(allow_null=True)
 
+    class Meta:
+        dataclass = PredictionChange
+        fields = ["number", "kind", "old", "new"]
 
-class DiffSerializer(serializers.Serializer[Any]):
-    """What changed from one revision to another; empty lists where nothing did."""
 
-    about = ChangedSerializer(many=True)
-    regions = ChangedSerializer(many=True)
-    conditions = ChangedSerializer(many=True)
-    items_added = serializers.ListField(child=serializers.IntegerField())
-    items_removed = serializers.ListField(child=serializers.IntegerField())
-    cells = CellChangeSerializer(many=True)
+class DiffSerializer(RecordSerializer):
+    """Changes from one revision to another; a list is empty if nothing of its kind changed."""
+
     predictions = PredictionChangeSerializer(many=True)
-    reordered = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        dataclass = SuiteDiff
+        ref_name = "Diff"

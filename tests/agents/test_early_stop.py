@@ -49,8 +49,6 @@ def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at
     page = client.get(three.get_absolute_url()).content.decode()
     assert "early stop" in page
     assert "pass@k" not in page
-    answer = client.get(reverse("api-agent-case-run", args=[early.key, three.pk])).json()
-    assert (answer["at_k"], answer["result"]["early_stop"]) == ([], True)
 
 
 def test_a_case_of_one_iteration_is_as_any_other(early):
@@ -59,12 +57,6 @@ def test_a_case_of_one_iteration_is_as_any_other(early):
 
 
 def test_matrix_and_its_table_mark_it(client, suite, early):
-    cells = {
-        row["case"]: row["cells"][0]
-        for row in client.get(reverse("api-agent-matrix", args=[suite.slug])).json()["rows"]
-    }
-    assert (cells["three"]["early_stop"], cells["three"]["low"]) == (True, None)
-    assert (cells["one"]["early_stop"], cells["one"]["low"] is None) == (False, False)
     table = client.get(
         reverse("figure", args=["agent-matrix", "csv"]), {"suite": suite.slug}
     ).content.decode()

@@ -122,13 +122,6 @@ def test_the_api_tells_them_apart(client, all_down):
     case = run_of["cases"][0]
     assert (case["outcome"], case["passed"], case["made"], case["errors"]) == ("error", 0, 0, 10)
     assert run_of["at_k"] == []
-    cell = client.get(reverse("api-agent-matrix", args=[all_down.suite.slug])).json()["rows"][0]["cells"][0]
-    assert [cell[name] for name in ("n", "errors", "rate", "low", "verdict")] == [
-        0, 10, None, None, "no verdict: 10 errors",
-    ]  # fmt: skip
-    one = client.get(reverse("api-agent-case-run", args=[all_down.key, case["id"]])).json()
-    assert (one["at_k"], one["verdict"], one["result"]["errors"]) == ([], "no verdict: 10 errors", 10)
-    assert [one["checks"][0][name] for name in ("passed", "made", "errors")] == [0, 0, 10]
 
 
 def test_files_tell_them_apart(client, all_down):

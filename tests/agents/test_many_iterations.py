@@ -7,7 +7,6 @@ import re
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
 from gym.agents.models import CaseIteration, CaseRun
 from tests.agents.site import make_run, make_server, make_suite
@@ -80,9 +79,6 @@ def test_checks_and_seconds_are_those_of_all_iterations(client, often):
     assert f"<td>{MANY - 1}/{MANY}</td>" in text
     assert "<dd>2 min 6 s</dd>" in text
     assert "<dd>4 min 10 s</dd>" in text
-    answer = client.get(reverse("api-agent-case-run", args=[often.run.key, often.pk])).json()
-    assert {(row["passed"], row["made"]) for row in answer["checks"]} == {(MANY - 1, MANY)}
-    assert len(answer["result"]["iterations"]) == MANY
 
 
 @pytest.mark.parametrize("query", ["", "?page=2", "?i=3&i=240", "?i=9999&page=3"])

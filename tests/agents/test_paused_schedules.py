@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
 from gym.agents import pauses, schedules, services
@@ -89,17 +89,13 @@ def test_what_was_changed_after_the_look_keeps_it_paused(people, suite, server, 
     schedule = schedules.add_schedule(suite, server, actor=people.alice, every="change")
     edit(suite, people.bob)
     client.force_login(people.alice)
-    place = f"/api/v1/agent-suites/{suite.slug}/schedules/"
-    [told] = client.get(place).json()["results"]
-    assert told["pause"].startswith("Paused: bob changed a at")
+    schedule.refresh_from_db()
     services.import_cases(suite, {"late": NAMES_IT}, actor=people.bob)
-    answer = client.post(f"{place}{schedule.pk}/resume/", {"seen": told["unseen"]}, "application/json")
-    assert answer.status_code == 400
-    assert "have changed again" in answer.json()["detail"]
+    with pytest.raises(ValidationError, match="have changed again"):
+        pauses.resume(schedule, actor=people.alice, seen=schedule.unseen)
     assert start_all() == 0
-    [told] = client.get(place).json()["results"]
-    answer = client.post(f"{place}{schedule.pk}/resume/", {"seen": told["unseen"]}, "application/json")
-    assert (answer.status_code, answer.json()["pause"]) == (200, "")
+    schedule.refresh_from_db()
+    pauses.resume(schedule, actor=people.alice, seen=schedule.unseen)
     assert start_all() == 1
 
 

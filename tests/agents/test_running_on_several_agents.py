@@ -60,9 +60,6 @@ def test_the_api_names_the_field_the_server_and_the_choices(alice, people):
 
     state = "Waiting is not ready. Its state: being checked."
     assert refused("agent-runs/", server="waiting") == ("$.server", state)
-    assert refused("agent-runs/batch/", servers=["waiting"]) == ("$.servers", state)
-    no_server = ("$.servers[0]", "There is no server “nope”, or not for you.")
-    assert refused("agent-runs/batch/", servers=["nope"]) == no_server
     assert refused("agent-runs/", server="waiting", reading="aloud") == (
         "$.reading",
         "“aloud” is not a valid choice. Choose from: document, reference-compatible.",

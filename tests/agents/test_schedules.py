@@ -332,19 +332,6 @@ def test_the_page_adds_shows_and_deletes(people, suite, server, client):
     assert not AgentSchedule.objects.exists()
 
 
-def test_the_api_adds_lists_and_deletes(people, suite, server, client):
-    client.force_login(people.alice)
-    address = f"/api/v1/agent-suites/{suite.slug}/schedules/"
-    nobodys = client.post(address, {"server": "nobodys", "every": "night"}, "application/json")
-    assert (nobodys.status_code, nobodys.json()["errors"][0]["where"]) == (400, "$.server")
-    made = client.post(
-        address, {"server": server.model.slug, "every": "hour"}, content_type="application/json"
-    )
-    assert (made.status_code, made.json()["every"]) == (201, "hour")
-    assert [row["id"] for row in client.get(address).json()["results"]] == [made.json()["id"]]
-    assert client.delete(f"{address}{made.json()['id']}/").status_code == 204
-
-
 def test_only_who_may_run_may_schedule(people, server):
     suite = make_suite(people.alice, visibility="private")
     with pytest.raises(PermissionDenied):

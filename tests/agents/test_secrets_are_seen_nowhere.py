@@ -7,7 +7,7 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents import actors, forms, services
+from gym.agents import actors, forms, inputs, services
 from gym.agents.models import (
     AgentRun,
     AgentSuite,
@@ -111,18 +111,18 @@ def test_what_a_server_says_of_itself_is_stored_without_its_key(people, monkeypa
 
 def test_the_credential_of_a_header_is_hidden_whatever_its_scheme(people, settings):
     for value in ("Bearer hush-hush", "bearer hush-hush", "Basic hush-hush", "Token  hush-hush"):
-        assert forms.header_words(value) == (value, "hush-hush")
-    assert forms.header_words("two words") == ("two words",)
+        assert inputs.header_words(value) == (value, "hush-hush")
+    assert inputs.header_words("two words") == ("two words",)
 
 
 @pytest.mark.parametrize("value", ["a", "abc", "a  "])
 def test_what_is_too_short_to_be_hidden_is_refused_with_a_sentence(people, value):
     for headers in (True, False):
-        problem = forms.secret_problem("KEY", value, headers=headers)
+        problem = inputs.secret_problem("KEY", value, headers=headers)
         assert "at least 4 characters" in problem
         assert "abc" not in problem
-    assert "at least 4" in forms.secret_problem("Authorization", "Bearer abc", headers=True)
-    assert not forms.secret_problem("KEY", "", headers=False), "an empty value keeps what is stored"
+    assert "at least 4" in inputs.secret_problem("Authorization", "Bearer abc", headers=True)
+    assert not inputs.secret_problem("KEY", "", headers=False), "an empty value keeps what is stored"
     with pytest.raises(ValidationError, match="too short"):
         forms.read_secrets(f"KEY: {value}", headers=False)
 

@@ -1,4 +1,4 @@
-"""What the client is without a site."""
+"""The client without a site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lmgym.conftest import ROOT
 
 
 def test_the_folder_works_where_it_is_copied_to(tmp_path):
-    """With nothing but the standard library: `-I -S` leaves out what is installed."""
+    """`-I -S` hides installed packages, so only the standard library is available."""
     shutil.copytree(ROOT / "lmgym" / "client", tmp_path / "lm_client")
     script = "import sys; sys.path.insert(0, '.'); from lm_client import Client; print(Client('http://a').transport.server)"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Collections by the API alone: from making one to its exports, and what is refused on the way."""
+"""Collections through the API: create, change, publish, export, and refusals."""
 
 from __future__ import annotations
 
@@ -164,18 +164,12 @@ def test_a_suite_that_is_not_public_keeps_a_collection_unpublished(send, people,
         ("exports/regions/csv/?model=open-model&all=true", "/exports/regions.csv?model=open-model&all=1"),
         ("exports/outcomes/csv/?run=RUN", "/exports/outcomes.csv?run=RUN"),
         ("runs/RUN/evaluated/", "/exports/runs/RUN/evaluated.json"),
-        (
-            "figures/suite-models/svg/?suite=public-suite&r=1",
-            "/figures/suite-models.svg?suite=public-suite&r=1",
-        ),
-        ("figures/run-regions/csv/?run=RUN&items=true", "/figures/run-regions.csv?run=RUN&items=1"),
-        ("figures/run-regions/csv/?run=RUN&items=false", "/figures/run-regions.csv?run=RUN"),
         ("suites/public-suite/revisions/1/export/blimp/", "/exports/suites/public-suite/r1/blimp.jsonl"),
         ("suites/public-suite/revisions/1/export/lm-eval/", "/exports/suites/public-suite/r1/lm-eval.zip"),
         ("suites/public-suite/revisions/1/export/bib/", "/exports/suites/public-suite/r1/bib"),
     ],
 )
-def test_downloads_of_pages_are_had_with_a_token_too(client, world, bearer, people, address, page):
+def test_a_token_downloads_what_the_page_offers(client, world, bearer, people, address, page):
     key = world.runs["public"].key
     client.logout()
     answer = client.get(f"/api/v1/{address.replace('RUN', key)}", headers=bearer("alice", "read"))

@@ -1,4 +1,4 @@
-"""Every error of an address of the API is problem+json, also those that no view of ours raises."""
+"""Every error below /api/ is problem+json, including those raised outside our views."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def test_a_form_with_more_fields_than_are_read_is_a_problem(client, people):
     assert "number of GET/POST parameters" in answer.json()["detail"]
 
 
-def test_what_nobody_expected_is_a_problem_and_is_logged(client, people, monkeypatch, caplog):
+def test_an_unexpected_error_is_a_problem_and_is_logged(client, people, monkeypatch, caplog):
     def broken(*args, **more):
         raise RuntimeError("the wheel fell off")
 
-    monkeypatch.setattr("gym.jobs.api.workers", broken)
+    monkeypatch.setattr("gym.api.views.description", broken)
     client.raise_request_exception = False
     with caplog.at_level(logging.ERROR):
-        answer = client.get("/api/v1/queue/")
+        answer = client.get("/api/v1/schema/")
     assert (answer.status_code, answer["Content-Type"]) == (500, PROBLEM)
     assert answer.json()["code"] == "broken"
     assert "wheel" not in answer.content.decode()
@@ -46,7 +46,7 @@ def three(settings):
 
 
 def test_refusals_without_a_token_count_as_requests(client, db, three):
-    answers = [client.get("/api/v1/jobs/") for _ in range(5)]
+    answers = [client.get("/api/v1/me/") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
     assert int(answers[-1]["Retry-After"]) > 0
     assert client.get("/api/v1/suites/").status_code == 429

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a POST that is sent again does nothing twice."""
+"""Idempotency-Key: a repeated POST does nothing twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_same_request_gets_the_same_answer(send, world):
 
 def test_another_request_with_the_key_is_a_422(send, world):
     ask(send)
-    for body, address in ((ASKED | {"revision": 1}, "runs/"), (ASKED, "formulas/parse/")):
+    for body, address in ((ASKED | {"revision": 1}, "runs/"), (ASKED, "formulas/explain/")):
         response = send("post", address, body, "alice", **{"Idempotency-Key": "k"})
         assert (response.status_code, response.json()["code"]) == (422, "key-reused")
 

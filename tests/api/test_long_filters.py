@@ -1,4 +1,4 @@
-"""Texts in the query of a list: too long is an error that names the parameter."""
+"""An overlong text filter is an error that names the parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmgym.text import MOST_CHARACTERS
 
 
 def _texts() -> list[tuple[str, str]]:
-    """Every list's address name with every parameter that takes a text."""
+    """(URL name, parameter) for every text filter of every list."""
     found = []
     for name, _, kind in _named(get_resolver()):
         filterset = getattr(kind, "filterset_class", None)
@@ -42,4 +42,4 @@ def test_a_text_too_long_is_refused_by_name(client, people, name, parameter):
 
 
 def test_all_lists_with_texts_are_tried():
-    assert {"api-suites", "api-models", "api-jobs"} <= {name for name, _ in TEXTS}
+    assert {"api-suites", "api-models", "api-runs"} <= {name for name, _ in TEXTS}

@@ -1,5 +1,5 @@
-"""One vocabulary: what is written is read under the same name; files, comparisons and references are named alike in all
-rooms."""
+"""One vocabulary: fields are read under the names they are written with; files, comparisons and references have the
+same names in all rooms."""
 
 from __future__ import annotations
 
@@ -23,28 +23,15 @@ DRAFT = "of the draft, which has it at `draft/`"
 NEW_MODEL = "of the card of a new model, which has it at `models/`"
 WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "designs_explain_create": {"*": NOTHING_IS_KEPT},
-    "formulas_evaluate_create": {"*": NOTHING_IS_KEPT},
     "formulas_explain_create": {"*": NOTHING_IS_KEPT},
-    "formulas_parse_create": {"*": NOTHING_IS_KEPT},
-    "agent_suites_check_create": {"*": NOTHING_IS_KEPT},
-    "backends_download_create": {"*": NOTHING_IS_KEPT},
-    "lmc_check_create": {"*": NOTHING_IS_KEPT},
     "propara_evaluate_create": {"*": NOTHING_IS_KEPT},
     "suites_preview_create": {"*": NOTHING_IS_KEPT},
     "uploads_plan_create": {"*": NOTHING_IS_KEPT},
-    "staff_clean_up_create": {"*": ONCE},
-    "notifications_read_create": {"*": ONCE},
     "suites_draft_cells_partial_update": {"edits": ONCE},
-    "suites_copy_create": {"revision": ONCE},
-    "models_refuse_create": {
-        "reason": "kept as `status_reason`, where the check writes its own reasons, too"
-    },
     "agent_suites_cases_create": {"file": DOWNLOAD},
-    "agent_suites_schedules_resume_create": {"seen": ONCE},
     "models_partial_update": {"start_token": "of the model, which has it as `facts.bos`"},
     "lmc_corpora_create": {"file": DOWNLOAD, "text": DOWNLOAD},
     "lmc_logs_create": {"file": DOWNLOAD},
-    "lmc_games_batch_create": {"words": "up to 200,000; every game has their number, `n_words`"},
     "lmc_games_create": {"words": "up to 200,000; the answer has their number, `n_words`"},
     "propara_answer_sets_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
     "propara_answer_sets_versions_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
@@ -53,11 +40,6 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
         **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
         **dict.fromkeys(("encoding", "sheet", "header", "columns", "filename", "template"), READING),
         **dict.fromkeys(("join_policy", "metric", "conditions", "factors", "region_names", "regions"), DRAFT),
-    },
-    "suites_import_create": {
-        "file": DOWNLOAD,
-        **dict.fromkeys(("join_policy", "metric"), DRAFT),
-        **dict.fromkeys(("visibility", "tags", "language"), "of the suites, whose cards are at `suites/`"),
     },
     "suites_draft_update": {
         **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
@@ -74,8 +56,8 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "leaderboard_run_missing_create": dict.fromkeys(("collection", "suites", "models"), ONCE),
     "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
 }
-FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "check_first", "former_address_note"}
-"""Said once, wherever they are taken."""
+FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "former_address_note"}
+"""Options of a request, which responses never repeat."""
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -93,14 +75,14 @@ def fields(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_names(schema: dict[str, Any]) -> set[str]:
-    """Names of an answer, and those of the rows of its lists."""
+    """Field names of a response and of the rows of its lists."""
     found = fields(schema)
     rows = [resolved(one).get("items", {}) for one in found.values()]
     return {*found, *(name for row in rows for name in fields(row))}
 
 
 def writing() -> Iterator[tuple[str, set[str], set[str]]]:
-    """(operation, fields it takes, names it answers)"""
+    """Yield (operation, fields of its body, names in its response)."""
     for methods in DESCRIPTION["paths"].values():
         for method, operation in methods.items():
             if method not in {"post", "put", "patch"} or "requestBody" not in operation:
@@ -143,7 +125,7 @@ def test_no_exception_is_without_need(operation):
 
 
 def test_a_file_is_called_file():
-    """Where there are several kinds of files in one form, the others have names of their own."""
+    """Further files of a form have other names."""
     forms = {
         operation["operationId"]: fields(body["schema"])
         for methods in DESCRIPTION["paths"].values()
@@ -174,7 +156,6 @@ def test_comparisons_of_two_things_take_first_and_second():
 @pytest.mark.parametrize(
     ("name", "query", "says"),
     [
-        ("api-lmc-compare", {"games": "a,b"}, "“games” has another name now. Send first and second"),
         ("api-propara-compare", {"first": ["a", "b"], "second": "c"}, "“first” was sent 2 times"),
         ("api-agent-compare", {"first": ["a", "b"], "second": "c"}, "“first” was sent 2 times"),
     ],
@@ -185,19 +166,10 @@ def test_other_parameters_of_a_comparison_are_told(client, db, name, query, says
     assert says in answer.content.decode()
 
 
-def test_a_log_under_its_old_field_is_told_the_new_one(client, people):
-    client.force_login(people.alice)
-    answer = client.post(reverse("api-lmc-logs"), {"log": "x"})
-    errors = {error["where"]: error["message"] for error in answer.json()["errors"]}
-    assert (answer.status_code, errors["$.log"]) == (400, "“log” has another name now. Send file.")
-
-
 @pytest.mark.parametrize(
     ("address", "body", "field"),
     [
         ("lmc/games/", {"corpus": "no", "game": "wp", "player": "adaptive"}, "corpus"),
-        ("lmc/guesses/", {"model": "no"}, "model"),
-        ("propara/generate/", {"answer_set": "no", "model": "no"}, "answer_set"),
         ("agent-runs/", {"suite": "no", "server": "no"}, "suite"),
         ("agent-suites/", {"title": "Mine", "judge": "no"}, "judge"),
         ("agent-servers/", {"kind": "model", "name": "Mine", "wraps": "no"}, "wraps"),

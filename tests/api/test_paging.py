@@ -1,4 +1,4 @@
-"""Cursor pages: every row once, in order, whatever comes and goes in between."""
+"""Cursor pages: every row once and in order, whatever is added or deleted in between."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.factories import make_suite
 
 @pytest.fixture
 def many(people):
-    """25 suites; titles come in fives, so that the order has ties."""
+    """25 suites; five share each title, so that the order has ties."""
     for number in range(25):
         Suite.objects.create(
             slug=f"s{number:02}", title=f"Title {number // 5}", owner=people.alice, visibility="public"

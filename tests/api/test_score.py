@@ -1,4 +1,4 @@
-"""POST sentences and a model, get the surprisals of their tokens."""
+"""POST score/: surprisals of sentences."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def model(people):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Nobody waits: the worker of these tests works when it is told to."""
+    """Do not wait: tests run the worker explicitly."""
     monkeypatch.setattr(score_requests, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(score_requests.wait_for, "__defaults__", (0.0,))
 
 
 @pytest.fixture
 def worker_beside(monkeypatch):
-    """A worker that is done while the request waits."""
+    """A worker that finishes while the request waits."""
 
     def wait(request, seconds=0.0):
         run_pending("preview")
@@ -60,8 +60,6 @@ def test_what_takes_longer_is_a_202_with_a_place_to_ask(send, model, at_once):
     assert (response.status_code, response["Retry-After"]) == (202, "1")
     place = response["Location"].partition("/api/v1/")[2]
     assert send("get", place).status_code == 202
-    job = response.json()["job"]
-    assert send("get", f"jobs/{job}/").json()["kind"] == "score"
     run_pending("preview")
     done = send("get", place)
     assert (done.status_code, done.json()["sentences"][1]["surprisal"]) == (200, 20.0)

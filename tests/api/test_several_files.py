@@ -1,4 +1,4 @@
-"""Several files in one request: all of them are taken, or the request is refused. None is dropped without a word."""
+"""Several files in one request are all taken, or the request is refused; none is dropped silently."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from suites.models import Suite
 from tests.agents.site import GOOD, make_suite
 from tests.api.test_every_operation import METHODS, views
 
-TAKE_ALL = {("AgentCasesFile", "file"), ("SuiteFilesBody", "file")}
+TAKE_ALL = {("AgentCasesFile", "file")}
 
 
 def file(name, text="x"):
     return SimpleUploadedFile(name, text.encode())
 
 
-def doors():
-    """Every body of the API that takes files, and its fields for them."""
+def file_fields():
+    """Yield (body, field) for every file field of the API."""
     for _, view in views():
         if MultiPartParser in view.parser_classes:
             for method in METHODS:
-                takes = getattr(getattr(getattr(view, method, None), "operation", None), "takes", None)
+                takes = getattr(getattr(getattr(view, method, None), "operation", None), "body", None)
                 body = takes.get("multipart/form-data") if isinstance(takes, dict) else takes
                 for name, field in body().fields.items() if body else ():
                     if isinstance(getattr(field, "child", field), serializers.FileField):
                         yield body, name
 
 
-DOORS = sorted(set(doors()), key=str)
+FILE_FIELDS = sorted(set(file_fields()), key=str)
 
 
-def test_the_doors_are_found():
-    assert len({body for body, _ in DOORS}) >= 8
-    assert {(body.__name__, name) for body, name in DOORS} >= TAKE_ALL
+def test_file_fields_are_found():
+    assert len({body for body, _ in FILE_FIELDS}) >= 8
+    assert {(body.__name__, name) for body, name in FILE_FIELDS} >= TAKE_ALL
 
 
 @pytest.mark.parametrize(
-    ("body", "name"), [pytest.param(*door, id=f"{door[0].__name__}.{door[1]}") for door in DOORS]
+    ("body", "name"), [pytest.param(*pair, id=f"{pair[0].__name__}.{pair[1]}") for pair in FILE_FIELDS]
 )
 def test_no_body_reads_one_of_two_files(body, name):
     sent = QueryDict(mutable=True)
@@ -90,7 +90,7 @@ def test_two_files_for_one_suite_are_refused(alice, db):
     before = Suite.objects.count()
     answer = alice.post("/api/v1/suites/", {"file": [file("a.json", "{}"), file("b.json", "{}")]})
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.file")
-    assert "Send each in a request of its own" in answer.json()["errors"][0]["message"]
+    assert "Send one file per request" in answer.json()["errors"][0]["message"]
     assert Suite.objects.count() == before
 
 

@@ -31,7 +31,7 @@ def post(client, people):
 
 @pytest.fixture
 def counted(world):
-    """The number of runs there were before."""
+    """Number of runs before the test."""
     return SuiteRun.objects.count()
 
 
@@ -138,7 +138,7 @@ def test_what_is_invisible_is_as_if_it_were_not_there(post, counted, field, give
     assert answer.status_code == 400
     [error] = answer.json()["errors"]
     assert error["where"] == f"$.{field}"
-    assert error["message"] == f"There is no {field} “{given}”, or not for you."
+    assert error["message"] == f"There is no {field} “{given}”, or you may not see it."
     assert SuiteRun.objects.count() == counted
 
 

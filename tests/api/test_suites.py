@@ -12,7 +12,7 @@ from tests.factories import make_suite
 
 
 def slugs(page) -> list[str]:
-    """Addresses, less the secret part of an unlisted suite's."""
+    """Addresses without the secret part of unlisted ones."""
     return [re.sub(r"-[0-9a-f]{20}$", "", suite["slug"]) for suite in page["results"]]
 
 
@@ -123,7 +123,7 @@ def test_search_filter_and_sort(get, three, query, found):
         ({"tagg": "number"}, "Did you mean “tag”?"),
         ({"limit": "0"}, "from 1 to 500"),
         ({"limit": "many"}, "from 1 to 500"),
-        ({"cursor": "WyJ0aXRsZSJd"}, "not one of ours"),
+        ({"cursor": "WyJ0aXRsZSJd"}, "not valid"),
     ],
 )
 def test_a_wrong_parameter_is_a_400_that_names_it(client, db, query, says):

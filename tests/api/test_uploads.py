@@ -1,4 +1,4 @@
-"""Uploaded results: a request that contradicts itself is refused, and nothing is kept of it."""
+"""Contradictory uploads are refused and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API tests look at: alice's suites, models and runs in every visibility."""
+"""Data of the API tests: alice's suites, models and runs in every visibility."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VISIBILITIES = ("public", "unlisted", "private")
 
 @dataclass(frozen=True)
 class World:
-    """Suites are called after their visibility; bob collaborates on the private one."""
+    """Suites are named after their visibility; bob is a collaborator of the private one."""
 
     revisions: dict[str, SuiteRevision]
     open_model: RegisteredModel

@@ -50,9 +50,6 @@ def test_upload_play_read_compare(bob):
         reverse("api-lmc-statistics", args=[keys[0]]), {"partition": "line", "first": 3, "last": 5}
     ).json()
     assert [row["line"] for row in lines["parts"]] == [3, 4, 5]
-    search = bob.get(reverse("api-lmc-search", args=[keys[0]])).json()
-    assert len(search["cells"]) == 55
-    assert search["best"] == max(search["cells"], key=lambda cell: cell["value"])
     same = bob.get(reverse("api-lmc-compare"), {"first": keys[0], "second": keys[1:]})
     assert same.status_code == 200
     assert same.json()["texts_compared"] == "lengths", "one log has no words: its lengths are all there is"
@@ -130,9 +127,6 @@ def test_what_is_not_counted_has_no_statistics_yet(bob, people):
     assert bob.get(reverse("api-lmc-log", args=[key, "statistics.json"])).status_code == 409
     assert bob.get(reverse("api-lmc-log", args=[key, "statistics.exe"])).status_code == 404
     assert bob.post(reverse("api-lmc-cancel", args=[key])).json()["state"] == "cancelled"
-    assert bob.post(reverse("api-lmc-retry", args=[key])).json()["state"] == "queued"
-    run_pending()
-    assert bob.get(reverse("api-lmc-game", args=[key])).json()["state"] == "done"
 
 
 def test_a_game_is_started_again_with_what_its_answer_says(bob, people):
@@ -204,21 +198,6 @@ def test_players_are_listed_with_what_they_can_be_told_and_take_it(bob, people):
         answer = bob.post(reverse("api-lmc-games"), {**body, "player_options": wrong}, content_type=JSON)
         assert answer.status_code == 400
         assert next(iter(wrong)) in answer.content.decode()
-
-
-def test_a_corpus_can_be_checked_and_nothing_is_kept(bob):
-    given = {"file": file(b"The cat\tsat.\r\n", "t.txt"), "format": "auto"}
-    found = bob.post(reverse("api-lmc-check"), given).json()
-    assert (found["format"], found["lines"], found["tokens"]) == ("text", 1, 4)
-    assert {warning["code"] for warning in found["warnings"]} == {"tab", "crlf"}
-    assert found["shown"][0]["tokens"] == [[0, 3], [4, 7], [8, 11], [11, 12]]
-    assert not Corpus.objects.exists()
-    answer = bob.post(reverse("api-lmc-check"), {"file": file(b"\xff\n", "t.txt")})
-    assert answer.status_code == 400
-    answer = bob.post(reverse("api-lmc-check"), {"text": " The cat\n"}).json()
-    assert (answer["lines"], answer["shown"][0]["text"]) == (1, " The cat")
-    answer = bob.post(reverse("api-lmc-check"), {**given, "text": "a"})
-    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.file")
 
 
 def test_keystroke_savings_take_their_parameters(bob, people):

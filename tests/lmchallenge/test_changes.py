@@ -1,14 +1,16 @@
-"""What changed between two logs is coloured on the page and in the API as `lmc pretty` and `lmc diff` colour it."""
+"""What changed between two logs is coloured on the page as `lmc pretty` and `lmc diff` colour it."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from django.http import Http404
 from django.urls import reverse
 
 from gym.lmchallenge import changes, counting, storage
 from lmgym.lmchallenge import pretty
+from lmgym.lmchallenge.errors import LogError
 from lmgym.lmchallenge.version5 import log as version5_log
 from lmgym.lmchallenge.version5 import pretty as version5
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
@@ -17,12 +19,8 @@ from tests.lmchallenge.worlds import LOG, USERS, make_corpus, play, upload
 pytestmark = pytest.mark.django_db
 
 
-def told(client, first, game, status: int = 200, **query) -> list[list[dict]]:
-    answer = client.get(
-        reverse("api-lmc-compare-text"), {"first": first.key, "second": game.key, "filter": "all", **query}
-    )
-    assert answer.status_code == status, answer.content
-    return [line["pieces"] for line in answer.json()["lines"]] if status == 200 else []
+def changed_lines(first, game, page: int = 1) -> list[list[changes.ChangedPiece]]:
+    return [line.pieces for line in changes.read_changes(first, game, "all", page).lines]
 
 
 @pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
@@ -36,9 +34,9 @@ def test_colours_of_the_page_are_those_of_the_terminal(client, people, kind):
     logs = [[line for _, line in storage.decoded(game)] for game in (first, second)]
     mixes = [counting.mix_of(game, "all") for game in (first, second)]
     drawn = "".join(pretty.ansi(logs, keep="all", mixes=mixes, readings="reference"))
-    pieces = [piece for line in told(client, first, second) for piece in line]
+    pieces = [piece for line in changed_lines(first, second) for piece in line]
     colours = {"better": 2, "worse": 1, "same": 9, "both": 6, "both-wrong": 3, "skipped": 4}
-    assert {colours[one["change"]] for one in pieces} - {9} == {
+    assert {colours[one.change] for one in pieces} - {9} == {
         int(one) for one in re.findall(r"3([1-8])m", drawn)
     }
     page = client.get(
@@ -46,7 +44,7 @@ def test_colours_of_the_page_are_those_of_the_terminal(client, people, kind):
     )
     assert page.status_code == 200
     for one in pieces:
-        assert f"lm-change-{one['change']}" in page.content.decode()
+        assert f"lm-change-{one.change}" in page.content.decode()
     link = f"{reverse('lmc-compare-text')}?first={first.key}&amp;second={second.key}"
     assert (
         link
@@ -54,18 +52,18 @@ def test_colours_of_the_page_are_those_of_the_terminal(client, people, kind):
     )
 
 
-def test_ranks_of_next_words_are_told_from_to(client, people):
+def test_ranks_of_next_words_are_told_from_to(people):
     first = upload(people.alice, LOG)
     second = upload(people.alice, LOG.replace('"rank": 4', '"rank": 2').replace('"rank": 1,', '"rank": 3,'))
-    (good, day), _ = told(client, first, second)
-    assert (good["change"], good["strong"]) == ("worse", True)
-    assert (day["change"], day["strong"], day["words"]) == (
+    (good, day), _ = changed_lines(first, second)
+    assert (good.change, good.is_strong) == ("worse", True)
+    assert (day.change, day.is_strong, day.words) == (
         "better", True, "“day”: better, and now within rank 1 or 3, rank 4 → 2.",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("game", RESULTS)
-def test_so_are_messages_of_version_5(client, people, game):
+def test_so_are_messages_of_version_5(people, game):
     log = a_log(*RESULTS[game])
     other = log
     for was, new in (
@@ -77,19 +75,20 @@ def test_so_are_messages_of_version_5(client, people, game):
     first, second = upload(people.alice, log), upload(people.alice, other)
     before, now = ([*version5_log.read([line.encode() for line in one.splitlines()])] for one in (log, other))
     drawn = list(version5.difference(before, now, readings="corrected"))
-    (pieces,) = told(client, first, second)
-    assert "".join(piece["text"] for piece in pieces) == "thecat"
-    colours = [version5.CHANGES[piece["change"]] for piece in pieces]
+    (pieces,) = changed_lines(first, second)
+    assert "".join(piece.text for piece in pieces) == "thecat"
+    colours = [version5.CHANGES[piece.change] for piece in pieces]
     assert {f"3{colour}m" for colour in colours} - {"39m"} <= set(re.findall(r"3\dm", drawn[0]))
-    assert "worse" in {piece["change"] for piece in pieces}
+    assert "worse" in {piece.change for piece in pieces}
 
 
 def test_other_texts_and_games_are_refused(client, people):
     first = upload(people.alice, LOG)
-    told(client, first, upload(people.alice, LOG.replace("night", "nacht")), status=400)
-    told(client, first, upload(people.alice, LOG.splitlines()[0] + "\n"), status=400)
-    told(client, first, upload(people.alice, a_log(*RESULTS["wc"])), status=400)
-    told(client, first, first, status=404, page=9)
+    for log in (LOG.replace("night", "nacht"), LOG.splitlines()[0] + "\n", a_log(*RESULTS["wc"])):
+        with pytest.raises(LogError):
+            changed_lines(first, upload(people.alice, log))
+    with pytest.raises(Http404):
+        changed_lines(first, first, page=9)
     assert client.get(reverse("lmc-compare-text"), {"first": first.key}).status_code == 404
 
 

@@ -94,19 +94,9 @@ def test_the_form_starts_every_ticked_game_by_every_ticked_player(client, people
     assert Game.objects.count() == 2
 
 
-def test_the_api_starts_several_games_or_none(client, people):
+def test_the_api_starts_a_game_of_version_5(client, people):
     corpus = make_corpus(people.alice, USERS)
     client.force_login(people.alice)
-    body = {"corpus": corpus.slug, "games": ["wp", "we"], "players": ["adaptive"], "train": True}
-    answer = client.post(reverse("api-lmc-game-batch"), body, content_type="application/json")
-    assert answer.status_code == 202, answer.content
-    assert [game["game"] for game in answer.json()["games"]] == ["wp", "we"]
-    run_pending()
-    assert {game.state for game in Game.objects.all()} == {"done"}
-    bad = {**body, "players": ["adaptive", "model:nobody"]}
-    answer = client.post(reverse("api-lmc-game-batch"), bad, content_type="application/json")
-    assert (answer.status_code, "wp by model:nobody" in answer.content.decode()) == (400, True)
-    assert Game.objects.count() == 2
     one = client.post(
         reverse("api-lmc-games"),
         {"corpus": corpus.slug, "game": "wr", "player": "adaptive", "train": True, "seed": 7},

@@ -85,33 +85,3 @@ def test_models_one_may_not_run_and_long_texts_are_refused(client, people, model
     assert client.post(PAGE, {"model": "demo-ngram", "text": "x" * 3_000}).status_code == 400
     assert not Guess.objects.exists()
     assert reverse("lmc-playground") == PAGE
-
-
-def test_the_api_answers_the_same(client, people, model, answered):
-    client.force_login(people.bob)
-
-    def send(**body):
-        return client.post("/api/v1/lmc/guesses/", body, content_type="application/json")
-
-    answer = send(model="demo-ngram", text="The king that no bakers ")
-    assert (answer.status_code, answer.json()["state"]) == (200, "done")
-    found = answer.json()["predictions"]
-    assert len(found) == guessing.PREDICTIONS
-    assert found == sorted(found, key=lambda row: -row["score"])
-    for row in found:
-        assert 2 ** -row["bits"] == pytest.approx(math.exp(row["score"]))
-    assert client.get(answer["Location"]).json() == answer.json()
-    client.force_login(people.charlie)
-    assert client.get(answer["Location"]).status_code == 404
-    assert send(model="demo-ngram", text="x" * 3_000).json()["errors"][0]["where"] == "$.text"
-    assert send(model="nothing").json()["errors"][0]["where"] == "$.model"
-
-
-def test_the_api_says_where_to_ask_again_while_nobody_answers(client, people, model, monkeypatch):
-    monkeypatch.setattr(guessing, "wait_for", lambda guess: guess)
-    client.force_login(people.bob)
-    waiting = client.post("/api/v1/lmc/guesses/", {"model": "demo-ngram"}, content_type="application/json")
-    assert (waiting.status_code, waiting["Retry-After"], waiting.json()["state"]) == (202, "1", "queued")
-    run_pending("preview")
-    later = client.get(waiting["Location"])
-    assert (later.status_code, len(later.json()["predictions"])) == (200, guessing.PREDICTIONS)

@@ -59,13 +59,8 @@ def numbers(client, game, status: int = 200, **query) -> list[int]:
         ({"word": "nowhere"}, []),
     ],
 )
-def test_lines_are_ordered_and_found_on_the_page_and_in_the_api(client, game, query, found):
+def test_lines_are_ordered_and_found(client, game, query, found):
     assert numbers(client, game, filter="all", **query) == found
-    answer = client.get(reverse("api-lmc-text", args=[game.key]), {"filter": "all", **query}).json()
-    assert ([line["number"] for line in answer["lines"]], answer["found"]) == (found, len(found))
-    losses = [line["loss"] for line in answer["lines"]]
-    if query.get("order") == "worst":
-        assert losses == sorted(losses, reverse=True)
 
 
 def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
@@ -87,9 +82,8 @@ def test_what_cannot_be_looked_for_is_named(client, game, people):
     for query, words in (({"outcome": "x"}, "There is no outcome"), ({"order": "best"}, "There is no order")):
         answer = client.get(page, query)
         assert (answer.status_code, words in answer.content.decode()) == (400, True)
-        assert client.get(reverse("api-lmc-text", args=[game.key]), query).status_code == 400
     hidden = upload(people.alice, b"".join(storage.log_in(game, "lengths")).decode())
-    answer = client.get(reverse("api-lmc-text", args=[hidden.key]), {"word": "good"})
+    answer = client.get(reverse("lmc-text", args=[hidden.key]), {"word": "good"})
     assert (answer.status_code, "no words" in answer.content.decode()) == (400, True)
     assert numbers(client, hidden, order="worst") == [3, 2, 1]
 
@@ -100,8 +94,6 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
         answer = client.get(page, query)
         text = answer.content.decode()
         assert (answer.status_code, "The log has 3 lines." in text, "Go to line" in text) == (400, True, True)
-        found = client.get(reverse("api-lmc-text", args=[game.key]), query).json()["errors"]
-        assert [(one["where"], one["message"]) for one in found] == [("?line", "The log has 3 lines.")]
     for line in ("abc", "-1", "0"):
         answer = client.get(page, {"line": line})
         assert f"“{line}” is not the number of a line." in answer.content.decode()
@@ -110,12 +102,8 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
 
 
 def test_a_parameter_that_cannot_be_looked_for_is_named_as_one(client, game):
-    for address in (
-        reverse("api-lmc-text", args=[game.key]),
-        reverse("api-lmc-log", args=[game.key, "text.html"]),
-    ):
-        answer = client.get(address, {"outcome": "bogus"})
-        assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?outcome")
+    answer = client.get(reverse("api-lmc-log", args=[game.key, "text.html"]), {"outcome": "bogus"})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?outcome")
 
 
 def test_a_user_of_the_statistics_can_be_looked_for_in_the_text(client, people):
@@ -126,13 +114,11 @@ def test_a_user_of_the_statistics_can_be_looked_for_in_the_text(client, people):
     assert users == ["ann", None, 7]
     for number, user in enumerate(users, 1):
         sent = "null" if user is None else str(user)
-        found = client.get(reverse("api-lmc-text", args=[made.key]), {"user": sent}).json()["lines"]
-        assert [(line["number"], line["user"]) for line in found] == [(number, user)]
+        assert numbers(client, made, user=sent) == [number]
 
 
-@pytest.mark.parametrize("of", ["", "api-"])
 def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_counts_it_again(
-    client, game, people, of
+    client, game, people
 ):
     TextIndex.objects.all().delete()
     answer = client.get(reverse("lmc-text", args=[game.key]), {"order": "worst"})
@@ -142,9 +128,7 @@ def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_cou
     client.force_login(people.alice)
     for address in (game.get_absolute_url(), reverse("lmc-text", args=[game.key]) + "?order=worst"):
         assert "Count again" in client.get(address).content.decode()
-    again = reverse(f"{of}lmc-count-again", args=[game.key])
-    assert client.post(again).status_code == (200 if of else 302)
-    assert client.post(reverse("api-lmc-count-again", args=[game.key])).status_code == 409
+    assert client.post(reverse("lmc-count-again", args=[game.key])).status_code == 302
     run_alone(fresh(game))
     assert "Count again" not in client.get(game.get_absolute_url()).content.decode()
     assert numbers(client, game, order="worst", filter="all") == [3, 2, 1]

@@ -133,11 +133,11 @@ def test_without_a_site_every_command_says_what_to_run(capsys, argv):
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ((200, "text/html", "<html>"), "no JSON. Is this the address of an LM Gym?"),
+        ((200, "text/html", "<html>"), "not JSON. Is this the address of an LM Gym site?"),
         ((200, "application/json", {"hello": 1}), "answers, but it is no LM Gym."),
         ((200, "application/json", [1]), "answers, but it is no LM Gym."),
-        ((404, "text/html", "<html>"), "Is this the address of an LM Gym?"),
-        ((301, "text/html", ""), "Is this the address of an LM Gym?"),
+        ((404, "text/html", "<html>"), "Is this the address of an LM Gym site?"),
+        ((301, "text/html", ""), "Is this the address of an LM Gym site?"),
     ],
 )
 def test_another_program_is_said_to_be_no_lm_gym(monkeypatch, site, capsys, answer, says):
@@ -149,7 +149,7 @@ def test_another_program_is_said_to_be_no_lm_gym(monkeypatch, site, capsys, answ
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        ("http://127.0.0.1:9", "127.0.0.1:9 does not answer"),
+        ("http://127.0.0.1:9", "127.0.0.1:9 does not respond"),
         ("ftp://127.0.0.1", "is not the address of a site"),
         ("gopher", "is not the address of a site"),
     ],

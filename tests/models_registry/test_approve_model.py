@@ -166,14 +166,6 @@ def test_the_owner_is_told_by_e_mail(
     assert "No licence." in mail.body
 
 
-def test_refusing_through_the_api(client, people, waiting):
-    client.force_login(people.staff)
-    address = reverse("api-model-refuse", args=["mine"])
-    assert client.post(address, {}, content_type="application/json").status_code == 400
-    answer = client.post(address, {"reason": "No licence."}, content_type="application/json").json()
-    assert (answer["status"], answer["status_reason"]) == ("refused", "No licence.")
-
-
 AGAIN = {
     "name": "Mine again",
     "slug": "mine",

@@ -158,18 +158,6 @@ def test_a_baseline_needs_no_review(client, people):
     assert register(client, people.charlie, UNIFORM, reviewed=[]).status_code == 302
 
 
-def test_the_api_says_before_registering_what_would_be_downloaded(client, people, hub):
-    client.force_login(people.charlie)
-    address = "/api/v1/backends/causal/download/"
-    config = {"source": "hub", "repo": "openai-community/gpt2"}
-    found = client.post(address, {"config": config}, content_type="application/json").json()
-    assert found["download_bytes"] == found["total_bytes"] == 3 * 2**20 + 1024
-    assert [file["name"] for file in found["files"]] == ["config.json", "model.safetensors"]
-    hub.error = Unreachable("no route")
-    found = client.post(address, {"config": config}, content_type="application/json").json()
-    assert (found["total_bytes"], found["unknown"][:32]) == (None, "The Hub could not be reached for")
-
-
 def test_staffs_own_models_are_checked_without_waiting(client, people):
     register(client, people.staff, HUB)
     assert RegisteredModel.objects.get().check_job.state == "queued"

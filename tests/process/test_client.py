@@ -191,11 +191,11 @@ def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
         (["run", "agreement_orc", "--model", "nothing"], "There is no such model."),
         (["run", "agreement_orc", "--model", "demo-gpt2", "--bos", "no"], "bos"),
         (["push", "missing.json"], "missing.json: No such file"),
-        (["pull", "no-such-suite"], "There is nothing here"),
+        (["pull", "no-such-suite"], "Not found"),
         (["export", "--suite", "binding", "--suite", "bindings"], "bindings"),
         (["export", "--collection", "nowhere"], "nowhere"),
-        (["wait", "abc"], "There is nothing here"),
-        (["compare", "--site", "abc", "def"], "There is nothing here"),
+        (["wait", "abc"], "Not found"),
+        (["compare", "--site", "abc", "def"], "Not found"),
         (["score", "--site", "-m", "nothing", "Hello."], "nothing"),
     ],
 )
@@ -261,7 +261,7 @@ def test_a_post_that_is_sent_again_does_nothing_twice(site, gym):
 def test_a_server_that_is_not_there_is_named():
     gym = Client("http://127.0.0.1:9")
     gym.transport.sleep = lambda seconds: None
-    with pytest.raises(NotReached, match=r"127\.0\.0\.1:9 does not answer"):
+    with pytest.raises(NotReached, match=r"127\.0\.0\.1:9 does not respond"):
         gym.get("suites/")
 
 

@@ -203,7 +203,7 @@ def test_a_server_that_may_not_be_talked_to_is_broken_with_the_reason(site):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("lmc", "stats", "--site", "nothing"), "There is nothing here, or not for you."),
+        (("lmc", "stats", "--site", "nothing"), "Not found, or you may not see it."),
         (("lmc", "play", "no", "--game", "wp", "--player", "adaptive"), "$.corpus: There is no corpus “no”"),
         (("lmc", "play", "demo-sentences", "--game", "wp", "--player", "me"), "$.player"),
         (("lmc", "upload", "missing.log"), "missing.log: No such file"),

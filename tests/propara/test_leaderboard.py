@@ -142,18 +142,6 @@ def test_editors_enter_published_results_and_nobody_else_does(client, people, ve
     assert not PublishedResult.objects.filter(system="KG-MRC").exists()
 
 
-def test_the_api_enters_changes_and_deletes_published_results(client, people, version):
-    client.force_login(people.alice)
-    address = reverse("api-propara-published", args=["shipped", 1])
-    made = client.post(address, PAPER | {"system": "NCET", "f1": 0.545}, content_type="application/json")
-    assert made.status_code == 201
-    assert client.patch(made["Location"], {"recall": 0.9}, content_type="application/json").status_code == 400
-    changed = client.patch(made["Location"], {"citation": "Gupta 2019"}, content_type="application/json")
-    assert changed.json()["citation"] == "Gupta 2019"
-    assert {row["system"] for row in client.get(address).json()["results"]} == {"ProStruct", "NCET"}
-    assert client.delete(made["Location"]).status_code == 204
-
-
 def test_results_of_the_official_test_split_are_offered_for_answers_as_large_until_all_are_there(
     client, people, version
 ):

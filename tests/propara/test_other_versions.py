@@ -148,7 +148,7 @@ def test_a_private_submission_of_somebody_else_is_not_told_of(client, people, fi
     assert "submitted before" not in client.get(mine.get_absolute_url()).content.decode()
 
 
-def test_the_api_says_which_file_is_the_same_and_scores_on_another_version(client, people, first):
+def test_the_api_says_which_file_is_the_same(client, people, first):
     earlier = hand_in(first, people.alice)
     client.force_login(people.bob)
     body = {"answer_set": "light", "file": SimpleUploadedFile("again.tsv", LATE.encode())}
@@ -158,21 +158,6 @@ def test_the_api_says_which_file_is_the_same_and_scores_on_another_version(clien
         "results"
     ]
     assert {row["id"] for row in found} == {earlier.key, made.json()["id"]}
-    second_of(first, people)
-    new = client.post(f"{made['Location']}score-on/", {"version": 2}, content_type="application/json")
-    assert (new.status_code, new.json()["version"], new.json()["rescored_from"]) == (
-        201,
-        2,
-        made.json()["id"],
-    )
-    assert client.post(f"{made['Location']}score-on/", {}, content_type="application/json").status_code == 400
-    client.force_login(people.alice)
-    there = client.post(reverse("api-propara-score-earlier", args=["light", 2]))
-    assert (there.status_code, there.json()["submissions"]) == (202, 1)
-    assert "/jobs/" in there["Location"]
-    run_pending()
-    none = client.post(reverse("api-propara-score-earlier", args=["light", 2]))
-    assert (none.status_code, none.json(), "Location" in none) == (200, {"submissions": 0}, False)
 
 
 def test_files_that_are_those_of_the_newest_version_make_no_new_one(client, people, first):

@@ -384,11 +384,8 @@ def everything(
     scopes += [("leaderboard of a collection", "", collection)] if collection else []
     for rule in RULES:
         query = f"?rule={rule}"
-        for slug, model in models.items():
+        for model in models.values():
             yield from of_a_table(client, model.get_absolute_url() + query, "model page", rule)
-            profile = json.loads(content(client, reverse("api-model-profile", args=[slug]) + query))
-            for row in profile["suites"]:
-                yield _row("API profile", row, (row["run"], rule), "")
         for revision in {run.revision_id: run.revision for run in runs}.values():
             own = {run.model.slug: run.key for run in runs if run.revision_id == revision.pk}
             yield from _on_a_suite(client, revision.suite.slug, revision.get_absolute_url(), rule, own)

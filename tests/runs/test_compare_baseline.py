@@ -114,6 +114,5 @@ def test_a_baseline_that_is_not_there_is_named(client, world):
 
 def test_the_chart_draws_every_model_against_the_baseline(client, world):
     figure = client.get("/figures/compare-suites.json?model=a,b,c,d&base=c").json()
-    assert client.get("/api/v1/figures/compare-suites/json/?model=a,b,c,d&base=c").json() == figure
     assert figure["columns"][2:4] == ["first", "second"]
     assert [row[2:4] for row in figure["rows"]] == [["c", "a"], ["c", "b"], ["c", "d"]]

@@ -91,7 +91,6 @@ def test_the_api_names_it(client, world):
     missing = {row["model"][0]: row["missing"] for row in board["results"]}
     assert missing == {"paper": expected, "whole": []}
     assert board["results"][0]["suites"].keys() == {"both", "other", "plain"}
-    assert client.get("/api/v1/models/paper/profile/").json()["missing"] == expected
     assert client.get("/api/v1/compare/?model=whole,paper").json()["missing"] == expected
     on_one = client.get("/api/v1/compare/both/?model=whole,paper").json()
     assert on_one["missing"] == expected[:1]

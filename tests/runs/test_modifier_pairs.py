@@ -26,8 +26,8 @@ def run(model, found) -> None:
 
 
 def pairs(client, model) -> list[tuple[str, str]]:
-    answer = client.get(f"/api/v1/models/{model.slug}/profile/").json()
-    return [(pair["plain"], pair["modified"]) for pair in answer["pairs"]]
+    shown = client.get(reverse("model-detail", args=[model.slug])).context["pairs"]
+    return [(pair.plain.key, pair.modified.key) for pair in shown]
 
 
 def test_beside_suites_of_the_same_names_everybody_keeps_their_pair(client, people, model):

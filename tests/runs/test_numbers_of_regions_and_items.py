@@ -68,15 +68,6 @@ def test_items_that_are_alike_have_no_interval_anywhere(client, run):
     assert '"low": 5.0' not in json.dumps(told)
 
 
-def test_the_api_draws_the_interval_of_the_page(client, run):
-    address = f"/api/v1/figures/run-regions/json/?run={run.key}&interval="
-    answer = client.get(f"{address}within").json()
-    assert answer["query"]["interval"] == "within"
-    page = [[row["mean_surprisal"], row["low"]] for row in chart(client, run, interval="within")]
-    assert [["" if x is None else str(x) for x in row[4:6]] for row in answer["rows"]] == page
-    assert client.get(f"{address}between").status_code == 400
-
-
 def test_old_limits_below_zero_are_shown_as_zero(client, run):
     summary = run.region_summary
     summary[0]["regions"][0] |= {"mean": 1.0, "low": -2.5, "high": 4.5}

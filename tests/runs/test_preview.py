@@ -160,7 +160,7 @@ def test_what_is_no_preview_is_refused(client, suite, body):
 def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
     make_model(people.bob, slug="secret", visibility="private")
     refused = ask(client, suite, model="secret")
-    assert (refused.status_code, "or not for you" in refused.content.decode()) == (400, True)
+    assert (refused.status_code, "or you may not see it" in refused.content.decode()) == (400, True)
     suite.collaborations.create(user=people.bob, role="view")
     client.force_login(people.bob)
     assert ask(client, suite).status_code == 403
@@ -210,7 +210,7 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
 
     first = send(model="uniform", items=[2])
     assert (first.status_code, first["Retry-After"], first.json()["rows"]) == (202, "1", [])
-    assert first["Location"].endswith(f"/api/v1/jobs/{first.json()['job']}/")
+    assert first["Location"].endswith(f"/api/v1/suites/{suite.slug}/preview/")
     run_pending("preview")
     answer = send(model="uniform", items=[2])
     assert answer.status_code == 200

@@ -100,7 +100,7 @@ def test_every_place_has_the_corrected_p_of_its_family(client, world, people):
     said = said_of(
         client, runs, sets, tag="set", collection="paper", choices=("", "&suite=c", "&layout=suites")
     )
-    assert len({one.place for one in said}) == 20 + 3 + 2 * 5
+    assert len({one.place for one in said}) == 20 + 2 + 2 * 5
     assert {one.standing for one in said if one.of == (world["runs"]["c"].key, "each")} == {"above", "at"}
 
 

@@ -21,7 +21,7 @@ from lmgym.runs.uploaded import read_results
 from lmgym.suites.formats import read_suite
 from lmgym.suites.intake import take_in as take_in_suite
 from lmgym.text.problems import FormatError, Report
-from suites.forms import parts_of
+from suites.name_lists import parts_of
 
 
 class Watched(io.BytesIO):

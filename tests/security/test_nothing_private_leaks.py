@@ -158,34 +158,34 @@ def _plant_agents(people, hidden_model) -> None:
 
 PAGES = """
 / /about/ /queue/ /suites/ /models/ /propara/ /agents/ /runs/ /leaderboard/ /compare/ /collections/ /api/v1/
-/api/v1/tags/ /api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
+/api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
 /suites/meadow/ /suites/hid-suite/ /models/hid-model/ /models/open-model/ /agents/meadow-tests/ /agents/hid-tests/
 /agents/servers/hid-agent/ /agents/servers/meadow-speaker/
 /agents/runs/ /agents/runs/?server=hid-agent /agents/runs/?suite=hid-tests
 /collections/hid-collection/ /collections/published/
 /propara/open-set/ /propara/hid-set/ /suites/meadow/r1/ /suites/meadow/r1/items/ /suites/meadow/diff/1/1/
 /suites/meadow/r1/download/json/ /api/v1/suites/meadow/ /api/v1/suites/meadow/lint/
-/api/v1/suites/meadow/lint/?revision=1 /api/v1/suites/meadow/revisions/ /api/v1/suites/meadow/revisions/1/
-/api/v1/suites/meadow/revisions/1/sentences/ /api/v1/suites/meadow/revisions/1/export/json/
+/api/v1/suites/meadow/lint/?revision=1 /api/v1/suites/meadow/revisions/1/
+/api/v1/suites/meadow/revisions/1/export/json/
 /api/v1/suites/meadow/diff/1/1/ /suites/meadow/r2/ /suites/meadow/r2/items/ /suites/meadow/r2/json/
 /suites/meadow/diff/1/2/ /suites/meadow/copy/ /exports/suites/meadow/r2/bib /exports/suites/meadow/r2/blimp.jsonl
 /suites/meadow/r2/json-early/ /runs/upload/meadow/r2/
 /suites/meadow/editor/ /suites/meadow/freeze/ /suites/meadow/r2/errata/ /figures/suite-models.json?suite=meadow&r=2
 /api/v1/suites/meadow/lint/?revision=2 /api/v1/suites/meadow/revisions/2/ /api/v1/suites/meadow/draft/
-/api/v1/suites/meadow/draft/cells/ /api/v1/suites/meadow/revisions/2/sentences/ /api/v1/suites/meadow/diff/2/1/
+/api/v1/suites/meadow/draft/cells/ /api/v1/suites/meadow/diff/2/1/
 /api/v1/suites/meadow/revisions/2/export/tsv/ /api/v1/suites/?q=axolotl /suites/?sort=-items
 /api/v1/suites/meadow/revisions/2/export/blimp/ /api/v1/agent-servers/ /api/v1/agent-servers/hid-agent/
 /api/v1/agent-servers/meadow-agent/ /api/v1/agent-servers/meadow-speaker/ /api/v1/agent-suites/
 /api/v1/agent-suites/meadow-tests/
-/api/v1/agent-suites/hid-tests/ /api/v1/agent-suites/hid-tests/matrix/ /api/v1/agent-suites/meadow-tests/matrix/
+/api/v1/agent-suites/hid-tests/
 /api/v1/agent-suites/meadow-tests/cases/ /api/v1/agent-suites/hid-tests/cases/ /api/v1/agent-suites/hid-tests/export/
 /api/v1/agent-runs/ /api/v1/agent-runs/?server=hid-agent /api/v1/agent-runs/?suite=hid-tests /api/v1/collections/
 /api/v1/collections/published/ /api/v1/collections/hid-collection/ /api/v1/collections/published/files/zip/
 /api/v1/collections/published/files/bib/ /api/v1/collections/published/files/json/ /api/v1/exports/scores/csv/
 /api/v1/exports/scores/csv/?all=1 /api/v1/exports/regions/csv/?suite=hid-suite
-/api/v1/figures/model-tags/csv/?of=hid-model /api/v1/figures/leaderboard-heat/json/
-/api/v1/figures/suite-models/csv/?suite=meadow&r=1
-/api/v1/figures/suite-models/csv/?suite=meadow&r=2 /api/v1/suites/meadow/preview/ /api/v1/queue/ /api/v1/jobs/
+/figures/model-tags.csv?of=hid-model /figures/leaderboard-heat.json
+/figures/suite-models.csv?suite=meadow&r=1
+/figures/suite-models.csv?suite=meadow&r=2 /api/v1/suites/meadow/preview/
 /api/v1/suites/hid-suite/lint/ /api/v1/models/hid-model/ /api/v1/suites/hid-suite/
 /exports/suites/meadow/r1/bib /exports/suites/meadow/r1/blimp.jsonl /leaderboard/?suite=hid-suite,meadow
 /leaderboard/?model=hid-model /leaderboard/?group=1 /leaderboard/?sort=suite:hid-suite

@@ -141,15 +141,3 @@ def test_only_staff_cleans_up_and_nothing_young(people):
         with pytest.raises(ValidationError):
             services.ask_to_clean_up(days, what, actor=people.staff)
     assert actors.old_runs(timezone.now()).count() == 0
-
-
-def test_the_api_looks_and_deletes(client, people, runs):
-    client.force_login(people.staff)
-    address = "/api/v1/staff/clean-up/"
-    assert client.get(address).json() == {"days": 365, "jobs": 0, "runs": 2, "sentences": 12}
-    assert client.get(f"{address}?days=3").status_code == 400
-    assert client.post(address, {"days": 365, "what": []}, content_type="application/json").status_code == 400
-    answer = client.post(address, {"days": 365, "what": ["runs"]}, content_type="application/json")
-    assert (answer.status_code, answer.json()["kind"]) == (202, "clean_up")
-    run_pending()
-    assert client.get(address).json()["runs"] == 0

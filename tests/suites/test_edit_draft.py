@@ -324,7 +324,7 @@ def test_what_is_no_edit_is_refused(client, suite, body):
 def test_a_request_that_is_too_large_is_refused_in_words(client, suite):
     answer = patch(client, suite, 0, edit(cell(1, "match", 1, "The woman", "x" * 6_100_000)))
     assert answer.status_code == 413
-    assert "too much at once" in answer.json()["detail"]
+    assert "too large" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

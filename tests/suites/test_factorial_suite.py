@@ -230,7 +230,7 @@ def test_factors_that_are_no_design_are_answered_with_the_reason(signed_in):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({}, "Give either factors or lines"),
+        ({}, "Send either factors or lines"),
         ({"lines": LINES, "region": 3}, "There is no region 3"),
     ],
 )

@@ -55,11 +55,8 @@ GUIDED = {"name": "More", "conditions": "match\nmismatch", "regions": "Subject\n
             "/api/v1/suites/", {"document": suite_json(items=4)}, content_type="application/json"
         ),
         lambda client: client.post("/api/v1/suites/", {"file": upload(), "again": True}),
-        lambda client: client.post(
-            "/api/v1/suites/agreement/copy/", {"title": "More"}, content_type="application/json"
-        ),
     ],
-    ids=["file", "paste", "copy", "copy page", "api", "api file", "api copy"],
+    ids=["file", "paste", "copy", "copy page", "api", "api file"],
 )
 def test_one_more_is_refused_wherever_it_is_made(client, suite, settings, post):
     settings.GYM_QUOTA_SUITES = (1, 0)

@@ -53,10 +53,10 @@ def test_each_statement_has_the_time_for_itself(limited):
         assert cursor.fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("address", ["/queue/", "/api/v1/queue/"])
+@pytest.mark.parametrize("address", ["/queue/", "/api/v1/schema/"])
 def test_page_and_api_say_that_it_takes_too_long(client, limited, monkeypatch, address):
     monkeypatch.setattr("gym.pages.site_pages.workers", ask_for_ever)
-    monkeypatch.setattr("gym.jobs.api.workers", ask_for_ever)
+    monkeypatch.setattr("gym.api.views.description", ask_for_ever)
     answer = client.get(address)
     assert answer.status_code == 503
     assert f"longer than {PATIENCE:g} seconds" in answer.content.decode()
@@ -67,10 +67,10 @@ def compute_for_ever(*_: object) -> list[bytes]:
         sum(range(1_000))
 
 
-@pytest.mark.parametrize("address", ["/queue/", "/api/v1/queue/"])
+@pytest.mark.parametrize("address", ["/queue/", "/api/v1/schema/"])
 def test_page_and_api_say_that_the_request_takes_too_long(client, db, settings, monkeypatch, address):
     monkeypatch.setattr("gym.pages.site_pages.workers", compute_for_ever)
-    monkeypatch.setattr("gym.jobs.api.workers", compute_for_ever)
+    monkeypatch.setattr("gym.api.views.description", compute_for_ever)
     settings.GYM_WEB_REQUEST_SECONDS = PATIENCE
     timer = threading.Timer(PATIENCE, time_limits.interrupt, [threading.get_ident()])
     timer.start()

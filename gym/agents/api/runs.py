@@ -1,4 +1,4 @@
-"""Runs of agent tests: start, steer, read, compare; how their cases fail."""
+"""Runs of agent tests: start, cancel, rescore, read, compare."""
 
 from __future__ import annotations
 
@@ -11,32 +11,24 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
-from gym.agents import presenters, selectors, services
+from gym.agents import selectors, services
 from gym.agents.api.serializers import (
-    AgentCaseResultSerializer,
     AgentComparisonSerializer,
-    AgentFailuresSerializer,
-    AgentModeSerializer,
-    AgentNamingSerializer,
-    AgentNamingsSerializer,
     AgentResultsSerializer,
     AgentRunSerializer,
-    AgentRunsSerializer,
 )
-from gym.agents.api.suites import SuiteView
 from gym.agents.comparing import MOST_COMPARED, compare_runs
-from gym.agents.models import AgentCase, AgentRun, AgentSuite, FailureMode, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentSuite
 from gym.agents.run_views import run_file
 from gym.agents.services import MAX_CASES
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred
+from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, referenced
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
-from gym.api.operations import TEXT, operation
+from gym.api.operations import FILE, JSON, operation
 from gym.api.requests import Body, Several
-from gym.jobs.api import no_results
+from gym.jobs.api import results_unavailable
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS
 
-MAX_SERVERS = 50
 RULES = "document: the rules of the documentation; reference-compatible: those of neuro-san 0.7.15"
 
 
@@ -52,13 +44,13 @@ class _RunOptions(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: document")
     early_stop = serializers.BooleanField(required=False)
     parallel = serializers.IntegerField(
-        required=False, min_value=1, max_value=16, help_text="iterations under way at the same time"
+        required=False, min_value=1, max_value=16, help_text="parallel iterations"
     )
     iterations = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=MAX_ITERATIONS,
-        help_text="of each case, with its required rate as it is; default: as many as the case says",
+        help_text="of each case; default: as each case specifies. Required rates stay",
     )
 
 
@@ -66,20 +58,14 @@ class AgentRunBody(_RunOptions):
     server = serializers.SlugField(max_length=80, help_text="its slug")
 
 
-class AgentRunsBody(_RunOptions):
-    servers = serializers.ListField(
-        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_SERVERS
-    )
-
-
 class RunView(ObjectView[AgentRun]):
     lookup_field = "key"
 
-    def rows_at(self, address: str) -> QuerySet[AgentRun]:
+    def visible_rows(self, address: str) -> QuerySet[AgentRun]:
         return selectors.runs_visible_to(self.request.user).filter(key=address)
 
     def ended(self) -> AgentRun:
-        """409 while it is under way. What a failed or cancelled run has is read."""
+        """Return the run; raise 409 while it is active. Failed and cancelled runs keep partial results."""
         run = self.get_object()
         _require_ended(run)
         return run
@@ -87,13 +73,13 @@ class RunView(ObjectView[AgentRun]):
 
 def _require_ended(run: AgentRun) -> None:
     if run.job is not None and run.job.is_active:
-        raise no_results("This run", run.job)
+        raise results_unavailable("This run", run.job)
 
 
 class AgentRunFilter(Filters):
     suite = django_filters.CharFilter(field_name="suite__slug", label="Slug of the suite")
     server = django_filters.CharFilter(field_name="server__model__slug", label="Slug of the server")
-    owner = django_filters.CharFilter(field_name="owner__username", label="User name of who queued it")
+    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
 
     class Meta:
         model = AgentRun
@@ -104,45 +90,23 @@ class Runs(RunView, ListView):
     token_scope = Scope.RUN
     filterset_class = AgentRunFilter
 
-    @operation("List runs of agent tests", answers=AgentRunSerializer, many=True)
+    @operation("List runs of agent tests", response=AgentRunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Newest first."""
+        """Runs of suites that you may see, newest first."""
         runs = selectors.runs_visible_to(request.user).prefetch_related("case_runs").order_by("-created")
         return self.page(runs)
 
-    @operation("Run agent tests", takes=AgentRunBody, answers=AgentRunSerializer, status=201)
+    @operation("Run agent tests", body=AgentRunBody, response=AgentRunSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Cases of a suite on one server. Ask the run until its state is done, failed or cancelled."""
+        """Queues cases of a suite on a server. Poll the run until its state is done, failed or cancelled."""
         body = self.body()
-        suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
-        server = referred(
+        suite = referenced(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
+        server = referenced(
             selectors.servers_visible_to(request.user), "server", model__slug=body.pop("server")
         )
         cases = _cases(suite, body.pop("cases", None))
         run = services.queue_run(suite, server, actor=request.user, cases=cases, **body)
-        return self.again(run, "api-agent-run")
-
-
-class Batch(ApiView):
-    token_scope = Scope.RUN
-
-    @operation(
-        "Run agent tests on several servers", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
-    )
-    def post(self, request: SignedInApiRequest) -> Response:
-        """The same cases, a run on each server, in the order given: all of them are queued, or none."""
-        body = self.body()
-        suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
-        visible = selectors.servers_visible_to(request.user)
-        named = {slug: place for place, slug in reversed(list(enumerate(body.pop("servers"))))}
-        servers = [
-            referred(visible, f"servers[{place}]", model__slug=slug)
-            for slug, place in sorted(named.items(), key=lambda one: one[1])
-        ]
-        cases = _cases(suite, body.pop("cases", None))
-        made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **body)
-        visible_runs = selectors.runs_visible_to(request.user)
-        return self.answer({"runs": [get_or_404(visible_runs, pk=run.pk) for run in made]})
+        return self.refreshed(run, "api-agent-run")
 
 
 def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None:
@@ -158,101 +122,67 @@ def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None
 
 
 class Run(RunView):
-    @operation("Read a run of agent tests", answers=AgentRunSerializer)
+    @operation("Read a run of agent tests", response=AgentRunSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """State, and what came of each case."""
+        """State, and the outcome of each case."""
         return self.read()
 
 
 class Results(RunView):
-    @operation("Read the results of agent tests", answers=AgentResultsSerializer)
+    @operation("Read the results of agent tests", response=AgentResultsSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Every iteration with its checks and transcripts."""
+        """All iterations with checks and transcripts."""
         run = self.ended()
         cases = [{"name": row.name, **row.result().as_dict()} for row in run.case_runs.all()]
         return Response({"cases": cases})
 
 
 class RunFile(RunView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Export the results of agent tests",
-        answers={"type": "object", "description": "everything, in JSON"},
-        media={"application/xml": TEXT, "text/csv": TEXT},
+        media={"text/csv": FILE, "application/xml": FILE, JSON: {"type": "object"}},
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
-        """`form` is json, junit for programs that watch builds, or csv with a row per iteration."""
+        """`form` is json, junit (for CI systems) or csv (a row for each iteration)."""
         return run_file(self.ended(), form)
 
 
 class Cancel(RunView):
     token_scope = Scope.RUN
 
-    @operation("Cancel a run of agent tests", answers=AgentRunSerializer)
+    @operation("Cancel a run of agent tests", response=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """What ended is kept."""
+        """Finished iterations are kept."""
         return self.act(services.cancel_run)
-
-
-class Retry(RunView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a run of agent tests", answers=AgentRunSerializer)
-    def post(self, request: Request, key: str) -> Response:
-        """Where a failed or cancelled run ended."""
-        return self.act(services.retry_run)
 
 
 class AgentRescoreBody(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
     ask_judge = serializers.BooleanField(
         required=False,
-        help_text="ask the judge again, even where it gave a verdict on the same answer before",
+        help_text="ask the judge again, even if it gave a verdict on the same answer before",
     )
 
 
 class Rescore(RunView):
     token_scope = Scope.RUN
 
-    @operation(
-        "Score the answers of a run again", takes=AgentRescoreBody, answers=AgentRunSerializer, status=201
-    )
+    @operation("Rescore a run", body=AgentRescoreBody, response=AgentRunSerializer, status=201)
     def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
-        one is named. No agent is asked. Verdicts of the same judge on an answer stay, unless `ask_judge` is set."""
+        """Creates a run that scores the stored answers by the current cases and judge, under `reading` if given. No
+        agent is contacted. The same judge's verdicts on an answer are reused, unless `ask_judge` is set."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
-        return self.again(made, "api-agent-run")
-
-
-class CaseResult(RunView):
-    @operation("Read the result of one case", answers=AgentCaseResultSerializer)
-    def get(self, request: Request, key: str, pk: int) -> Response:
-        """Its iterations with transcripts, each check over all of them, why it failed by turn and answer, pass@k and
-        pass^k."""
-        rows = self.get_object().case_runs.select_related("run__suite", "run__job", "case")
-        found = get_or_404(rows, pk=pk)
-        if not found.outcome:
-            raise no_results("This case", found.run.job)
-        evidence, told = selectors.evidence_of(found), presenters.overall(found)
-        data = {
-            "case_run": found,
-            "evidence": evidence,
-            "at_k": presenters.repeats_of_case(evidence),
-            "checks": told.checks,
-            "failures": told.failures,
-            "contradictions": told.contradictions,
-            "result": found.result().as_dict(),
-        }
-        return self.answer(data)
+        return self.refreshed(made, "api-agent-run")
 
 
 class AgentCompare(ApiView):
-    @operation("Compare runs of agent tests", answers=AgentComparisonSerializer, query=Several)
+    @operation("Compare runs of agent tests", response=AgentComparisonSerializer, query=Several)
     def get(self, request: Request) -> Response:
-        """Each `second` with the first, at most five in all: case by case, by name, and check by check; rates with
-        Fisher's exact test. Where both scored the same answers their iterations are pairs, with McNemar's exact test.
-        p is corrected by Holm's method over the rows of all comparisons."""
+        """Compares each `second` with `first`, by case and by check; at most five runs in total. Rates are compared by
+        Fisher's exact test, or by McNemar's exact test if both runs scored the same answers. p is Holm-corrected over
+        the rows of all comparisons."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         if not 2 <= len(keys) <= MOST_COMPARED:
             raise invalid(FieldError("?second", f"Name 1 to {MOST_COMPARED - 1} other runs."))
@@ -260,87 +190,4 @@ class AgentCompare(ApiView):
         runs = [get_or_404(visible, key=key) for key in keys]
         for run in runs:
             _require_ended(run)
-        return self.answer(compare_runs(*runs, by_check=True))
-
-
-# --- failure modes: how cases fail, a model that names why, names and mergers by people ---
-
-MODE_PATTERN = r"^[0-9a-f]{12}$"
-
-
-class AgentNamingBody(Body):
-    case = serializers.CharField(max_length=200)
-    server = serializers.SlugField(max_length=80, help_text="its slug")
-    agent = serializers.CharField(
-        max_length=200,
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="its name on that server; default: the server's own",
-    )
-
-
-class AgentModeBody(Body):
-    case = serializers.CharField(max_length=200)
-    mode = serializers.RegexField(MODE_PATTERN)
-    name = serializers.CharField(max_length=300, required=False, default="", allow_blank=True)
-    merged_into = serializers.RegexField(MODE_PATTERN, required=False, default="", allow_blank=True)
-
-
-class Failures(RunView):
-    @operation("Read how agent tests fail", answers=AgentFailuresSerializer)
-    def get(self, request: Request, key: str) -> Response:
-        """The failure modes of every case of a run; ids are the same in every run."""
-        run = self.ended()
-        cases = [{"case": row.name, **found.as_dict()} for row, found in presenters.assessments_of(run)]
-        return Response({"cases": cases})
-
-
-class Namings(RunView):
-    token_scope = Scope.RUN
-
-    @operation("List who named failures", answers=AgentNamingsSerializer)
-    def get(self, request: Request, key: str) -> Response:
-        """What was asked of models about the failures of a run, and how far it is."""
-        run = self.get_object()
-        rows = Naming.objects.filter(case_run__run=run).select_related("case_run", "server__model", "job")
-        return self.answer({"namings": rows})
-
-    @operation("Let a model name failures", takes=AgentNamingBody, answers=AgentNamingSerializer, status=201)
-    def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """For each wrong answer of a case it chooses one of the reasons there are, or gives a new one. Ask the list
-        until the state is done, failed or cancelled."""
-        body = self.body()
-        run = self.get_object()
-        case_run = referred(run.case_runs.select_related("run__suite"), "case", name=body["case"])
-        server = referred(selectors.servers_visible_to(request.user), "server", model__slug=body["server"])
-        naming = services.queue_naming(case_run, server, body["agent"], actor=request.user)
-        return self.answer(naming, "api-agent-namings", key)
-
-
-class CaseNaming(RunView):
-    @operation("Forget who named failures", status=204)
-    def delete(self, request: SignedInApiRequest, key: str, pk: int) -> Response:
-        """Back to the groups made without a model, for one case of a run; what is under way stops. The names stay
-        known."""
-        run = self.get_object()
-        services.forget_naming(
-            get_or_404(run.case_runs.select_related("run__suite"), pk=pk), actor=request.user
-        )
-        return Response(status=204)
-
-
-class Modes(SuiteView):
-    @operation(
-        "Rename or merge a failure mode", takes=AgentModeBody,  answers=AgentModeSerializer
-    )  # fmt: skip
-    def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Give it a name, or say which other mode it belongs to. Both empty: as it was grouped or proposed."""
-        body = self.body()
-        suite = self.get_object()
-        name, case, mode = body["name"].strip(), body["case"], body["mode"]
-        into = body["merged_into"]
-        services.change_mode(suite, case, mode, actor=request.user, name=name, merged_into=into)
-        place = {"suite": suite, "case_name": case, "mode": mode}
-        row = FailureMode.objects.filter(**place).first() or FailureMode(**place)
-        return self.answer(row)
+        return self.respond(compare_runs(*runs, by_check=True))

@@ -1,4 +1,4 @@
-"""What the API says about agents, their tests and runs."""
+"""Response bodies about agent servers, suites of agent tests and their runs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.agents import permissions
-from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
 from gym.agents.presenters import repeats_of
+from gym.api.records import RecordSerializer
 from gym.jobs.models import Job
+from lmgym.agents.cases import Problem
 from models_registry.models import RegisteredModel
-from models_registry.permissions import can_manage, can_view
+from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
 
-VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
+VERSION = "as reported by the agent during the run; several joined by arrows if it changed"
 
 
 class AgentServerSerializer(serializers.ModelSerializer[AgentServer]):
-    id = serializers.CharField(source="model.slug", help_text="the same as slug")
+    id = serializers.CharField(source="model.slug", help_text="equal to slug")
     slug = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
-    state = serializers.ChoiceField(RegisteredModel.Status.values, source="model.status")
+    state = serializers.ChoiceField(RegisteredModel.Status.choices, source="model.status")
     agents = serializers.SerializerMethodField()
 
     class Meta:
@@ -40,13 +42,13 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     description = serializers.CharField(source="model.description")
     state_reason = serializers.CharField(source="model.status_reason")
     listed = serializers.ListField(
-        child=serializers.DictField(), source="agents", help_text="as the server lists its agents"
+        child=serializers.DictField(), source="agents", help_text="the server's list of agents"
     )
-    graphs = serializers.DictField(help_text="agent -> who calls whom, as the server tells it")
-    url = serializers.SerializerMethodField(help_text="for those who may change the server; else null")
-    wraps = serializers.SerializerMethodField(help_text="the model that answers, if you may see it")
+    graphs = serializers.DictField(help_text="call graph of each agent, as reported by the server")
+    url = serializers.SerializerMethodField(help_text="only for those who may change the server; else null")
+    wraps = serializers.SerializerMethodField(help_text="the model behind it, if you may see it")
     secret_headers = serializers.SerializerMethodField(
-        help_text="their names, for those who may change the server; else null. Values are never shown."
+        help_text="names, only for those who may change the server; else null. Values are never returned."
     )
 
     class Meta(AgentServerSerializer.Meta):
@@ -71,7 +73,7 @@ class AgentServerDetailSerializer(AgentServerSerializer):
 
 
 class AgentSuiteSerializer(serializers.ModelSerializer[AgentSuite]):
-    id = serializers.CharField(source="slug", help_text="the same as slug")
+    id = serializers.CharField(source="slug", help_text="equal to slug")
     owner = serializers.CharField(source="owner.username")
 
     class Meta:
@@ -81,9 +83,9 @@ class AgentSuiteSerializer(serializers.ModelSerializer[AgentSuite]):
 
 
 class AgentSuiteDetailSerializer(AgentSuiteSerializer):
-    judge = serializers.SerializerMethodField(help_text="who checks the gist, if you may see it")
+    judge = serializers.SerializerMethodField(help_text="the judge, if you may see it")
     variables = serializers.SerializerMethodField(
-        help_text="names, for its owner and staff; else null. Values are never shown."
+        help_text="names, only for owner and staff; else null. Values are never returned."
     )
     n_cases = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -105,21 +107,6 @@ class AgentSuiteDetailSerializer(AgentSuiteSerializer):
         return suite.variable_names if may_see else None
 
 
-class AgentScheduleSerializer(serializers.ModelSerializer[AgentSchedule]):
-    server = serializers.CharField(source="server.model.slug", help_text="its slug")
-    owner = serializers.CharField(source="owner.username", help_text="in whose name it runs, and who is told")
-    pause = serializers.CharField(
-        help_text="why it is paused until its owner reviews the cases; empty: it is not"
-    )
-
-    class Meta:
-        model = AgentSchedule
-        fields = [
-            "id", "server", "every", "iterations", "next_at", "trouble", "pause", "unseen", "owner", "created",
-        ]  # fmt: skip
-        read_only_fields = fields
-
-
 class AgentCaseSerializer(serializers.ModelSerializer[AgentCase]):
     class Meta:
         model = AgentCase
@@ -131,20 +118,14 @@ class AgentCasesSerializer(serializers.Serializer[Any]):
     cases = AgentCaseSerializer(many=True)
 
 
-class AgentFindingSerializer(serializers.Serializer[Any]):
-    severity = serializers.ChoiceField(["error", "warning", "info"])
-    code = serializers.CharField()
-    where = serializers.CharField(help_text="a path such as interactions[0].response.text")
-    line = serializers.IntegerField(help_text="from 1; 0: not known")
-    column = serializers.IntegerField()
-    message = serializers.CharField()
-    hint = serializers.CharField()
-
-
-class AgentCheckSerializer(serializers.Serializer[Any]):
-    ok = serializers.BooleanField(help_text="whether it could be saved and run")
-    agent = serializers.CharField()
-    findings = AgentFindingSerializer(many=True)
+class AgentFindingSerializer(RecordSerializer):
+    class Meta:
+        dataclass = Problem
+        ref_name = "AgentFinding"
+        extra_kwargs = {
+            "where": {"help_text": "a path such as interactions[0].response.text"},
+            "line": {"help_text": "from 1; 0: not known"},
+        }
 
 
 class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
@@ -161,8 +142,8 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
 
 class AgentCaseDetailSerializer(AgentCaseSerializer):
     findings = AgentFindingSerializer(many=True)
-    flaky = serializers.BooleanField(help_text="did the same case both pass and not pass")
-    history = AgentCaseHistorySerializer(many=True, help_text="finished runs, the newest first, 50 at most")
+    flaky = serializers.BooleanField(help_text="has the same case both passed and failed?")
+    history = AgentCaseHistorySerializer(many=True, help_text="finished runs, newest first, at most 50")
 
     class Meta(AgentCaseSerializer.Meta):
         fields = [*AgentCaseSerializer.Meta.fields, "text", "findings", "flaky", "history"]
@@ -187,11 +168,9 @@ class AgentAtKSerializer(serializers.Serializer[Any]):
     all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
     all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
     all_high = serializers.FloatField(source="all_interval.high")
-    cases = serializers.IntegerField(
-        source="n", help_text="cases this is the mean over: the same for every k"
-    )
+    cases = serializers.IntegerField(source="n", help_text="cases in the mean; the same for every k")
     of = serializers.IntegerField(
-        help_text="finished cases; the others have too few iterations with a verdict"
+        help_text="finished cases, including those with too few iterations with a verdict"
     )
 
 
@@ -201,28 +180,28 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     versions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="as the agent told while it answered; several: it changed on the way",
+        help_text="as reported by the agent during the run; several if it changed",
     )
-    state = serializers.ChoiceField(Job.State.values)
+    state = serializers.ChoiceField(Job.State.choices)
     job = serializers.UUIDField(source="job_id", allow_null=True)
     options = serializers.DictField()
     reading = serializers.CharField()
     early_stop = serializers.BooleanField()
     parallel = serializers.IntegerField()
     iterations = serializers.IntegerField(
-        allow_null=True, help_text="of each case; null: as many as the case says"
+        allow_null=True, help_text="of each case; null: as each case specifies"
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     ask_judge = serializers.BooleanField(
-        help_text="of answers scored again: the judge was asked again where it had given a verdict"
+        help_text="of rescored answers: the judge was asked again, ignoring earlier verdicts"
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     fall = serializers.DictField(
         allow_null=True,
-        help_text="of a scheduled run, compared with those before it: before, now (rates), p (one-sided, exact, "
-        "corrected), cases; `fallen`: cases whose own fall is significant (name, before and now as passed and made, "
-        "p); `lost`: names of cases that no longer have a verdict",
+        help_text="regression test of a scheduled run against earlier ones: before, now (rates), p (one-sided, exact, "
+        "corrected), cases; `fallen`: cases with a significant drop (name, before and now as passed and made, p); "
+        "`lost`: names of cases without a verdict now",
     )
 
     class Meta:
@@ -238,118 +217,8 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
         return AgentAtKSerializer(repeats_of(run), many=True).data
 
 
-class AgentRunsSerializer(serializers.Serializer[Any]):
-    runs = AgentRunSerializer(many=True)
-
-
 class AgentResultsSerializer(serializers.Serializer[Any]):
-    cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
-
-
-class AgentCellSerializer(serializers.Serializer[Any]):
-    """The newest result of a case on a server; null figures: none yet."""
-
-    server = serializers.CharField()
-    run = serializers.CharField(source="newest.run.key", allow_null=True)
-    version = serializers.CharField(source="newest.run.server_version", allow_null=True, help_text=VERSION)
-    outcome = serializers.CharField(source="newest.outcome", allow_null=True)
-    passed = serializers.IntegerField(source="evidence.passed", allow_null=True)
-    n = serializers.IntegerField(source="evidence.n", allow_null=True, help_text="iterations with a verdict")
-    errors = serializers.IntegerField(  # type: ignore[assignment]  # a declared field
-        source="evidence.errors", allow_null=True, help_text="iterations without one, in no rate"
-    )
-    rate = serializers.FloatField(source="evidence.rate", allow_null=True)
-    low = serializers.FloatField(
-        source="evidence.interval.low", allow_null=True, help_text="95% Wilson interval of the rate"
-    )
-    high = serializers.FloatField(source="evidence.interval.high", allow_null=True)
-    verdict = serializers.CharField(
-        source="evidence.verdict",
-        allow_null=True,
-        help_text="what the interval says about the rate asked for",
-    )
-    early_stop = serializers.BooleanField(
-        source="evidence.early_stop",
-        default=False,
-        help_text="iterations ended once the ratio was decided: their rate has no interval",
-    )
-    flaky = serializers.BooleanField()
-
-
-class AgentRowSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField()
-    cells = AgentCellSerializer(many=True, help_text="in the order of `servers`")
-
-
-class AgentMatrixSerializer(serializers.Serializer[Any]):
-    servers = serializers.ListField(child=serializers.CharField())
-    rows = AgentRowSerializer(many=True)
-
-
-class AgentCheckRowSerializer(serializers.Serializer[Any]):
-    """One check over all iterations."""
-
-    interaction = serializers.IntegerField(source="first.interaction", help_text="from 0")
-    where = serializers.CharField(source="first.where")
-    test = serializers.CharField(source="first.test")
-    passed = serializers.IntegerField()
-    made = serializers.IntegerField(help_text="those with a verdict")
-    errors = serializers.IntegerField(source="counts.error", default=0)  # type: ignore[assignment]  # a declared field
-    skipped = serializers.IntegerField(source="counts.skipped", default=0)
-
-
-class AgentFailedCheckSerializer(serializers.Serializer[Any]):
-    where = serializers.CharField()
-    test = serializers.CharField()
-    expected = serializers.JSONField(help_text="the criterion, where a judge decides")
-    outcome = serializers.CharField()
-    comparison = serializers.CharField()
-    reason = serializers.CharField(source="message", help_text="the judge's, or why there is no verdict")
-
-
-class AgentFailureSerializer(serializers.Serializer[Any]):
-    """An answer to a turn and the checks it did not pass."""
-
-    connection = serializers.IntegerField(help_text="from 0")
-    interaction = serializers.IntegerField(help_text="from 0")
-    said = serializers.CharField(allow_null=True)
-    answer = serializers.CharField(help_text="its first 2,000 characters; empty where there was none")
-    outcome = serializers.CharField()
-    message = serializers.CharField(help_text="why there was no answer")
-    checks = AgentFailedCheckSerializer(many=True)
-    iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
-
-
-class AgentContradictionSerializer(serializers.Serializer[Any]):
-    """An answer that the judge passed in some iterations and failed in others."""
-
-    interaction = serializers.IntegerField(help_text="from 0")
-    where = serializers.CharField()
-    criterion = serializers.JSONField()
-    answer = serializers.CharField(help_text="its first 2,000 characters")
-    passed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations in which it passed"
-    )
-    failed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="iterations in which it failed"
-    )
-
-
-class AgentCaseResultSerializer(serializers.Serializer[Any]):
-    run = serializers.CharField(source="case_run.run.key")
-    id = serializers.IntegerField(source="case_run.pk")
-    name = serializers.CharField(source="case_run.name")
-    text = serializers.CharField(source="case_run.text", help_text="the case as it was run")
-    verdict = serializers.CharField(source="evidence.verdict")
-    at_k = AgentAtKSerializer(many=True)
-    checks = AgentCheckRowSerializer(many=True)
-    failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
-    contradictions = AgentContradictionSerializer(
-        many=True, help_text="answers that the judge passed in some iterations and failed in others"
-    )
-    result = serializers.DictField(
-        help_text="iterations with checks and transcripts, as in the JSON download"
-    )
+    cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON file of a run")
 
 
 class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
@@ -359,16 +228,16 @@ class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
         read_only_fields = fields
 
 
-HOLM = "corrected by Holm's method for the rows of all comparisons"
+HOLM = "Holm-corrected over the rows of all comparisons"
 
 
 class AgentIntervalField(serializers.ListField):
-    """Low and high end of a difference of rates."""
+    """Limits of the interval of a difference."""
 
     def __init__(self, **kwargs: Any) -> None:
-        text = "95 %, of the difference; null for pairs, early stops and no verdict"
+        help_text = "95 % interval of the difference; null for pairs, early stops and missing verdicts"
         super().__init__(
-            child=serializers.FloatField(), allow_null=True, help_text=text, read_only=True, **kwargs
+            child=serializers.FloatField(), allow_null=True, help_text=help_text, read_only=True, **kwargs
         )
 
     def to_representation(self, value: Any) -> Any:
@@ -386,7 +255,7 @@ class AgentComparedCaseSerializer(serializers.Serializer[Any]):
     p = serializers.FloatField(source="comparison.p", allow_null=True)
     p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
     test = serializers.CharField(
-        source="comparison.test", allow_null=True, help_text="which test gave p, or why there is none"
+        source="comparison.test", allow_null=True, help_text="test behind p, or why there is none"
     )
     same_text = serializers.BooleanField()
 
@@ -395,17 +264,17 @@ class AgentTotalSerializer(serializers.Serializer[Any]):
     first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
     second = serializers.ListField(child=serializers.IntegerField())
     errors = serializers.ListField(  # type: ignore[assignment]  # a declared field
-        child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
+        child=serializers.IntegerField(), help_text="iterations without a verdict: first, second"
     )
     difference = serializers.FloatField(allow_null=True)
     interval = AgentIntervalField()
     p = serializers.FloatField(allow_null=True)
     p_holm = serializers.FloatField(allow_null=True, help_text=HOLM)
-    test = serializers.CharField(help_text="which test gave p, or why there is none")
+    test = serializers.CharField(help_text="test behind p, or why there is none")
     changed = serializers.ListField(
         child=serializers.IntegerField(),
         allow_null=True,
-        help_text="of the same answers scored twice: iterations that pass only in the second, only in the first",
+        help_text="for rescored answers: iterations that pass only in the second, only in the first",
     )
 
 
@@ -429,73 +298,24 @@ class AgentComparedCheckSerializer(serializers.Serializer[Any]):
 class AgentComparedRunSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="run.key")
     versions = serializers.ListField(
-        source="run.versions", child=serializers.CharField(), help_text="of the agent, in that run"
+        source="run.versions", child=serializers.CharField(), help_text="versions of the agent in that run"
     )
-    total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
+    total = AgentTotalSerializer(help_text="iterations of cases with a verdict in both runs")
     cases = AgentComparedCaseSerializer(many=True)
     checks = AgentComparedCheckSerializer(
-        many=True, help_text="those with a verdict in both, the largest differences first; 2,000 at most"
+        many=True, help_text="checks with a verdict in both runs, largest differences first; at most 2,000"
     )
 
 
 class AgentBaselineSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="key")
-    versions = serializers.ListField(child=serializers.CharField(), help_text="of the agent, in that run")
+    versions = serializers.ListField(
+        child=serializers.CharField(), help_text="versions of the agent in that run"
+    )
 
 
 class AgentComparisonSerializer(serializers.Serializer[Any]):
     first = AgentBaselineSerializer()
     comparisons = AgentComparedRunSerializer(
-        many=True, source="pairs", help_text="each other run (second) with the first"
+        many=True, source="pairs", help_text="each other run (second) compared with the first"
     )
-
-
-class AgentFailuresSerializer(serializers.Serializer[Any]):
-    cases = serializers.ListField(
-        child=serializers.DictField(), help_text="as in the JSON download of failure modes, with the case"
-    )
-
-
-class AgentNamingSerializer(serializers.ModelSerializer[Naming]):
-    case = serializers.CharField(source="case_run.name")
-    server = serializers.SerializerMethodField(
-        help_text="its slug; null when it was deleted, or is not yours to see"
-    )
-    agent = serializers.SerializerMethodField(
-        help_text="its name on that server; empty: its own default, or not to see"
-    )
-    trouble = serializers.SerializerMethodField(
-        help_text="why it gave no answer, for those who may see the server"
-    )
-    state = serializers.ChoiceField(Job.State.values)
-    failures = serializers.IntegerField(source="total", help_text="failures that can be named")
-    named = serializers.SerializerMethodField(help_text="those that were; the others stay grouped by text")
-
-    class Meta:
-        model = Naming
-        fields = ["case", "server", "agent", "state", "failures", "named", "trouble"]
-        read_only_fields = fields
-
-    def get_server(self, naming: Naming) -> str | None:
-        server = naming.server
-        return server.model.slug if server and can_view(self.context["request"].user, server.model) else None
-
-    def get_agent(self, naming: Naming) -> str:
-        return naming.agent if self.get_server(naming) is not None else ""
-
-    def get_trouble(self, naming: Naming) -> str:
-        return naming.trouble if self.get_server(naming) is not None else ""
-
-    def get_named(self, naming: Naming) -> int:
-        return len(naming.chosen)
-
-
-class AgentNamingsSerializer(serializers.Serializer[Any]):
-    namings = AgentNamingSerializer(many=True)
-
-
-class AgentModeSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField(source="case_name")
-    mode = serializers.CharField()
-    name = serializers.CharField(source="shown_name")
-    merged_into = serializers.CharField()

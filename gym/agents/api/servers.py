@@ -1,4 +1,4 @@
-"""Servers of agents: list, register, read, change, check, delete."""
+"""Agent servers: list, register, read, change, check, delete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from gym.accounts.requests import SignedInApiRequest
 from gym.agents import selectors, services
 from gym.agents.api.serializers import AgentServerDetailSerializer, AgentServerSerializer
-from gym.agents.forms import secret_problem
+from gym.agents.inputs import secret_problem
 from gym.agents.models import AgentServer
 from gym.api.base import ListView, ObjectView, locked
 from gym.api.errors import FieldError, invalid
@@ -33,42 +33,44 @@ def secrets(what: str) -> serializers.DictField:
     return serializers.DictField(
         child=serializers.CharField(max_length=MAX_LENGTH, allow_null=True, trim_whitespace=False),
         required=False,
-        help_text=f"{what}: name -> value, encrypted, never shown again; null takes one away, others stay",
+        help_text=f"{what}: name -> value, stored encrypted and never returned; null deletes one, others stay",
     )
 
 
 class ServerAddress(Body):
     url = serializers.CharField(max_length=500, allow_blank=True, required=False)
     chat_model = serializers.CharField(
-        max_length=200, allow_blank=True, required=False, help_text="name the endpoint knows its model by"
+        max_length=200, allow_blank=True, required=False, help_text="name of the model at the endpoint"
     )
-    secret_headers = secrets("headers of every request to it")
+    secret_headers = secrets("headers of each request to it")
 
 
 class NewServer(ServerAddress):
     kind = serializers.ChoiceField(AgentServer.Kind.choices)
     name = serializers.CharField(max_length=200)
-    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
-    wraps = serializers.SlugField(max_length=80, required=False, help_text="of kind model: who answers")
+    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made from the name")
+    wraps = serializers.SlugField(
+        max_length=80, required=False, help_text="for kind model: the model behind it"
+    )
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, default="")
 
 
 def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[str, str | None]:
-    """The named secrets of a body; every name or value that cannot be used is named, and no value is repeated."""
-    found: dict[str, str | None] = body.pop(field, {})
+    """Remove the secrets from the body and validate them. Errors never repeat a value."""
+    values: dict[str, str | None] = body.pop(field, {})
     field_errors = [
         FieldError(f"$.{field}", problem)
-        for name, value in found.items()
+        for name, value in values.items()
         if (problem := secret_problem(name, value or "", headers=headers))
     ]
     if field_errors:
         raise invalid(*field_errors)
-    return found
+    return values
 
 
 def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
-    """The row of this name among those that may be chosen, or None for none."""
+    """Return the row with this slug, or None for no slug. Raises a 400 at `where`."""
     if slug is None:
         return None
     row = rows.filter(slug=slug).first()
@@ -78,15 +80,15 @@ def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
 
 
 class ServerView(ObjectView[AgentServer]):
-    not_yours = "you may not change this server"
+    denied_message = "you may not change this server"
 
-    def rows_at(self, address: str) -> QuerySet[AgentServer]:
+    def visible_rows(self, address: str) -> QuerySet[AgentServer]:
         return selectors.servers_visible_to(self.request.user).filter(model__slug=address)
 
     def address_of(self, server: AgentServer) -> str:
         return server.model.slug
 
-    def may_change(self, server: AgentServer) -> bool:
+    def can_change(self, server: AgentServer) -> bool:
         return model_permissions.can_edit(self.request.user, server.model)
 
 
@@ -105,15 +107,15 @@ class ServerFilter(Filters):
 class Servers(ServerView, ListView):
     filterset_class = ServerFilter
 
-    @operation("List agent servers", answers=AgentServerSerializer, many=True)
+    @operation("List agent servers", response=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Servers of agents, chat endpoints and models that one can talk to."""
+        """Agent servers, chat endpoints and models used as agents."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
-    @operation("Register an agent server", takes=NewServer, answers=AgentServerDetailSerializer, status=201)
+    @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """It is asked at once who it is and which agents it has: read it until its state is ready or broken. Where
-        requests may go is this site's rule."""
+        """Registers a server and checks its version and agents at once: poll it until its state is ready or broken. The
+        site's rules decide which addresses are allowed."""
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
         wraps = chosen(
@@ -128,22 +130,22 @@ class Servers(ServerView, ListView):
             secret_headers={name: value for name, value in headers.items() if value is not None},
             **body,
         )
-        return self.again(server, "api-agent-server")
+        return self.refreshed(server, "api-agent-server")
 
 
 class Server(ServerView):
-    @operation("Read an agent server", answers=AgentServerDetailSerializer)
+    @operation("Read an agent server", response=AgentServerDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Its state and what it told of itself. Its card is that of the model of the same slug."""
+        """State, version and agents. Its metadata is that of the model with the same slug."""
         return self.read()
 
     @operation(
-        "Change how an agent server is reached", takes=ServerAddress, answers=AgentServerDetailSerializer
+        "Change the address of an agent server", body=ServerAddress, response=AgentServerDetailSerializer
     )
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
-        for the old one. Name, visibility and description are changed at `models/`."""
-        server = self.changeable()
+        """Changes and checks it again. A new `url` deletes all secrets that are not sent again, since they were meant
+        for the old one. Change name, visibility and description at `models/`."""
+        server = self.get_for_change()
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
         with locked(server):
@@ -154,16 +156,16 @@ class Server(ServerView):
                 chat_model=body.get("chat_model", server.chat_model),
                 secret_headers=headers,
             )
-        return self.again(server)
+        return self.refreshed(server)
 
     @operation("Delete an agent server", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """One that has runs stays, because their results point to it."""
+        """A server with runs cannot be deleted."""
         return self.remove(services.delete_server)
 
 
 class Check(ServerView):
-    @operation("Check an agent server again", answers=AgentServerDetailSerializer, status=202)
+    @operation("Check an agent server again", response=AgentServerDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """Queued: read the server until its state is ready or broken."""
+        """Queues a check; poll the server until its state is ready or broken."""
         return self.act(services.queue_check, "api-agent-server")

@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, referred
-from gym.api.errors import ApiProblem, FieldError, answers
-from gym.api.operations import TEXT, operation
+from gym.api.base import FormatFromUrl, ListView, ObjectView, referenced
+from gym.api.errors import ApiProblem, FieldError, problem_for
+from gym.api.operations import FILE, operation
 from gym.api.requests import Body
 from gym.lmchallenge import permissions, selectors, services
 from gym.lmchallenge.models import Corpus
@@ -27,7 +27,7 @@ from lmgym.lmchallenge.errors import LmcError
 FORM = "multipart/form-data"
 
 
-@answers(LmcError)
+@problem_for(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
     """The message names file and line."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
@@ -71,14 +71,14 @@ class CorpusToCheck(Body):
         required=False, help_text="plain text or JSON lines, packed with gzip or not"
     )
     text = serializers.CharField(
-        required=False, trim_whitespace=False, help_text="the same as text, instead of a file"
+        required=False, trim_whitespace=False, help_text="the corpus as text, instead of `file`"
     )
     format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if ("file" in given) == ("text" in given):
-            raise serializers.ValidationError({"file": ["Send a file or a text, one of the two."]})
-        return given
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("file" in attrs) == ("text" in attrs):
+            raise serializers.ValidationError({"file": ["Send either file or text."]})
+        return attrs
 
 
 class NewCorpus(CorpusToCheck, CorpusAbout):
@@ -86,8 +86,8 @@ class NewCorpus(CorpusToCheck, CorpusAbout):
     slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
 
 
-def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
-    """What the body has of the text, which is taken out of it."""
+def read_body(body: dict[str, Any]) -> services.ReadCorpus:
+    """Read the corpus of a body and remove its fields from it."""
     form, upload = body.pop("format"), body.pop("file", None)
     if upload is None:
         return services.read_corpus(body.pop("text").encode("utf-8", "replace"), form, "the text")
@@ -95,72 +95,63 @@ def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
 
 
 def corpus_of(request: Request, slug: str) -> Corpus:
-    return referred(selectors.visible_to(request.user), "corpus", slug=slug)
+    return referenced(selectors.visible_to(request.user), "corpus", slug=slug)
 
 
 class CorpusView(ObjectView[Corpus]):
-    def rows_at(self, address: str) -> QuerySet[Corpus]:
+    def visible_rows(self, address: str) -> QuerySet[Corpus]:
         return selectors.visible_to(self.request.user).filter(slug=address)
 
-    def may_change(self, corpus: Corpus) -> bool:
+    def can_change(self, corpus: Corpus) -> bool:
         return permissions.can_edit(self.request.user, corpus)
 
 
 class CorpusList(ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List corpora", answers=CorpusSerializer, many=True)
+    @operation("List corpora", response=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Texts to play on: public ones and your own."""
+        """Public corpora and your own."""
         return self.page(selectors.listed_for(request.user).order_by("slug"))
 
-    @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
+    @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
+        """Stores the text unchanged. An unreadable line is a 400 that names the first one; oddities are in
+        `warnings`."""
         body: dict[str, Any] = self.body()
-        made = services.create_corpus(given_corpus(body), actor=request.user, **body)
-        return self.answer(made, "api-lmc-corpus", made.slug)
-
-
-class CorpusCheck(ApiView):
-    parser_classes = [MultiPartParser]
-
-    @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
-    def post(self, request: Request) -> Response:
-        """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
-        read = given_corpus(self.body())
-        return Response({"format": read.form, **read.found})
+        made = services.create_corpus(read_body(body), actor=request.user, **body)
+        return self.respond(made, "api-lmc-corpus", made.slug)
 
 
 class CorpusDetail(CorpusView):
-    @operation("Read a corpus", answers=CorpusDetailSerializer)
+    @operation("Read a corpus", response=CorpusDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Counts and warnings; the text is at `files/`."""
+        """Counts and warnings. The text is at `files/`."""
         return self.read()
 
-    @operation("Change a corpus' card", takes=ChangedCorpus, answers=CorpusDetailSerializer)
+    @operation("Change a corpus", body=ChangedCorpus, response=CorpusDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Title, visibility, language, licence, description; never the text."""
+        """Changes title, visibility, language, licence or description. The text cannot be changed."""
         return self.change(services.edit_corpus)
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """With your games on it; not while other people's rest on it."""
+        """Deletes it with your games on it. Not while games of others use it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 
 class CorpusFile(CorpusView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Download a corpus",
         media={
-            "application/x-ndjson": TEXT,
-            "text/plain": TEXT,
-            "text/tab-separated-values": TEXT,
+            "application/x-ndjson": FILE,
+            "text/plain": FILE,
+            "text/tab-separated-values": FILE,
         },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:
-        """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),
+        """`form` is corpus.txt, corpus.jsonl (one of them as uploaded), sorted.jsonl (JSON lines by user and time),
         vocabulary.txt or vocabulary.tsv (with counts)."""
         return corpus_file(self.get_object(), form)

@@ -10,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
@@ -18,7 +17,8 @@ from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.jobs.api import told_behind
+from gym.jobs.api import waiting_reason
+from gym.jobs.models import Job
 from gym.lmchallenge import permissions, playing, selectors
 from gym.lmchallenge.api.corpora import FORM, corpus_of
 from gym.lmchallenge.counting import keep_of
@@ -32,6 +32,7 @@ from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
 
 WAIT = 5
 PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
+STATES = [*Job.State.choices, ("lost", "lost")]
 ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
 
@@ -39,19 +40,19 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     id = serializers.CharField(source="key")
     corpus = serializers.CharField(source="corpus.slug", allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
-    state = serializers.CharField(help_text="queued, running, done, failed, cancelled or lost")
+    state = serializers.ChoiceField(STATES)
     player = serializers.CharField(
-        source="played_by", help_text="as a new game takes it; empty of an uploaded log"
+        source="played_by", help_text="as a new game takes it; empty for uploaded logs"
     )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(
-        help_text="lines played of all, the job's error, and what it waits for (`behind`, empty in lists)"
+        help_text="lines played and total, the job's error, and why it waits (`behind`, empty in lists)"
     )
     version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
     figure = serializers.SerializerMethodField(
-        help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
-        "has no words, of all tokens (filter all); of the selected tokens of version 5 hit3 (wc), mean in nats (we, "
-        "ce) or accuracy (wr); null before it is counted"
+        help_text="main metric: hit3, pcpc or accuracy over tokens with a letter or an emoji (filter alphaemoji), or "
+        "over all tokens (filter all) if the log has no words; in version 5, hit3 (wc), mean in nats (we, ce) or "
+        "accuracy (wr) over the selected tokens; null before it is counted"
     )
 
     class Meta:
@@ -67,7 +68,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
         job = row.job
         if job is None:
             return None
-        return {"done": job.done, "total": job.total, "error": job.error, "behind": told_behind(self, job)}
+        return {"done": job.done, "total": job.total, "error": job.error, "behind": waiting_reason(self, job)}
 
     def get_figure(self, row: Game) -> dict[str, Any] | None:
         found = row.headline
@@ -76,7 +77,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
 
 
 NOT_ASKED: dict[str, Any] = {"allow_null": True, "default": None}
-"""An option that the game has not: another game, or an uploaded log."""
+"""Options that other games and uploaded logs lack."""
 
 
 class GameDetailSerializer(GameSerializer):
@@ -84,9 +85,9 @@ class GameDetailSerializer(GameSerializer):
         source="report.corpus_match",
         allow_null=True,
         default=None,
-        help_text="of an uploaded log that is filed under a corpus: what was compared (tokens, texts, token lengths, "
-        "line lengths), its lines and those of the corpus (of), the corpus's lines that its first and last are, and "
-        "how many are cut into other tokens (recut)",
+        help_text="for an uploaded log with a corpus: what was compared (tokens, texts, token lengths, line lengths), "
+        "its lines and those of the corpus (of), the corpus lines of its first and last, and the number of lines with "
+        "other token boundaries (recut)",
     )
 
     train = serializers.BooleanField(source="options.train", **NOT_ASKED)
@@ -133,7 +134,7 @@ class HowToPlay(Body):
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         default=list,
         max_length=playing.MAX_WORDS,
-        help_text="ic, wr: the vocabulary; default: the words of the corpus, most frequent first",
+        help_text="ic, wr: vocabulary; default: the words of the corpus, most frequent first",
     )
     num_candidates = serializers.IntegerField(
         default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic, wr"
@@ -148,7 +149,7 @@ class HowToPlay(Body):
         default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic, wr"
     )
     transcript = serializers.BooleanField(
-        default=False, help_text="of programs: keep the end of what is said, for transcript.txt"
+        default=False, help_text="programs: keep the end of the dialogue, for transcript.txt"
     )
     player_options = serializers.DictField(
         child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
@@ -160,37 +161,24 @@ class NewGame(HowToPlay):
     player = serializers.CharField(max_length=200, help_text=PLAYER)
 
 
-class NewGames(HowToPlay):
-    games = serializers.ListField(
-        child=serializers.ChoiceField(ALL_GAMES), min_length=1, max_length=len(ALL_GAMES)
-    )
-    players = serializers.ListField(
-        child=serializers.CharField(max_length=200, help_text=PLAYER),
-        min_length=1,
-        max_length=playing.MAX_GAMES,
-    )
-
-
 class NewLog(LmcGameAbout):
-    former = {"log": "file"}
-
     file = serializers.FileField(
-        help_text="JSON lines of one game of LM Challenge 4 or 5, packed with gzip or not"
+        help_text="JSON lines of one game of LM Challenge 4 or 5, optionally gzipped"
     )
     corpus = serializers.SlugField(
         max_length=80,
         required=False,
-        help_text="the text it was played on; compared with the log",
+        help_text="corpus of the game; the log is compared with it",
     )
 
 
 class GameView(ObjectView[Game]):
     lookup_field = "key"
 
-    def rows_at(self, address: str) -> QuerySet[Game]:
+    def visible_rows(self, address: str) -> QuerySet[Game]:
         return selectors.game_at(self.request.user, address)
 
-    def may_change(self, game: Game) -> bool:
+    def can_change(self, game: Game) -> bool:
         return permissions.can_steer(self.request.user, game)
 
 
@@ -209,128 +197,82 @@ class GameList(ListView):
     filterset_class = GameFilter
     token_scope = Scope.RUN
 
-    @operation("List games", answers=GameSerializer, many=True)
+    @operation("List games", response=GameSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """The newest first: public ones and your own."""
+        """Public games and your own, newest first."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
         return self.page(rows.order_by("-created", "-pk"))
 
-    @operation("Start a game", takes=NewGame, answers=GameDetailSerializer, status=202)
+    @operation("Start a game", body=NewGame, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
+        """Queues a game. Poll `Location` until `state` is done; lines already played are available earlier."""
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
-        made = playing.start_game(corpus, _wish(body, body["game"], body["player"]), actor=request.user)
-        return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
+        made = playing.start_game(
+            corpus, _game_request(body, body["game"], body["player"]), actor=request.user
+        )
+        return self.respond(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
+def _game_request(body: dict[str, Any], game: str, player: str) -> playing.Wish:
     words = "".join(f"{word}\n" for word in body["words"]).encode()
     about = {name: body[name] for name in ("title", "visibility", "player_options", "transcript")}
     options = playing.options_of({**body, "game": game})
     return playing.Wish(player=player, options=options, words=words, **about)
 
 
-class GameBatchSerializer(serializers.Serializer[Any]):
-    games = GameDetailSerializer(many=True)
-
-
-class GameBatch(ApiView):
-    token_scope = Scope.RUN
-
-    @operation("Start several games", takes=NewGames, answers=GameBatchSerializer, status=202)
-    def post(self, request: SignedInApiRequest) -> Response:
-        """Every game by every player, all or none of them. `train` is for players that learn; models of this site play
-        without, and player_options go to players that take them."""
-        body: dict[str, Any] = self.body()
-        corpus = corpus_of(request, body["corpus"])
-        known = {row["player"]: row for row in playing.players_for(request.user)}
-        wishes = []
-        for player in dict.fromkeys(body["players"]):
-            about = known.get(player, {"learns": True, "options": body["player_options"]})
-            told = {name: value for name, value in body["player_options"].items() if name in about["options"]}
-            own = {
-                **body,
-                "train": body["train"] and about["learns"],
-                "player_options": told,
-                "transcript": body["transcript"] and player.startswith("process:"),
-            }
-            wishes += [_wish(own, game, player) for game in dict.fromkeys(body["games"])]
-        made = playing.start_games(corpus, wishes, actor=request.user)
-        data = GameBatchSerializer({"games": made}, context={"request": request}).data
-        return Response(data, status=202, headers={"Location": reverse("api-lmc-games", request=request)})
-
-
 class LogList(ApiView):
     parser_classes = [MultiPartParser]
 
-    @operation("Upload a log", takes={FORM: NewLog}, answers=GameDetailSerializer, status=202)
+    @operation("Upload a log", body={FORM: NewLog}, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
-        not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
+        """Uploads the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
+        corpus, is a 400 that names the first one. Logs without words are compared by lengths."""
         body = self.body()
         upload = body.pop("file")
         slug = body.pop("corpus", None)
         corpus = corpus_of(request, slug) if slug else None
         stream = open_upload(upload, MAX_UPLOAD)
         made = playing.upload_log(stream, actor=request.user, filename=upload.name, corpus=corpus, **body)
-        return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
+        return self.respond(made, "api-lmc-game", made.key, wait=WAIT)
 
 
 class LmcPlayerSerializer(serializers.Serializer[Any]):
     player = serializers.CharField(help_text="as a new game takes it")
     name = serializers.CharField()
     kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
-    learns = serializers.BooleanField(help_text="whether it can be played with training")
-    options = serializers.DictField(help_text="what it can be told: words, low, high, default by name")
+    learns = serializers.BooleanField(help_text="can it be trained?")
+    options = serializers.DictField(help_text="its options by name: words, low, high, default")
 
 
 class Players(ListView):
-    @operation("List players", answers=LmcPlayerSerializer, many=True)
+    @operation("List players", response=LmcPlayerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Models, model programs and the built-in learner: whoever can play for you."""
+        """Models, model programs and the built-in adaptive n-gram that can play for you."""
         return self.page(playing.players_for(request.user))
 
 
 class GameDetail(GameView):
-    @operation("Read a game", answers=GameDetailSerializer)
+    @operation("Read a game", response=GameDetailSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Its options, its progress and its main figure."""
+        """Options, progress and main metric."""
         return self.read()
 
-    @operation("Change a game's card", takes=LmcGameAbout, answers=GameDetailSerializer)
+    @operation("Change a game", body=LmcGameAbout, response=GameDetailSerializer)
     def patch(self, request: Request, key: str) -> Response:
-        """Title, visibility, description; never the log."""
+        """Changes title, visibility or description. The log cannot be changed."""
         return self.change(playing.edit_game)
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """With its log."""
+        """Deletes it with its log."""
         return self.remove(playing.delete_game)
 
 
 class Cancel(GameView):
     token_scope = Scope.RUN
 
-    @operation("Stop a game", answers=GameDetailSerializer, also=[409])
+    @operation("Cancel a game", response=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
-        """Lines that were played are kept."""
+        """Lines already played are kept."""
         return self.act(playing.cancel_game)
-
-
-class Retry(GameView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a game", answers=GameDetailSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """Behind the last line that was kept."""
-        return self.act(playing.retry_game)
-
-
-class CountAgain(GameView):
-    token_scope = Scope.RUN
-
-    @operation("Count a game again", answers=GameDetailSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """For games that were counted by an earlier version of the site, whose text cannot be searched."""
-        return self.act(playing.count_again)

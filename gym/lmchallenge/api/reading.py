@@ -1,4 +1,4 @@
-"""What games come to, in the REST API: logs, statistics, the search of the mixture, comparisons."""
+"""Logs, statistics and comparisons of games."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView, get_or_404
+from gym.api.base import ApiView, FormatFromUrl, get_or_404
 from gym.api.errors import FieldError, invalid
-from gym.api.operations import BINARY, TEXT, operation
-from gym.api.requests import Pair, Query, Several
-from gym.jobs.api import no_results
-from gym.lmchallenge import changes, counting, downloads, reading, selectors
+from gym.api.operations import FILE, JSON, operation
+from gym.api.requests import Query, Several
+from gym.jobs.api import results_unavailable
+from gym.lmchallenge import counting, downloads, reading, selectors
 from gym.lmchallenge.api.games import GameView
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LogError, OptionError
 from lmgym.lmchallenge.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.measures import metrics_of
-from lmgym.lmchallenge.text_index import ERRORS, LOSSES
 from lmgym.lmchallenge.tokens import FILTERS
 
 OBJECT = {"type": "object"}
@@ -37,7 +35,7 @@ class LmcFilter(Query):
     filter = serializers.ChoiceField(
         list(FILTERS),
         default="alphaemoji",
-        help_text="tokens that count; all of them where a log has no words",
+        help_text="tokens to count; all if the log has no words",
     )
 
 
@@ -66,74 +64,51 @@ class LmcSavings(LmcPart):
 
 class LmcSought(LmcFilter):
     order = serializers.ChoiceField(
-        list(reading.ORDERS), default="log", help_text="of the log, or the lines with the highest loss first"
+        list(reading.ORDERS), default="log", help_text="order of the log, or highest loss first"
     )
     outcome = serializers.CharField(
         required=False,
         max_length=20,
-        help_text="lines with a token of this outcome (see `legend`); errors: of any that is an error of the game",
+        help_text="lines with a token of this outcome; errors: of any outcome that is an error",
     )
     word = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines with this token, in any case, with that outcome if one is given; of tc and ce lines with this "
-        "text",
+        help_text="lines with this token (any case), and with `outcome` if given; for tc and ce, with this text",
     )
     user = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines of this user, as `user` says it; null: lines without one",
-    )
-
-
-class LmcText(LmcSought):
-    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
-    line = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="the page that has this line of the log"
-    )
-
-
-class LmcSearch(LmcFilter):
-    target = serializers.ChoiceField(counting.SEARCHED_METRICS, default=counting.DEFAULT_SEARCH["target"])
-    alpha = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["alpha"], max_length=60, help_text="from:to:number, or a value"
-    )
-    oov_penalty = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
+        help_text="lines of this user; null: lines without one",
     )
 
 
 class LmcGames(Several, LmcFilter):
-    former = {"games": "first and second (once for each further game)"}
     metric = serializers.CharField(
         required=False,
         max_length=30,
-        help_text="default: the game's main figure; see `metrics` of the answer",
+        help_text="default: the game's main metric; see `metrics` of the response",
     )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 
 
-class LmcTwoGames(Pair, LmcFilter):
-    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
-
-
 def counted(request: Request, key: str) -> Game:
-    """409 until it is played and counted."""
+    """Return the game; raise 409 until it is counted."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
-        raise no_results(f"The game “{game.title}” ({game.key})", game.job)
+        raise results_unavailable(f"The game “{game.title}” ({game.key})", game.job)
     return game
 
 
-def asked(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
-    """What the query looks for in a text. Raises ApiProblem naming the parameter."""
+def search_of(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
+    """Parse the search of a query. Raises an ApiProblem that names the parameter."""
     with query_errors():
         return reading.asked_of(game, keep, query)
 
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """What the use case says of its fields is about parameters of the query."""
+    """Turn the service's field errors into errors of query parameters."""
     try:
         yield
     except ValidationError as error:
@@ -143,85 +118,44 @@ def query_errors() -> Iterator[None]:
 
 
 class GameLog(GameView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Download a log",
         query=LmcSought,
-        answers={"type": "object", "description": "one line of the log"},
         media={
-            "application/x-ndjson": TEXT,
-            "application/gzip": BINARY,
-            "text/csv": TEXT,
-            "text/html": TEXT,
+            "application/x-ndjson": FILE,
+            "application/gzip": FILE,
+            "text/csv": FILE,
+            "text/html": FILE,
+            JSON: {"type": "object"},
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
-        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions; of
-        version 5 the log as it came, and the only one), each also with .gz; statistics.json, statistics.csv or
-        users.csv (tokens of `filter`); transcript.txt; text.html, the text coloured, as one file: all of it, or with
-        `order`, `outcome`, `word` or `user` at most 2,000 rows of what `text/` finds."""
+        """`form` is targets.log (with words), lengths.log (without words), predictions.log (with words and predictions;
+        in version 5 the only one, as uploaded), each also with .gz; statistics.json, statistics.csv or users.csv
+        (tokens of `filter`); transcript.txt; text.html, the coloured text: all of it, or at most 2,000 rows that match
+        `outcome`, `word` or `user`, by `order`."""
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
-        sought = asked(game, counting.keep_of(self.query["filter"], game), self.query)
-        response = downloads.response_of(game, form, self.query["filter"], sought)
+        search = search_of(game, counting.keep_of(self.query["filter"], game), self.query)
+        response = downloads.response_of(game, form, self.query["filter"], search)
         if response is None and not game.is_counted and form in downloads.DERIVED:
-            raise no_results("This game", game.job)
+            raise results_unavailable("This game", game.job)
         if response is None:
             raise Http404
         return response
 
 
-class GameText(ApiView):
-    @operation("Read the text of a game", query=LmcText, answers=OBJECT)
-    def get(self, request: Request, key: str) -> Response:
-        """Lines (of version 5: messages) as pieces with their outcomes and what was predicted; where lines are ordered
-        or looked for also their `loss` (`loss_is` says what) and how many were `found`. A page has 25 lines, of version
-        5 500 tokens."""
-        game = counted(request, key)
-        keep = counting.keep_of(self.query["filter"], game)
-        with query_errors():
-            text = reading.read_page(game, asked(game, keep, self.query))
-        return Response(
-            {
-                "id": game.key,
-                "filter": keep,
-                "legend": coloured.words_of(game.game),
-                "errors": list(ERRORS[game.game]),
-                "loss_is": LOSSES[game.game],
-                "page": text.number,
-                "pages": text.pages,
-                "found": text.found,
-                "lines": [_line(line, text.losses.get(line.number)) for line in text.lines],
-            }
-        )
-
-
-def _line(line: coloured.ColouredLine, loss: float | None) -> dict[str, Any]:
-    pieces = [
-        {
-            "text": one.text,
-            "outcome": one.outcome,
-            "rank": one.rank,
-            "score": one.score,
-            "typed": one.typed or None,
-            "predictions": one.predictions,
-        }
-        for one in line.pieces
-    ]
-    found: dict[str, Any] = {"number": line.number, "user": line.user, "loss": loss, "pieces": pieces}
-    return counting.finite(found)  # type: ignore[no-any-return]
-
-
 class Statistics(ApiView):
-    @operation("Read statistics", query=LmcSavings, answers=OBJECT)
+    @operation("Read statistics", query=LmcSavings, response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, the main figure over the course of the log (`course`) and by the place
-        in the line (`by_position`), each with n and interval, and how many tokens have which rank (`ranks`). By line
-        (of version 5 by message, numbered from 1): at most 1,000 lines at once.
-        With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
+        """The reference's metrics under its names; for the whole log also `more`: bits per character, keystrokes saved,
+        learning curve, cross-validated mixture, the main metric over the course of the log (`course`) and by position
+        in the line (`by_position`), each with n and interval, and the counts of ranks (`ranks`). By line (in version 5
+        by message, numbered from 1): at most 1,000 lines per request. `selection_cost`, `auto_space` and `literal`
+        recompute the keystrokes saved."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
@@ -247,35 +181,12 @@ class Statistics(ApiView):
         return Response(answer)
 
 
-class Search(ApiView):
-    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT)
-    def get(self, request: Request, key: str) -> Response:
-        """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
-        `cross_validated` is chosen on other text."""
-        game = counted(request, key)
-        if game.game == "wr":
-            raise LogError(
-                f"{game.title} is a log of LM Challenge 5, whose mixture is found when it is counted.",
-                "Read it under `mix` of its statistics.",
-            )
-        if game.game != "ic":
-            raise Http404
-        keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]
-        found = counting.searched(game, {**self.query, "filter": keep})
-        held = counting.statistics_of(game, keep)["more"].get("cross_validated")
-        best = counting.best_of(found)
-        return Response(
-            {"filter": keep, "target": target, "best": best, "cells": found, "cross_validated": held}
-        )
-
-
 class Compare(ApiView):
-    @operation("Compare games", query=LmcGames, answers=OBJECT)
+    @operation("Compare games", query=LmcGames, response=OBJECT)
     def get(self, request: Request) -> Response:
-        """Each `second` against the first, second minus first: interval and p by resampling users or lines, `p_holm`
-        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. `notes`
-        say what limits a difference: tokens that only one log scores, other typing errors. 400 when the texts
-        differ."""
+        """Compares each `second` with `first` (second minus first): interval and p by resampling users or lines,
+        `p_holm` corrected for all comparisons of the response, and McNemar's test on tokens that only one game got
+        right. `notes` name limits, such as tokens that only one log scores. 400 if the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
         try:
@@ -295,46 +206,6 @@ class Compare(ApiView):
                 "text_fingerprint": games[0].fingerprint,
                 "comparisons": [
                     {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
-                ],
-            }
-        )
-
-
-class CompareText(ApiView):
-    @operation("Read what changed in a text", query=LmcTwoGames, answers=OBJECT)
-    def get(self, request: Request) -> Response:
-        """Lines of the second game (of version 5: messages) as pieces with what changed from the first: `change` and
-        `strong` as in `legend`. 25 lines a page, of version 5 500 tokens. 400 when the texts or the games differ."""
-        first, game = counted(request, self.query["first"]), counted(request, self.query["second"])
-        keep = counting.keep_of(self.query["filter"], first, game)
-        text = changes.read_changes(first, game, keep, self.query["page"])
-        legend = [
-            {"change": name, "strong": strong, "words": words}
-            for name, strong, words in changes.legend_of(game)
-        ]
-        return Response(
-            {
-                "first": first.key,
-                "second": game.key,
-                "filter": keep,
-                "legend": legend,
-                "page": text.number,
-                "pages": text.pages,
-                "lines": [
-                    {
-                        "number": line.number,
-                        "user": line.user,
-                        "pieces": [
-                            {
-                                "text": one.text,
-                                "change": one.change,
-                                "strong": one.is_strong,
-                                "words": one.words,
-                            }
-                            for one in line.pieces
-                        ],
-                    }
-                    for line in text.lines
                 ],
             }
         )

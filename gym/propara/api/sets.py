@@ -1,4 +1,4 @@
-"""Answer sets and their versions in the REST API."""
+"""Reference answers and their versions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
-from gym.api.errors import ApiProblem, FieldError, answers
-from gym.api.operations import TEXT, operation
+from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, problem_for
+from gym.api.operations import FILE, JSON, operation
 from gym.api.requests import Body
-from gym.jobs.models import Job
 from gym.propara import permissions, selectors, services
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.views import problems_of, version_file
@@ -32,37 +30,28 @@ from lmgym.text import count
 
 FORM = "multipart/form-data"
 MOST_GROUPS = 20
-"""Kinds of problems that `detail` and `problem_groups` name."""
+"""Maximum of kinds in `detail` and `problem_groups`."""
 
 
-@answers(ProParaError)
+@problem_for(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
-    """Everything that is wrong with a file, at once: each in `errors`, those of one kind together in `problem_groups`
-    and in `detail`."""
+    """All problems of a file: each in `errors`, grouped by kind in `problem_groups` and `detail`."""
     found = problems_of(error)
     groups = problem_groups(error.problems)
     if more := groups[MOST_GROUPS:]:
-        message = f"And {count(len(more), 'more kind')} of problems."
-        groups = [*groups[:MOST_GROUPS], Group(message, "", sum(one.n for one in more), ())]
+        message = f"{count(len(more), 'more kind')} of problems."
+        groups = [*groups[:MOST_GROUPS], Group(message, "", sum(group.n for group in more), ())]
     detail = " ".join([f"{count(len(found), 'problem')} in the file.", *map(str, groups)])
-    errors = [FieldError(one["where"], one["message"], one["hint"]) for one in found]
-    shown = {"problem_groups": [one.as_dict() for one in groups]}
+    errors = [FieldError(row["where"], row["message"], row["hint"]) for row in found]
+    shown = {"problem_groups": [group.as_dict() for group in groups]}
     return ApiProblem(400, detail, "unreadable", errors, more=shown)
-
-
-def queued_scoring(request: Request, job: Job | None) -> Response:
-    """202 with the job, or 200 where nothing is left to score."""
-    if job is None:
-        return Response({"submissions": 0})
-    headers = {"Location": reverse("api-job", args=[job.pk], request=request), "Retry-After": "5"}
-    return Response({"submissions": job.total}, status=202, headers=headers)
 
 
 class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
     n_processes = serializers.IntegerField(read_only=True)
     process_ids = serializers.ListField(child=serializers.IntegerField())
-    events = serializers.DictField(child=serializers.IntegerField(), help_text="steps by action")
-    notices = serializers.ListField(child=serializers.CharField(), help_text="what is odd, but accepted")
+    events = serializers.DictField(child=serializers.IntegerField(), help_text="number of steps by action")
+    notices = serializers.ListField(child=serializers.CharField(), help_text="oddities that were accepted")
 
     class Meta:
         model = AnswerSetVersion
@@ -84,7 +73,7 @@ class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
 
 class AnswerSetSerializer(serializers.ModelSerializer[AnswerSet]):
     owner = serializers.CharField(source="owner.username")
-    versions = serializers.SerializerMethodField(help_text="numbers, the newest first")
+    versions = serializers.SerializerMethodField(help_text="numbers, newest first")
 
     class Meta:
         model = AnswerSet
@@ -132,17 +121,17 @@ class NewAnswerVersion(Body):
 
 
 def files_of(body: dict[str, Any]) -> tuple[bytes, bytes]:
-    """The bytes of answers and sentences; takes them out of the body."""
+    """Read answers and sentences, and remove them from the body."""
     files = [body.pop("answers"), body.pop("sentences", None)]
     first, second = (read_upload(file, MAX_BYTES) if file else b"" for file in files)
     return first, second
 
 
 class SetView(ObjectView[AnswerSet]):
-    def rows_at(self, address: str) -> QuerySet[AnswerSet]:
+    def visible_rows(self, address: str) -> QuerySet[AnswerSet]:
         return selectors.visible_to(self.request.user).filter(slug=address).prefetch_related("versions")
 
-    def may_change(self, answer_set: AnswerSet) -> bool:
+    def can_change(self, answer_set: AnswerSet) -> bool:
         return permissions.can_edit(self.request.user, answer_set)
 
 
@@ -153,95 +142,74 @@ def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
 class SetList(ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List reference answers", answers=AnswerSetSerializer, many=True)
+    @operation("List reference answers", response=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Processes with their answers: public ones and your own."""
+        """Public reference answers and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 
     @operation(
-        "Create reference answers", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201
+        "Create reference answers", body={FORM: NewAnswerSet}, response=AnswerSetSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """The files become version 1. All that is wrong with them is said at once."""
+        """The files become version 1. A 400 lists all their problems."""
         body = self.body()
         made = services.create_answer_set(*files_of(body), actor=request.user, **body)
-        return self.answer(made, "api-propara-set", made.slug)
+        return self.respond(made, "api-propara-set", made.slug)
 
 
 class SetDetail(SetView):
-    @operation("Read reference answers", answers=AnswerSetSerializer)
+    @operation("Read reference answers", response=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """What it says about itself, and its versions."""
+        """Metadata, and the numbers of the versions."""
         return self.read()
 
-    @operation("Change reference answers", takes=ChangedAnswerSet, answers=AnswerSetSerializer)
+    @operation("Change reference answers", body=ChangedAnswerSet, response=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Title, visibility, description, licence, reference. Answers change by a new version."""
+        """Changes title, visibility, description, licence or reference. For other answers add a version."""
         return self.change(services.edit_answer_set)
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """With its versions and your submissions; not while other people's rest on it."""
+        """Deletes them with all versions and your submissions. Not while submissions of others use them."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 
 
 class VersionList(SetView, ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List versions of reference answers", answers=AnswerSetVersionSerializer, many=True)
-    def get(self, request: Request, slug: str) -> Response:
-        """The newest first."""
-        rows = self.get_object().versions.defer("answers", "sentences").order_by("-number")
-        return self.page(rows)
-
     @operation(
-        "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
+        "Add a version", body={FORM: NewAnswerVersion}, response=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Submissions stay with the version they were scored against; `score-earlier/` scores them on this one, too."""
-        answer_set = self.changeable()
+        """Earlier submissions keep their version and scores."""
+        answer_set = self.get_for_change()
         body = self.body()
         made = services.add_version(
             answer_set, *files_of(body), actor=request.user, note=body.get("note", "")
         )
-        return self.answer(made, "api-propara-version", slug, made.number)
+        return self.respond(made, "api-propara-version", slug, made.number)
 
 
 class VersionDetail(ApiView):
-    @operation("Read a version", answers=AnswerSetVersionSerializer)
+    @operation("Read a version", response=AnswerSetVersionSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Its hashes, counts and processes; the files are at `files/`."""
-        return self.answer(version_of(request, slug, number))
+        """Hashes, counts and processes. The files are at `files/`."""
+        return self.respond(version_of(request, slug, number))
 
 
 class VersionFile(ApiView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Download a file of a version",
-        answers={"type": "object", "description": "answers as JSON grids"},
         media={
-            "text/tab-separated-values": TEXT,
-            "application/x-ndjson": TEXT,
+            "text/tab-separated-values": FILE,
+            "application/x-ndjson": FILE,
+            JSON: {"type": "object"},
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
         """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
         process with the JSON schema of the answer)."""
         return version_file(version_of(request, slug, number), form)
-
-
-class ScoreEarlier(SetView):
-    @operation(
-        "Score earlier submissions on a version",
-        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
-        status=202,
-        also=[200],
-    )
-    def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
-        numbers. For whoever may edit the reference answers. 200 where nothing is left to score."""
-        self.changeable()
-        job = services.queue_scoring_on(version_of(request, slug, number), actor=request.user)
-        return queued_scoring(request, job)

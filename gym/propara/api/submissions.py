@@ -1,4 +1,4 @@
-"""Submissions in the REST API: score a file in one call, read why (report, processes, files), compare."""
+"""Submissions: upload and score, read reports, compare."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope, User
+from gym.accounts.models import User
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
+from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, referenced, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
-from gym.api.operations import BINARY, TEXT, operation
+from gym.api.operations import FILE, JSON, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Several
-from gym.jobs.api import no_results, told_behind
-from gym.propara import exports, generation, permissions, selectors, services
-from gym.propara.api.sets import FORM, queued_scoring
+from gym.jobs.api import results_unavailable, waiting_reason
+from gym.propara import exports, permissions, selectors, services
+from gym.propara.api.sets import FORM
 from gym.propara.comparison_views import MOST_COMPARED, not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.presenters import compare_submissions
@@ -36,11 +36,10 @@ from gym.uploads import read_upload
 from lmgym.propara.groups import repair_groups
 from lmgym.propara.report import digest, evaluate
 from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
-from models_registry.selectors import visible_to as visible_models
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
-"""Processes of one answer; all about one process of a kept submission is at its own address."""
+"""Maximum of processes with details in a response."""
 WAIT = 5
 
 
@@ -49,15 +48,17 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
-    model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
+    model = serializers.CharField(
+        source="model.slug", allow_null=True, help_text="the model that generated it"
+    )
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
-        help_text="the same, those of one kind together: where, message, n, lines"
+        help_text="`repairs` grouped by kind: where, message, n, lines"
     )
-    reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
-    corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
-    progress = serializers.SerializerMethodField(help_text="of what is being generated")
+    reference = serializers.DictField(allow_null=True, help_text="official scores; null without a score")
+    corrected = serializers.SerializerMethodField(help_text="another metric, not comparable with `reference`")
+    progress = serializers.SerializerMethodField(help_text="of a running generation")
     same_file_as = serializers.CharField(
         allow_null=True,
         default=None,
@@ -119,12 +120,12 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
             "done": job.done,
             "total": job.total,
             "error": job.error,
-            "behind": told_behind(self, job),
+            "behind": waiting_reason(self, job),
         }
 
 
 class ProParaProcessSerializer(serializers.Serializer[Any]):
-    """One line of a report."""
+    """A process in a report."""
 
     id = serializers.IntegerField()
     f1 = serializers.FloatField(allow_null=True)
@@ -160,11 +161,7 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
         help_text="action file, state file, JSON grids, or answers to the prompt pack"
     )
     agree_to_repairs = serializers.BooleanField(
-        default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
-    )
-    check_first = serializers.BooleanField(
-        default=False,
-        help_text="score it for you alone (`checked`): `save` keeps it, and a day later it may be gone",
+        default=False, help_text="score repaired files at once; default: the submission waits for `agree`"
     )
 
 
@@ -172,30 +169,25 @@ class ProParaEvaluation(Body):
     file = serializers.FileField(help_text="predictions")
     answer_set = serializers.SlugField(max_length=80, required=False)
     version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
-    answers = serializers.FileField(required=False, help_text="instead of kept ones")
-    sentences = serializers.FileField(required=False, help_text="of the answers sent along")
+    answers = serializers.FileField(required=False, help_text="instead of `answer_set`")
+    sentences = serializers.FileField(required=False, help_text="of `answers`")
     agree_to_repairs = serializers.BooleanField(default=False)
     details = serializers.BooleanField(
-        default=False, help_text=f"grids, summaries and pairs of the first {MOST_DETAILS} processes"
+        default=False, help_text=f"include grids, summaries and pairs of the first {MOST_DETAILS} processes"
     )
 
 
-class ProParaGeneration(ProParaTarget):
-    model = serializers.SlugField(max_length=80)
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
-
-
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
-    """The version of the reference answers that the body names; without a number the newest."""
+    """Return the version that the body names; default: the newest."""
     number = body.get("version")
     rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
     if number is None or not rows.exists():
-        return referred(rows.order_by("-number"), "answer_set", answer_set__slug=body["answer_set"])
-    return referred(rows, "version", number=number)
+        return referenced(rows.order_by("-number"), "answer_set", answer_set__slug=body["answer_set"])
+    return referenced(rows, "version", number=number)
 
 
 def scored(request: Request, key: str) -> Submission:
-    """409 until it has scores."""
+    """Return the submission; raise 409 until it has scores."""
     submission = get_or_404(selectors.submission_at(request.user, key))
     _require_scored(submission)
     return submission
@@ -203,19 +195,19 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise no_results("This submission", None, "It waits until you agree to its repairs.")
+        raise results_unavailable("This submission", None, "It waits for your agreement to its repairs.")
     if not submission.has_scores:
-        raise no_results("This submission", submission.job)
+        raise results_unavailable("This submission", submission.job)
 
 
 class SubmissionView(ObjectView[Submission]):
     lookup_field = "key"
 
-    def rows_at(self, address: str) -> QuerySet[Submission]:
+    def visible_rows(self, address: str) -> QuerySet[Submission]:
         rows = selectors.submission_at(self.request.user, address).select_related("rescored_from")
         return selectors.with_twin(rows, self.request.user)
 
-    def may_change(self, submission: Submission) -> bool:
+    def can_change(self, submission: Submission) -> bool:
         return permissions.can_steer(self.request.user, submission)
 
 
@@ -224,7 +216,7 @@ class SubmissionFilter(Filters):
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
-    owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+    owner = django_filters.CharFilter("owner__username", label="User name of the submitter")
     file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
     sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
 
@@ -237,19 +229,18 @@ class SubmissionList(ListView):
     parser_classes = [MultiPartParser]
     filterset_class = SubmissionFilter
 
-    @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
+    @operation("List submissions", response=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public ones, and all of yours; newest first unless `sort` says otherwise. By score: the leaderboard of a
-        version."""
+        """Public submissions and all of yours, newest first by default. For an order by score read the leaderboard."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
 
     @operation(
-        "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
+        "Upload and score", body={FORM: ProParaUpload}, response=ProParaSubmissionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
-        unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
+        """Scores a file at once. A file that had to be repaired is `waiting`, with every change listed, unless
+        `agree_to_repairs`. A file that cannot be repaired is a 400 with all problems."""
         body = self.body()
         version = target(request, body)
         file = body["file"]
@@ -258,48 +249,45 @@ class SubmissionList(ListView):
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
-        if body["check_first"]:
-            made = services.check_first(version, data, file.name, about, actor=request.user)
-        else:
-            agreed = body["agree_to_repairs"]
-            made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
+        agreed = body["agree_to_repairs"]
+        made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
         shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
-        return self.answer(shown, "api-propara-submission", made.key)
+        return self.respond(shown, "api-propara-submission", made.key)
 
 
 class Evaluate(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [MultiPartParser]
 
-    @operation("Score without keeping", takes={FORM: ProParaEvaluation}, answers=OBJECT)
+    @operation("Score without saving", body={FORM: ProParaEvaluation}, response=OBJECT)
     def post(self, request: Request) -> Response:
-        """Against kept reference answers, or against answers sent along. Saves nothing. `scored` is false, and there is
-        no report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
-        what `/submissions/{id}/processes/{process}/` has."""
+        """Scores predictions against stored reference answers or `answers`, and saves nothing. Without
+        `agree_to_repairs`, a file that had to be repaired has `scored` false and no report. With `details`, `processes`
+        contains the same as `/submissions/{id}/processes/{process}/`."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
         intake = take_in(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
         agreed = not intake.repairs or body["agree_to_repairs"]
         report = evaluate(answers, intake.text, sentences or None) if agreed else None
-        told = report.processes[:MOST_DETAILS] if report and body["details"] else ()
+        detailed = report.processes[:MOST_DETAILS] if report and body["details"] else ()
         return Response(
             {
                 "kind": intake.kind,
-                "repairs": [one._asdict() for one in intake.repairs],
+                "repairs": [repair._asdict() for repair in intake.repairs],
                 "scored": agreed,
                 "report": digest(report) if report else None,
-                "processes": [one.details() for one in told],
+                "processes": [process.details() for process in detailed],
             }
         )
 
 
 def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
-    """Texts of answers and sentences: a version's, or those sent along."""
+    """Return answers and sentences of a version, or those of the body."""
     if ("answers" in body) == ("answer_set" in body):
         raise invalid(FieldError("$", "Send either answer_set or answers."))
     if "answers" not in body:
         if "sentences" in body:
-            raise invalid(FieldError("sentences", "Kept reference answers have their own sentences."))
+            raise invalid(FieldError("sentences", "Stored reference answers have their own sentences."))
         version = target(request, body)
         return version.answers, version.sentences
     files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
@@ -307,113 +295,49 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
     return read.text, read.sentences_text
 
 
-class Generate(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-    token_scope = Scope.RUN
-
-    @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
-    def post(self, request: SignedInApiRequest) -> Response:
-        """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
-        body = self.body()
-        version = target(request, body)
-        model = referred(visible_models(request.user), "model", slug=body["model"])
-        about = generation.about_generated(model, body["visibility"])
-        made = generation.queue_generation(version, model, about, actor=request.user)
-        return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
-
-
 class SubmissionDetail(SubmissionView):
-    @operation("Read a submission", answers=ProParaSubmissionSerializer)
+    @operation("Read a submission", response=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Its scores, or what it waits for."""
+        """Scores, or the reason why it has none yet."""
         return self.read()
 
-    @operation("Change a submission's card", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
+    @operation("Change a submission", body=ProParaAbout, response=ProParaSubmissionSerializer)
     def patch(self, request: Request, key: str) -> Response:
-        """System, visibility, description, paper, link; never the file."""
+        """Changes system, visibility, description, paper or link. The file cannot be changed."""
         return self.change(_edit)
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """With its file and scores."""
+        """Deletes it with its file and scores."""
         return self.remove(services.delete_submission)
 
 
-def _edit(submission: Submission, *, actor: User, **given: str) -> None:
+def _edit(submission: Submission, *, actor: User, **changes: str) -> None:
     about = {field.name: getattr(submission, field.name) for field in fields(services.About)}
-    services.edit_submission(submission, services.About(**about | given), actor=actor)
+    services.edit_submission(submission, services.About(**about | changes), actor=actor)
 
 
 class Agree(SubmissionView):
-    @operation("Agree to repairs", answers=ProParaSubmissionSerializer)
+    @operation("Agree to repairs", response=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Score the file as repaired. 400 when it does not wait for this."""
+        """Scores the file as repaired. 400 if the submission is not waiting for agreement."""
         return self.act(services.agree)
-
-
-class Save(SubmissionView):
-    @operation("Save a checked submission", answers=ProParaSubmissionSerializer)
-    def post(self, request: Request, key: str) -> Response:
-        """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
-        return self.act(services.save_checked)
-
-
-class ProParaOtherVersion(Body):
-    version = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="of the same answers; default: the newest"
-    )
-
-
-class ScoreOn(SubmissionView):
-    @operation(
-        "Score a submission on another version",
-        takes=ProParaOtherVersion,
-        answers=ProParaSubmissionSerializer,
-        status=201,
-    )
-    def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
-        where the file does not fit."""
-        submission = self.changeable()
-        number = self.body().get("version")
-        rows = selectors.versions_for(request.user).filter(answer_set=submission.version.answer_set_id)
-        version = referred(rows, "version", number=number) if number else rows.order_by("-number")[0]
-        made = services.score_on_version(submission, version, actor=request.user)
-        return self.answer(made, "api-propara-submission", made.key)
-
-
-class Cancel(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """Processes that were answered are kept."""
-        return self.act(generation.cancel_generation)
-
-
-class Retry(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """From the first process that was not answered."""
-        return self.act(generation.retry_generation)
 
 
 class ProParaCompared(FormatQuery, Several):
     table = serializers.ChoiceField(
-        ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
+        ["differences", "processes"], default="differences", help_text="the table for CSV and NDJSON"
     )
 
 
 class Compare(ApiView):
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
-    @operation("Compare submissions", query=ProParaCompared, answers=OBJECT, media={CSV: TEXT, NDJSON: TEXT})
+    @operation("Compare submissions", query=ProParaCompared, response=OBJECT, media={CSV: FILE, NDJSON: FILE})
     def get(self, request: Request) -> Response:
-        """Each `second` against the first, paired over the processes; at most five in all. Differences of F1, overall
-        and by question, are second − first, with 95 % interval, p, and p corrected by Holm's method: over all systems,
-        and over all systems and questions. `rows` have the processes, the greatest difference first."""
+        """Compares each `second` with `first`, paired over the processes; at most five in total. Differences of F1,
+        overall and by question, are second − first, with 95 % interval, p, and Holm-corrected p: over all systems, and
+        over all systems and questions. `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         found = [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
         if wrong := not_comparable(found):
@@ -425,29 +349,13 @@ class Compare(ApiView):
         return Response(result.as_dict())
 
 
-class Rescore(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-
-    @operation(
-        "Score everything again",
-        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
-        status=202,
-        also=[200],
-    )
-    def post(self, request: SignedInApiRequest) -> Response:
-        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
-        where nothing is left to score."""
-        job = services.queue_rescore(actor=request.user)
-        return queued_scoring(request, job)
-
-
 # --- what is kept of a submission ---
 
 
 class Report(ApiView):
-    @operation("Read a report", answers=OBJECT)
+    @operation("Read a report", response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        """Both metrics, intervals, warnings, mistakes, samples, history, provenance."""
         return Response(exports.full_report(scored(request, key)))
 
 
@@ -457,12 +365,12 @@ class Processes(ListView):
     @operation(
         "List scores by process",
         query=FormatQuery,
-        answers=ProParaProcessSerializer,
+        response=ProParaProcessSerializer,
         many=True,
-        media={CSV: TEXT, NDJSON: TEXT},
+        media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, key: str) -> Response:
-        """In the order of the answers; CSV and NDJSON in one piece."""
+        """In the order of the answers. CSV and NDJSON are not paginated."""
         submission = scored(request, key)
         if is_table(request):
             return Response(Table(*exports.process_table(submission)))
@@ -470,28 +378,28 @@ class Processes(ListView):
 
 
 class Process(ApiView):
-    @operation("Read one process", answers=OBJECT)
+    @operation("Read one process", response=OBJECT)
     def get(self, request: Request, key: str, process_id: int) -> Response:
-        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
+        """Both grids and summaries, each pair with its parts and the reason, missed and spurious tuples."""
         return Response(process_of(scored(request, key), process_id).details())
 
 
 class SubmissionFile(SubmissionView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Download a file of a submission",
-        answers=OBJECT,
         media={
-            "text/plain": TEXT,
-            "text/tab-separated-values": TEXT,
-            "text/csv": TEXT,
-            "application/octet-stream": BINARY,
+            "text/plain": FILE,
+            "text/tab-separated-values": FILE,
+            "text/csv": FILE,
+            "application/octet-stream": FILE,
+            JSON: {"type": "object"},
         },
     )
     def get(self, request: Request, key: str, form: str) -> HttpResponse:
-        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
-        metrics.json and diagnostics.txt."""
+        """`form` is file (as uploaded), actions.tsv (as scored), json, processes.csv, or the reference's report.txt,
+        metrics.json or diagnostics.txt."""
         submission = self.get_object()
         if form != "file":
             _require_scored(submission)

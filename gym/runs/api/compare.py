@@ -1,5 +1,4 @@
-"""Models, or two revisions, on the same items: the numbers of the compare page. One model against the field: what its
-page shows beside its card."""
+"""Comparisons of models, or of two revisions of a suite, on the same items."""
 
 from __future__ import annotations
 
@@ -19,14 +18,12 @@ from gym.runs.api.comparison_serializers import (
     ComparedModelsSerializer,
     ComparedSuiteSerializer,
     ComparisonSerializer,
-    ProfileSerializer,
 )
 from gym.runs.api.query_parameters import (
     CompareItemsQuery,
     CompareModelsQuery,
     CompareOnSuiteQuery,
     HeadedList,
-    RuleQuery,
     names_of,
     not_there,
     numbers_of,
@@ -34,23 +31,10 @@ from gym.runs.api.query_parameters import (
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide
 from gym.runs.read.comparison_selectors import OnASuite
-from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.model_profile import (
-    against_field,
-    checkpoints,
-    robust_pairs,
-    row_of,
-    strengths_and_weaknesses,
-    tag_rows,
-)
 from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
-from lmgym.runs.leaderboard.board import Board
-from lmgym.runs.leaderboard.export import note
-from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, Rule
 from lmgym.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel
-from models_registry.selectors import visible_to
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
 
@@ -58,17 +42,17 @@ from suites.selectors import visible_to as visible_suites
 class Models(HeadedList):
     @operation(
         "Compare models on all suites",
-        answers=ComparedModelsSerializer,
+        response=ComparedModelsSerializer,
         query=CompareModelsQuery,
         name="compare_models",
     )
     def get(self, request: Request) -> Response:
-        """Two to five models on the newest revisions of the suites that are listed for you, or of those named, suite by
-        suite; the baseline is the first model unless `base` names another. `totals` are over all pages. `unlike` says
-        in what the runs differ besides the model."""
+        """Compares two to five models, suite by suite, on the newest revisions of the suites listed for you, or of
+        those named. The baseline is the first model unless `base` names another. `totals` cover all pages; `unlike`
+        lists settings in which the runs differ."""
         models, _ = _models(request, self.query)
         if len(models) < 2:
-            raise invalid(FieldError("?model", "This compares two to five models.", "Write a,b"))
+            raise invalid(FieldError("?model", "Name two to five models.", "Write a,b"))
         rule, correction = _choices(self.query)
         found = selectors.on_all_suites(
             request.user,
@@ -95,15 +79,15 @@ class Models(HeadedList):
 class OnSuite(ApiView):
     @operation(
         "Compare models or revisions on a suite",
-        answers=ComparisonSerializer,
+        response=ComparisonSerializer,
         query=CompareOnSuiteQuery,
         name="compare_on_suite",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every pair among the newest runs of these models on the revision; with `base` every other model against that
-        one. With two revisions (`r=1,2`) a pair is one model on both or two models on the same one; items are matched
-        by number and predictions by formula, and `not_compared` lists predictions without a match. At most five runs.
-        `not_run` lists what has no results, `unlike` how the runs differ besides model and revision."""
+        """Compares every pair among the newest runs of these models on the revision, or each with `base`. With two
+        revisions (`r=1,2`), a pair is one model on both or two models on one; items are matched by number and
+        predictions by formula, and `not_compared` lists unmatched predictions. At most five runs. `not_run` lists
+        missing results, `unlike` settings in which the runs differ."""
         suite, found = _on_a_suite(request, slug, self.query)
         rule, correction = _choices(self.query)
         data = {
@@ -118,11 +102,14 @@ class OnSuite(ApiView):
 
 class Items(HeadedList):
     @operation(
-        "Compare item by item", answers=ComparedItemsSerializer, query=CompareItemsQuery, name="compare_items"
+        "Compare item by item",
+        response=ComparedItemsSerializer,
+        query=CompareItemsQuery,
+        name="compare_items",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """What each item counts under each run and by how many bits its predictions hold; with `only=differ` the items
-        that the runs do not agree on."""
+        """The value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
+        disagree."""
         _, found = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)
         rows = [row for row in found.items if row.differs] if "only" in self.query else found.items
@@ -136,13 +123,13 @@ class Items(HeadedList):
 
 
 def _models(request: Request, query: dict[str, Any]) -> tuple[list[RegisteredModel], RegisteredModel | None]:
-    """The baseline, if one is named, before the others, and once more by itself."""
+    """Look up the models, the baseline first; return them and the baseline, if one is named."""
     names = names_of(query, "model")
     if len(names) > MAX_SIDES:
-        raise invalid(FieldError("?model", f"These are {len(names)} models; at most {MAX_SIDES}."))
+        raise invalid(FieldError("?model", f"{len(names)} models; at most {MAX_SIDES}."))
     base = query.get("base")
     if base and base not in names:
-        raise invalid(FieldError("?base", f"“{base}” is none of the models.", "Name it in ?model, too."))
+        raise invalid(FieldError("?base", f"“{base}” is not one of the models.", "Name it in ?model, too."))
     models = selectors.models_named(request.user, sorted(names, key=lambda name: name != base))
     missing = [name for name in names if name not in {model.slug for model in models}]
     if missing:
@@ -161,7 +148,7 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
     if missing := set(numbers) - {row.number for row in revisions}:
         raise not_there(("r", str(number)) for number in sorted(missing))
     if not revisions:
-        raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
+        raise invalid(FieldError("?r", "This suite has no frozen revision and no results."))
     points = query.get("bound")
     found = selectors.on_a_suite(
         request.user,
@@ -173,8 +160,8 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
     )
     if found.left_out:
         n = len(found.sides) + len(found.left_out)
-        hint = f"Without {'; '.join(found.left_out)} it fits."
-        raise invalid(FieldError("?model", f"These are {n} runs; at most {MAX_SIDES} are compared.", hint))
+        hint = f"Leave out {'; '.join(found.left_out)}."
+        raise invalid(FieldError("?model", f"{n} runs; at most {MAX_SIDES} can be compared.", hint))
     return suite, found
 
 
@@ -185,33 +172,3 @@ def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: 
         f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
         "Ties count as failed."
     )
-
-
-class Profile(ApiView):
-    @operation("Read a model's profile", answers=ProfileSerializer, query=RuleQuery)
-    def get(self, request: Request, slug: str) -> Response:
-        """Means by tag and suite beside those of the other models, suites without and with a modifier, checkpoints of
-        the same model in order, and all models' scores with their sizes: the numbers behind the page's charts."""
-        model = get_or_404(visible_to(request.user), slug=slug)
-        board = leaderboard(request.user, Options(rule=RULES[self.query["rule"]]))
-        return Response(ProfileSerializer(_profile(board, model)).data)
-
-
-def _profile(board: Board, model: RegisteredModel) -> dict[str, Any]:
-    own = row_of(board, model)
-    ranked = against_field(board, model)
-    strengths, weaknesses = strengths_and_weaknesses(ranked)
-    return {
-        "model": model,
-        "rule": board.options.rule,
-        "note": note(board),
-        "score": own.score if own else None,
-        "missing": own.gaps if own else (),
-        "tags": tag_rows(board, model),
-        "suites": ranked,
-        "strengths": [row.revision.suite.slug for row in strengths],
-        "weaknesses": [row.revision.suite.slug for row in weaknesses],
-        "pairs": robust_pairs(board, [model]),
-        "checkpoints": [{"step": step, "row": row} for step, row in checkpoints(board, model)],
-        "field": board.rows,
-    }

@@ -1,5 +1,7 @@
-"""What the operations about results answer. Rates are 0..1; intervals are 95%, and their limits null where there are
-none."""
+"""Response bodies of leaderboards and comparisons.
+
+Rates are 0..1; intervals are 95 %, with null limits if there is no interval.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from typing import Any
 
 from rest_framework import serializers
 
+from gym.api.records import RecordSerializer
 from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
-from gym.runs.models import RunScore
+from gym.runs.models import RunScore, SuiteRun
 from gym.runs.read.comparison import RunSide
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.comparison import Pair
@@ -18,28 +21,29 @@ from lmgym.runs.leaderboard.board import Mean
 from lmgym.runs.leaderboard.export import mean_json
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.outcomes import OUTCOME_NAMES
-from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS, Rule
 from lmgym.runs.run_differences import FACTS
+from lmgym.stats.paired import Difference
 
 
 class LimitField(serializers.FloatField):
-    """A limit of a 95% interval; null where there is none."""
+    """A limit of a 95 % interval; null if there is none."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(allow_null=True, **more)
 
 
 class SeedsSerializer(serializers.Serializer[Any]):
-    """Of rows that stand for several seeds; null where the row is one model."""
+    """Spread over the seeds of a row; null if the row is one model."""
 
-    seeds = serializers.IntegerField(allow_null=True, help_text="null where the row is one model")
+    seeds = serializers.IntegerField(allow_null=True, help_text="null if the row is one model")
     deviation_between_seeds = serializers.FloatField(allow_null=True)
     range_of_seeds = serializers.ListField(
         child=serializers.FloatField(),
         min_length=2,
         max_length=2,
         allow_null=True,
-        help_text="[least, greatest]; null where the row is one model",
+        help_text="[least, greatest]; null if the row is one model",
     )
 
 
@@ -48,18 +52,20 @@ class PolicyField(serializers.CharField):
         super().__init__(
             **more,
             allow_blank=True,
-            help_text="“default”, or what the run has otherwise: bos=never, metric=mean; empty where it is not known",
+            help_text="“default”, or what differs from it: bos=never, metric=mean; empty if unknown",
         )
 
 
-class RuleSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
-    counts = serializers.CharField()
+class RuleSerializer(RecordSerializer):
+    class Meta:
+        dataclass = Rule
+        fields = ["key", "label", "counts"]
 
 
 class ColumnSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField(help_text="of the rows' `suites`: slug, or “slug r2” beside another revision")
+    key = serializers.CharField(
+        help_text="key in the rows' `suites`: slug, or “slug r2” next to another revision"
+    )
     slug = serializers.CharField()
     title = serializers.CharField()
     revision = serializers.IntegerField()
@@ -70,7 +76,7 @@ class ColumnSerializer(serializers.Serializer[Any]):
 
 
 class MeanSerializer(SeedsSerializer):
-    """Weighted mean over the suites that were run."""
+    """Weighted mean over the suites with results."""
 
     rate = serializers.FloatField()
     low = LimitField()
@@ -79,8 +85,8 @@ class MeanSerializer(SeedsSerializer):
     suites = serializers.IntegerField()
     shared_items_factor = serializers.FloatField(
         allow_null=True,
-        help_text="how many times as large the standard error is because suites share material; the interval includes "
-        "it. 1: they share none; null: not computed, the interval assumes independent items",
+        help_text="factor by which the standard error is larger because suites share material; the interval includes "
+        "it. 1: none shared; null: not computed, the interval assumes independent items",
     )
 
     def to_representation(self, mean: Mean) -> Any:
@@ -93,28 +99,28 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
     p_below = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
     p_corrected = serializers.FloatField(
         allow_null=True,
-        help_text="`p`, corrected for `family` of the head; null where that is empty",
+        help_text="`p`, corrected for `family` of the head; null if that is empty",
     )
     p_below_corrected = serializers.FloatField(allow_null=True)
     against_chance = serializers.ChoiceField(
         [*CHANCE_WORDS, ""],
-        help_text=f"by the corrected p if there is a family, else by the exact p, {VERDICT}",
+        help_text=f"by the corrected p if there is a family, else by the exact p; {VERDICT}",
     )
-    source = serializers.ChoiceField(["computed", "uploaded"])  # type: ignore[assignment]  # a declared field
+    source = serializers.ChoiceField(SuiteRun.Source.choices)  # type: ignore[assignment]  # a declared field
     policy = PolicyField()
     score_kind = serializers.ChoiceField(
         ["surprisal", "pseudo-log-likelihood", ""],
-        help_text="what the model's bits are; empty for uploads, which do not say",
+        help_text="the quantity of the model's bits; empty for uploads without it",
     )
     whitespace = serializers.CharField(
-        allow_blank=True, help_text="none or trailing: the correction of the run's bits; empty for uploads"
+        allow_blank=True, help_text="correction of the run's bits: none or trailing; empty for uploads"
     )
 
     n_words = serializers.IntegerField(
-        allow_null=True, help_text="different words of the suite's sentences; null: not counted"
+        allow_null=True, help_text="distinct words of the suite's sentences; null: not counted"
     )
     n_unknown_words = serializers.IntegerField(
-        allow_null=True, help_text="of these, words the model does not know"
+        allow_null=True, help_text="words among these that the model does not know"
     )
     coverage = serializers.FloatField(allow_null=True, help_text="share of words that the model knows")
 
@@ -127,12 +133,12 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
 
 
 class MissingRateSerializer(serializers.Serializer[Any]):
-    """A model without a pass rate on a suite, and why."""
+    """A model without a pass rate on a suite, with the reason."""
 
     model = serializers.CharField()
     suite = serializers.CharField(help_text="its key")
-    why = serializers.CharField(help_text="in words: not run, or what its results hold")
-    run = serializers.CharField(allow_null=True, help_text="the one that counts; null where there is none")
+    why = serializers.CharField(help_text="in words: not run, or which predictions its results have")
+    run = serializers.CharField(allow_null=True, help_text="its newest run; null if there is none")
     predictions_held = serializers.IntegerField(allow_null=True)
     predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
 
@@ -141,9 +147,9 @@ class MissingRateSerializer(serializers.Serializer[Any]):
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
-    """A model on the suites of the head; null where it has not run one."""
+    """A model on the suites of the head; null for suites without a result."""
 
-    model = serializers.ListField(child=serializers.CharField(), help_text="several for seeds of one model")
+    model = serializers.ListField(child=serializers.CharField(), help_text="several if the row groups seeds")
     name = serializers.CharField()
     rank = serializers.IntegerField(
         allow_null=True,
@@ -155,31 +161,34 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     score = MeanSerializer(allow_null=True, help_text="the SG score")
     tags = serializers.DictField(child=MeanSerializer(allow_null=True))
     suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
-    missing = MissingRateSerializer(many=True, help_text="what is null in `suites`, and so not in the means")
+    missing = MissingRateSerializer(
+        many=True, help_text="the null entries of `suites`, which the means leave out"
+    )
 
 
 class BoardSerializer(PageSerializer):
-    """Rule, note and suites hold for the rows of all pages."""
+    """Rule, note and suites apply to the rows of all pages."""
 
     rule = RuleSerializer()
-    note = serializers.CharField(help_text="how the numbers were made, in words")
+    note = serializers.CharField(help_text="how the numbers were computed, in words")
     family = serializers.CharField(
-        help_text="what p values are corrected for: one model's results on the suites of the collection or tag, "
-        "whatever is filtered; empty: they are not"
+        help_text="the tests for which p is corrected: one model's results on the suites of the collection or tag, "
+        "regardless of filters; empty: not corrected"
     )
     suites = ColumnSerializer(many=True)
     results = BoardRowSerializer(many=True)
 
 
-class DifferenceSerializer(serializers.Serializer[Any]):
-    """Second − first over the items both have. The interval of pass rates is Newcombe's; that of margins is a paired
-    bootstrap, null when all items are alike."""
+class DifferenceSerializer(RecordSerializer):
+    """Second − first over the items that both have. The interval of pass rates is Newcombe's, that of margins a paired
+    bootstrap; null if all items are alike."""
 
-    n = serializers.IntegerField(help_text="items")
-    mean = serializers.FloatField(allow_null=True)
-    low = LimitField()
-    high = LimitField()
-    effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
+    class Meta:
+        dataclass = Difference
+        extra_kwargs = {
+            "n": {"help_text": "items"},
+            "effect_size_g": {"help_text": "Hedges' g of the differences"},
+        }
 
 
 class TestSerializer(serializers.Serializer[Any]):
@@ -188,27 +197,27 @@ class TestSerializer(serializers.Serializer[Any]):
     method = serializers.ChoiceField(
         ["mcnemar", "sign"],
         source="method.key",
-        help_text="McNemar's test; the sign test on shares where items count with the share of several predictions",
+        help_text="McNemar's test, or the sign test on shares if items count by the share of their predictions",
     )
     only_first = serializers.IntegerField(
         source="test.only_first",
-        help_text="items that only the first gets right, or of which it gets the greater share",
+        help_text="items that only the first passes, or of which it passes the greater share",
     )
     only_second = serializers.IntegerField(source="test.only_second")
     p = serializers.FloatField(source="test.p")
-    p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
+    p_corrected = serializers.FloatField(help_text="for all comparisons of this response")
 
 
 class EquivalenceSerializer(serializers.Serializer[Any]):
-    """Whether two pass rates differ by less than the bound: Tango's score test at both bounds (TOST)."""
+    """Equivalence of two pass rates within the bound: Tango's score test at both bounds (TOST)."""
 
     bound_points = serializers.FloatField()
-    p = serializers.FloatField(help_text="small: they do")
-    p_corrected = serializers.FloatField(help_text="for all pairs of this answer")
+    p = serializers.FloatField(help_text="small: the rates are equivalent")
+    p_corrected = serializers.FloatField(help_text="for all pairs of this response")
 
 
 class RunDifferenceSerializer(serializers.Serializer[Any]):
-    """A fact besides model and revision in which the runs differ."""
+    """A setting, other than model and revision, in which the runs differ."""
 
     fact = serializers.ChoiceField(list(FACTS), source="key")
     values = serializers.ListField(
@@ -217,7 +226,7 @@ class RunDifferenceSerializer(serializers.Serializer[Any]):
 
 
 class LeftOutSerializer(serializers.Serializer[Any]):
-    """A prediction of one of two revisions that is left out of the differences: the other has none with its formula."""
+    """A prediction of one revision that is not compared, since the other revision lacks its formula."""
 
     revision = serializers.IntegerField()
     prediction_number = serializers.IntegerField(source="number", help_text="from 1")
@@ -245,7 +254,7 @@ class AgainstBaselineSerializer(serializers.Serializer[Any]):
 
 
 class ComparedSuiteSerializer(serializers.Serializer[Any]):
-    """One suite: a rate per model, and every other model against the baseline."""
+    """A suite: the rate of each model, and each model compared with the baseline."""
 
     suite = serializers.CharField(source="revision.suite.slug")
     title = serializers.CharField(source="revision.suite.title")
@@ -259,7 +268,7 @@ class ComparedSuiteSerializer(serializers.Serializer[Any]):
     against_baseline = serializers.ListField(
         source="pairs",
         child=AgainstBaselineSerializer(allow_null=True),
-        help_text="of the models after the first; null unless both have run it",
+        help_text="of the models after the first; null unless both have results",
     )
     unlike = RunDifferenceSerializer(many=True)
 
@@ -267,10 +276,10 @@ class ComparedSuiteSerializer(serializers.Serializer[Any]):
 class TotalSerializer(NamedModelSerializer):
     model = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
-    difference = DifferenceSerializer(help_text="of the SG scores, over the suites both have run")
+    difference = DifferenceSerializer(help_text="of the SG scores, over the suites that both have run")
     suites_both = serializers.IntegerField(source="n_suites")
     shared_items_factor = serializers.FloatField(
-        help_text="how many times as large the standard error of the difference is because suites share material; the "
+        help_text="factor by which the standard error of the difference is larger because suites share material; the "
         "interval includes it"
     )
 
@@ -278,11 +287,11 @@ class TotalSerializer(NamedModelSerializer):
 class ComparedModelsHead(serializers.Serializer[Any]):
     rule = RuleSerializer()
     note = serializers.CharField()
-    correction = serializers.CharField(help_text="for many comparisons, by name")
+    correction = serializers.CharField(help_text="name of the correction for multiple comparisons")
     models = NamedModelSerializer(many=True, help_text="the baseline first")
     totals = TotalSerializer(many=True, help_text="of the other models, over all pages")
     missing = MissingRateSerializer(
-        many=True, help_text="of suites that one of the models has run, over all pages: no pass rate"
+        many=True, help_text="missing pass rates on suites that one of the models has run, over all pages"
     )
 
 
@@ -296,7 +305,7 @@ class SideSerializer(RateSerializer):
     label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     revision = serializers.IntegerField(source="run.revision.number")
     score_kind = serializers.CharField(
-        source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"
+        source="run.score_kind", help_text="the quantity of its bits: surprisal or a pseudo-log-likelihood"
     )
     chance = serializers.FloatField(source="scored.score.chance", allow_null=True)
     p = serializers.FloatField(source="scored.score.p", allow_null=True)
@@ -304,11 +313,11 @@ class SideSerializer(RateSerializer):
     against_chance = VerdictField(
         source="scored.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
     )
-    policy = serializers.DictField(source="run.policy", help_text="how its sentences were scored")
+    policy = serializers.DictField(source="run.policy", help_text="scoring policy of the run")
 
 
 class PairSerializer(serializers.Serializer[Any]):
-    """`first` and `second` are places in `sides`."""
+    """`first` and `second` are indices into `sides`."""
 
     first = serializers.SerializerMethodField()
     second = serializers.SerializerMethodField()
@@ -316,13 +325,13 @@ class PairSerializer(serializers.Serializer[Any]):
     test = TestSerializer(source="*")
     equivalence = EquivalenceSerializer(
         allow_null=True,
-        help_text="null without `bound`, and where items count with the share of several predictions",
+        help_text="null without `bound`, and if items count by the share of their predictions",
     )
     margin = DifferenceSerializer(
-        allow_null=True, help_text="bits; null where the bits of the two are not the same quantity"
+        allow_null=True, help_text="in bits; null if the bits of the two are different quantities"
     )
     margin_is_skewed = serializers.BooleanField(
-        help_text="the margins' differences are skewed and few: read the interval with care"
+        help_text="the differences are skewed and few: the interval may be inaccurate"
     )
 
     def get_first(self, pair: Pair[RunSide]) -> int:
@@ -361,11 +370,11 @@ class ComparedItemSideSerializer(serializers.Serializer[Any]):
     outcomes = serializers.ListField(
         source="codes",
         child=OutcomeField(),
-        help_text="one per prediction; of two revisions one per prediction that both have, in the older one's order",
+        help_text="for each prediction; for two revisions, for each that both have, in the older one's order",
     )
     counts = serializers.FloatField(
         allow_null=True,
-        help_text="what the item counts under the rule, 0..1; null where two revisions have no prediction in common",
+        help_text="value of the item under the rule, 0..1; null if two revisions have no prediction in common",
     )
     margin = serializers.FloatField(allow_null=True, help_text="bits")
 
@@ -376,7 +385,7 @@ class ComparedItemSerializer(serializers.Serializer[Any]):
     sides = serializers.ListField(
         source="cells",
         child=ComparedItemSideSerializer(allow_null=True),
-        help_text="null: no such item in that revision",
+        help_text="null: the revision has no such item",
     )
 
 
@@ -389,81 +398,3 @@ class ComparedItemsHead(serializers.Serializer[Any]):
 
 class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):
     results = ComparedItemSerializer(many=True)
-
-
-class TagRowSerializer(serializers.Serializer[Any]):
-    tag = serializers.CharField()
-    mean = MeanSerializer()
-    others_mean = serializers.FloatField(source="field", allow_null=True)
-    others = serializers.IntegerField(source="n")
-
-
-class AgainstFieldSerializer(serializers.Serializer[Any]):
-    suite = serializers.CharField(source="revision.suite.slug")
-    revision = serializers.IntegerField(source="revision.number")
-    run = serializers.CharField(source="cell.run")
-    rate = serializers.FloatField()
-    low = LimitField(source="cell.low")
-    high = LimitField(source="cell.high")
-    n = serializers.IntegerField(source="cell.n", help_text="items")
-    chance = serializers.FloatField(source="cell.chance", allow_null=True)
-    p = serializers.FloatField(source="cell.p", allow_null=True)
-    p_below = BelowField(source="cell.verdict.p_below")
-    against_chance = VerdictField(
-        source="cell.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
-    )
-    policy = PolicyField(source="cell.said_policy")
-    others_mean = serializers.FloatField(source="field")
-    others = serializers.IntegerField(source="n")
-    difference = serializers.FloatField()
-    rank = serializers.IntegerField()
-
-
-class RobustPairSerializer(serializers.Serializer[Any]):
-    plain = serializers.CharField(source="plain.key")
-    modified = serializers.CharField(source="modified.key")
-    without_n = serializers.IntegerField(source="before.n", help_text="items")
-    without_rate = serializers.FloatField(source="change.without")
-    without_low = LimitField(source="change.without_interval.low")
-    without_high = LimitField(source="change.without_interval.high")
-    with_n = serializers.IntegerField(source="after.n", help_text="items")
-    with_rate = serializers.FloatField(source="change.with_modifier")
-    with_low = LimitField(source="change.with_interval.low")
-    with_high = LimitField(source="change.with_interval.high")
-    difference = serializers.FloatField(source="change.difference")
-    low = LimitField(
-        source="change.difference_interval.low",
-        help_text="of the difference, by Newcombe: two suites with items of their own",
-    )
-    high = LimitField(source="change.difference_interval.high")
-
-
-class CheckpointSerializer(serializers.Serializer[Any]):
-    model = serializers.CharField(source="row.model.slug")
-    name = serializers.CharField(source="row.name")
-    step = serializers.FloatField()
-    score = MeanSerializer(source="row.score", allow_null=True)
-
-
-class FieldModelSerializer(serializers.Serializer[Any]):
-    model = serializers.CharField(source="model.slug")
-    name = serializers.CharField()
-    parameters = serializers.IntegerField(source="model.parameters", allow_null=True)
-    perplexity = serializers.FloatField(source="model.perplexity", allow_null=True)
-    score = MeanSerializer(allow_null=True)
-
-
-class ProfileSerializer(serializers.Serializer[Any]):
-    model = serializers.CharField(source="model.slug")
-    name = serializers.CharField(source="model.name")
-    rule = RuleSerializer()
-    note = serializers.CharField()
-    score = MeanSerializer(allow_null=True)
-    missing = MissingRateSerializer(many=True, help_text="suites that are not in the score")
-    tags = TagRowSerializer(many=True)
-    suites = AgainstFieldSerializer(many=True, help_text="that others have run too, greatest advantage first")
-    strengths = serializers.ListField(child=serializers.CharField())
-    weaknesses = serializers.ListField(child=serializers.CharField())
-    pairs = RobustPairSerializer(many=True)
-    checkpoints = CheckpointSerializer(many=True)
-    field = FieldModelSerializer(many=True, help_text="all models, for score against size and perplexity")

@@ -1,4 +1,4 @@
-"""A revision of a suite as a file, and files for other programs, in the REST API."""
+"""Exports of revisions and evaluated suites as files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 from rest_framework.request import Request
 
-from gym.api.base import AddressDecides, ApiView
-from gym.api.operations import BINARY, TEXT, operation
+from gym.api.base import ApiView, FormatFromUrl
+from gym.api.operations import FILE, JSON, operation
 from gym.runs.pages import export_views
 from gym.runs.pages.export_views import suite_file
 from lmgym.suites.formats.files import FORMS, XLSX
@@ -17,17 +17,17 @@ from suites.views import export_text
 
 
 class EvaluatedFile(ApiView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Export a run as an evaluated suite",
-        answers={
+        response={
             "type": "object",
             "description": "the suite with metric_value in each region and meta.model",
         },
     )
     def get(self, request: Request, key: str) -> HttpResponse:
-        """As syntaxgym-core writes it; 409 when the run does not hold what that takes."""
+        """The format of syntaxgym-core. 409 if the run lacks region values."""
         return export_views.evaluated_file(export_views.finished_run(request.user, key), request.user)
 
 
@@ -35,24 +35,24 @@ OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"
 
 
 class Export(SuiteView):
-    content_negotiation_class = AddressDecides
+    content_negotiation_class = FormatFromUrl
 
     @operation(
         "Export a revision",
-        answers={"type": "object", "description": "a suite in JSON"},
         media={
-            "text/csv": TEXT,
-            "text/tab-separated-values": TEXT,
-            XLSX: BINARY,
-            "application/jsonl": TEXT,
-            "application/x-bibtex": TEXT,
-            "application/zip": BINARY,
+            "text/csv": FILE,
+            "text/tab-separated-values": FILE,
+            XLSX: FILE,
+            "application/jsonl": FILE,
+            "application/x-bibtex": FILE,
+            "application/zip": FILE,
+            JSON: {"type": "object"},
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
         """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long), tsv
-        (wide), xlsx or csv-excel (wide, for Excel); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a
-        zipped task folder) and bib. It decides the media type. 409 where a format cannot say what the suite says."""
+        (wide), xlsx or csv-excel (wide, for Excel); for frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a
+        zipped task folder) and bib. 409 if the format cannot express the suite."""
         revision = self.revision_of(self.get_object(), number)
         if form in FORMS:
             return export_text(revision, form, request.user)

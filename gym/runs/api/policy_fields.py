@@ -1,4 +1,4 @@
-"""Fields of scoring policies that requests share."""
+"""Fields of scoring policies."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rest_framework import serializers
 from lmgym.models.engine.policy import MAX_BOS, bos_problem
 
 HELP = (
-    "auto: the model's own start token; always: the same, and models without one are refused; never: none; anything "
-    "else is the token, as the vocabulary spells it, e.g. <|endoftext|>"
+    "auto: the model's start token, if it has one; always: refuse models without one; never: none; any other value is "
+    "the token itself, as spelled in the vocabulary, such as <|endoftext|>"
 )
 
 
 class StartTokenField(serializers.CharField):
-    """`bos` of a scoring policy: a way to choose, or a token by name."""
+    """`bos` of a scoring policy: auto, always, never, or a token."""
 
     def __init__(self, **kwargs: Any) -> None:
         more: dict[str, Any] = {"max_length": MAX_BOS, "trim_whitespace": False, "help_text": HELP}

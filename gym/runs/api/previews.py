@@ -1,4 +1,4 @@
-"""Bits and outcomes of a draft before it is frozen, in the REST API."""
+"""Surprisals and outcomes of a draft before it is frozen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import referred
-from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.base import referenced
+from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.runs.work.preview import PreviewFailed, Waiting, preview
@@ -41,7 +41,7 @@ from suites.selectors import document_of
 MAX_ROWS = 2_000
 
 
-@answers(PreviewFailed)
+@problem_for(PreviewFailed)
 def _failed(error: PreviewFailed) -> ApiProblem:
     return ApiProblem(422, str(error), "not-scored")
 
@@ -63,13 +63,13 @@ class PreviewBody(Body):
         min_length=1,
         max_length=MAX_ROWS,
         required=False,
-        help_text=f"numbers; default: all, if there are at most {MAX_ROWS:,} sentences",
+        help_text=f"item numbers; default: all, up to {MAX_ROWS:,} sentences",
     )
     sentences = PreviewSentence(  # type: ignore[call-arg]  # max_length is of the list
         many=True,
         max_length=MAX_ROWS,
         required=False,
-        help_text="to be scored in place of the draft's, such as edits that are not saved yet",
+        help_text="scored instead of the draft's, such as unsaved edits",
     )
     regions = serializers.ListField(
         child=serializers.CharField(max_length=MAX_NAME_CHARACTERS),
@@ -89,7 +89,7 @@ class PreviewBody(Body):
         ),
         max_length=MAX_PREDICTIONS,
         required=False,
-        help_text="formulas beside `sentences`; default: the draft's",
+        help_text="formulas for `sentences`; default: the draft's",
     )
     metric = serializers.ChoiceField(METRICS, required=False, help_text="default: the draft's")
     join = serializers.ChoiceField(JOIN_POLICIES, required=False, help_text="default: the draft's")
@@ -102,12 +102,12 @@ class PreviewRowSerializer(serializers.Serializer[Any]):
     total = serializers.FloatField(allow_null=True)
     failure = serializers.CharField(help_text="why there are no scores, or empty")
     known_words = serializers.ListField(
-        child=serializers.CharField(), allow_null=True, help_text="different words that the model knows"
+        child=serializers.CharField(), allow_null=True, help_text="distinct words that the model knows"
     )
     unknown_words = serializers.ListField(
         child=serializers.CharField(),
         allow_null=True,
-        help_text="and those it does not know; both null where that cannot be told",
+        help_text="distinct words that it does not know; both null if unknown",
     )
 
 
@@ -121,50 +121,51 @@ class PreviewOutcomeSerializer(serializers.Serializer[Any]):
 
 class PreviewSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="of the draft that was scored")
-    job = serializers.UUIDField(allow_null=True, help_text="what scores the missing sentences")
+    job = serializers.UUIDField(allow_null=True, help_text="job that scores the missing sentences")
     loading = serializers.BooleanField(help_text="no worker has the model in memory yet")
     load_seconds = serializers.FloatField(
-        allow_null=True, help_text="how long loading took last time; null: not known"
+        allow_null=True, help_text="duration of the last load; null: unknown"
     )
     rows = PreviewRowSerializer(many=True)
-    outcomes = PreviewOutcomeSerializer(
-        many=True, help_text="of the predictions that can be read, for each item"
-    )
+    outcomes = PreviewOutcomeSerializer(many=True, help_text="of valid predictions, for each item")
 
 
 class Preview(SuiteView):
     token_scope = Scope.RUN
 
     @operation(
-        "Try a model on the draft", takes=PreviewBody, answers=PreviewSerializer, also=[202], waits=True
+        "Preview a model on the draft", body=PreviewBody, response=PreviewSerializer, also=[202], waits=True
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Bits of each region, outcomes and margins of items of the draft, or of sentences that are sent along. Nothing
-        is kept as a result. 202 while sentences are being scored: send the same again after `Retry-After` seconds."""
-        suite = self.changeable()
+        """Returns surprisals of regions, outcomes and margins for items of the draft, or for sentences in the body.
+        Stores no results. 202 while sentences are being scored: send the same request again after `Retry-After`
+        seconds."""
+        suite = self.get_for_change()
         body = self.body()
         draft = draft_of(suite)
-        model = referred(runnable_by(request.user), "model", slug=body["model"])
-        document = _sent(body, draft) if "sentences" in body else document_of(draft)
+        model = referenced(runnable_by(request.user), "model", slug=body["model"])
+        document = _document(body, draft) if "sentences" in body else document_of(draft)
         items = body.get("items") or list(dict.fromkeys(row.item for row in document.sentences))
-        wanted = set(items)
-        kept = tuple(row for row in document.sentences if row.item in wanted)
-        missing = sorted(wanted - {row.item for row in kept})
+        chosen = set(items)
+        kept = tuple(row for row in document.sentences if row.item in chosen)
+        missing = sorted(chosen - {row.item for row in kept})
         if missing:
             raise invalid(FieldError("$.items", f"There is no item {missing[0]}."))
         if len(kept) > MAX_ROWS:
             raise invalid(
                 FieldError(
-                    "$.items", f"{len(kept):,} sentences; at most {MAX_ROWS:,} at a time. Name fewer items."
+                    "$.items", f"{len(kept):,} sentences; at most {MAX_ROWS:,} per request. Name fewer items."
                 )
             )
         policy = ScoringPolicy(
             join=body.get("join", draft.join_policy), metric=body.get("metric", metric_of(document))
         )
-        found = preview(suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user)
-        if isinstance(found, Waiting):
-            place = reverse("api-job", args=[found.job], request=request)
-            data = {"version": draft.edits, **asdict(found), "rows": [], "outcomes": []}
+        outcome = preview(
+            suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user
+        )
+        if isinstance(outcome, Waiting):
+            place = reverse("api-preview", args=[slug], request=request)
+            data = {"version": draft.edits, **asdict(outcome), "rows": [], "outcomes": []}
             return Response(data, status=202, headers={"Location": place, "Retry-After": "1"})
         return Response(
             {
@@ -172,14 +173,14 @@ class Preview(SuiteView):
                 "job": None,
                 "loading": False,
                 "load_seconds": None,
-                "rows": found["rows"],
-                "outcomes": _outcomes(found),
+                "rows": outcome["rows"],
+                "outcomes": _outcomes(outcome),
             }
         )
 
 
-def _sent(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
-    """The sentences of a body as a document."""
+def _document(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
+    """Build a document from the sentences of a body."""
     regions = body.get("regions", draft.region_names)
     conditions = body.get("conditions", draft.condition_names)
     formulas = body.get("predictions")
@@ -191,7 +192,7 @@ def _sent(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
         if condition not in conditions:
             raise invalid(FieldError(f"{where}.condition", f"There is no condition “{condition}”."))
         if len(row["contents"]) != len(regions):
-            message = f"{len(row['contents'])} texts, but there are {len(regions)} regions."
+            message = f"{len(row['contents'])} texts for {len(regions)} regions."
             raise invalid(FieldError(f"{where}.contents", message))
         contents = tuple(clean_text(text) for text in row["contents"])
         sentences[item, condition] = SentenceDoc(item, condition, contents)

@@ -1,5 +1,4 @@
-"""What the operations about results take: the choices of their pages, read strictly; and their lists, which say on each
-page what holds for all their rows: rule, note, suites."""
+"""Query parameters of leaderboards and comparisons, and lists whose pages repeat a head (rule, note, suites)."""
 
 from __future__ import annotations
 
@@ -24,14 +23,16 @@ from lmgym.stats import CORRECTIONS, HOLM
 
 
 class PagesQuery(Query):
-    cursor = serializers.CharField(required=False, help_text="where to go on: part of the address in `next`")
+    cursor = serializers.CharField(
+        required=False, help_text="start of the page: part of the address in `next`"
+    )
     limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=MAX_LIMIT, help_text=f"rows on a page, {LIMIT} if not said"
+        required=False, min_value=1, max_value=MAX_LIMIT, help_text=f"rows on a page; default: {LIMIT}"
     )
 
 
 class PageSerializer(serializers.Serializer[Any]):
-    """A subclass adds the head's fields and `results`."""
+    """The base of a page; a subclass adds the head's fields and `results`."""
 
     next = serializers.URLField(allow_null=True, help_text="address of the next page; null on the last one")
 
@@ -50,7 +51,7 @@ class HeadedPages(Pages):
 
 
 class HeadedList(ListView):
-    """The operation's `answers` is a PageSerializer, its `query` a PagesQuery."""
+    """A list with a head. The operation's `response` is a PageSerializer, its `query` a PagesQuery."""
 
     pagination_class = HeadedPages
 
@@ -58,13 +59,13 @@ class HeadedList(ListView):
         self,
         head: dict[str, Any],
         rows: Sequence[Any],
-        shown: type[BaseSerializer[Any]] | Callable[[list[Any]], Any],
+        serialize: type[BaseSerializer[Any]] | Callable[[list[Any]], Any],
         most: int = MAX_LIMIT,
     ) -> Response:
-        """`most`: rows of a page, whatever ?limit= says."""
+        """Respond with a page under `head`. `most`: upper limit of rows on a page, regardless of ?limit=."""
         pages: Any = self.paginator
         pages.head, pages.most = head, most
-        return self.page(rows, shown)
+        return self.page(rows, serialize)
 
 
 SORTS = ("sg", "name", "parameters", "missing")
@@ -86,14 +87,14 @@ class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
     q = serializers.CharField(required=False, max_length=200, help_text="words of a model's name or tags")
     source = serializers.ChoiceField(["computed", "uploaded"], required=False)  # type: ignore[assignment]  # a declared field
     weights = serializers.CharField(
-        required=False, help_text="of suites in the SG score, 1 where not named: a:2,b:0.5"
+        required=False, help_text="of suites in the SG score; default: 1: a:2,b:0.5"
     )
     common = serializers.BooleanField(default=False, help_text="only suites that all shown models have run")
     group = serializers.BooleanField(default=False, help_text="group the seeds of a model in one row")
     sort = serializers.CharField(
         default="-sg",
         max_length=200,
-        help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; - in front turns it round",
+        help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; - in front reverses the order",
     )
 
 
@@ -107,25 +108,25 @@ class CompareQuery(RuleQuery):
     model = serializers.CharField(
         required=False,
         help_text=f"instead of first and second: at most {MAX_SIDES} models, names joined by commas, in the order of "
-        "the answer",
+        "the response",
     )
     base = serializers.SlugField(
         required=False, max_length=80, help_text="one of the models: every other is compared with it"
     )
     correction = serializers.ChoiceField(
-        list(CORRECTIONS), default=HOLM.key, help_text="of p for many comparisons"
+        list(CORRECTIONS), default=HOLM.key, help_text="of p for multiple comparisons"
     )
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        """`first` and `second` are the models, with the first as the baseline."""
-        first, second = given.pop("first", None), given.pop("second", [])
-        if (first is None) == ("model" not in given) or (second and first is None):
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Turn `first` and `second` into `model` and `base`."""
+        first, second = attrs.pop("first", None), attrs.pop("second", [])
+        if (first is None) == ("model" not in attrs) or (second and first is None):
             raise serializers.ValidationError({"first": ["Send first and second, or model."]})
         if first is None:
-            return given
-        if "base" in given:
-            raise serializers.ValidationError({"base": ["The first is the baseline."]})
-        return {**given, "model": ",".join([first, *second]), "base": first}
+            return attrs
+        if "base" in attrs:
+            raise serializers.ValidationError({"base": ["`first` is the baseline. Leave `base` out."]})
+        return {**attrs, "model": ",".join([first, *second]), "base": first}
 
 
 class CompareModelsQuery(PagesQuery, CompareQuery):
@@ -135,7 +136,7 @@ class CompareModelsQuery(PagesQuery, CompareQuery):
 
 class CompareSuiteQuery(CompareQuery):
     r = serializers.CharField(
-        required=False, help_text="a revision, or two joined by a comma; the newest if not said"
+        required=False, help_text="a revision, or two joined by a comma; default: the newest"
     )
 
 
@@ -153,11 +154,13 @@ class CompareItemsQuery(PagesQuery, CompareSuiteQuery):
 
 
 def options_of(query: dict[str, Any]) -> Options:
-    """The choices of a BoardQuery."""
+    """Convert a BoardQuery to options."""
     key = query["sort"].removeprefix("-")
     if key not in SORTS and not key.startswith(("suite:", "tag:")):
         raise invalid(
-            FieldError("?sort", f"“{key[:60]}” is no order.", f"{', '.join(SORTS)}, suite:NAME or tag:NAME.")
+            FieldError(
+                "?sort", f"“{key[:60]}” is not a sort order.", f"{', '.join(SORTS)}, suite:NAME or tag:NAME."
+            )
         )
     return Options(
         rule=RULES[query["rule"]],
@@ -174,21 +177,21 @@ def options_of(query: dict[str, Any]) -> Options:
 
 
 def names_of(query: dict[str, Any], name: str) -> tuple[str, ...]:
-    """The names in `a,b`, each once."""
+    """Split `a,b` into unique names."""
     names = [part.strip() for part in query.get(name, "").split(",")]
     if name in query and not all(names):
-        raise invalid(FieldError(f"?{name}", "There is an empty name in this list.", "Write a,b"))
+        raise invalid(FieldError(f"?{name}", "This list has an empty name.", "Write a,b"))
     found = tuple(dict.fromkeys(filter(None, names)))
     if len(found) > MAX_NAMES:
-        raise invalid(FieldError(f"?{name}", f"These are {len(found)} names; at most {MAX_NAMES}."))
+        raise invalid(FieldError(f"?{name}", f"{len(found)} names; at most {MAX_NAMES}."))
     return found
 
 
 def numbers_of(query: dict[str, Any]) -> list[int]:
-    """The revisions of ?r=, at most two."""
+    """Parse ?r= to at most two revision numbers."""
     names = names_of(query, "r")
     if any(not name.isascii() or not name.isdecimal() or len(name) > 9 for name in names) or len(names) > 2:
-        raise invalid(FieldError("?r", "These must be one or two numbers of revisions.", "Write 1,2"))
+        raise invalid(FieldError("?r", "This must be one or two revision numbers.", "Write 1,2"))
     return [int(name) for name in names]
 
 
@@ -202,15 +205,15 @@ def _weights(text: str) -> dict[str, float]:
             number = math.nan
         if not name or not 0 <= number <= MAX_WEIGHT:
             hint = f"Write name:number, from 0 to {MAX_WEIGHT:g}."
-            raise invalid(FieldError("?weights", f"“{part[:60]}” gives no weight.", hint))
+            raise invalid(FieldError("?weights", f"“{part[:60]}” is not a weight.", hint))
         weights[name] = number
     return {name: number for name, number in weights.items() if number != 1}
 
 
 def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
-    """404 for names in the query: (parameter, name)."""
+    """Return a 404 for names in the query, given as (parameter, name)."""
     found = [
-        FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or not for you.")
+        FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or you may not see it.")
         for parameter, name in missing
     ]
     return ApiProblem(404, " ".join(field_error.message for field_error in found[:3]), "not-found", found)

@@ -1,4 +1,4 @@
-"""Results of a finished run, from aggregates down to tokens."""
+"""Results of a finished run: predictions, items, regions, tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from gym.api.base import ApiView, ListView, get_or_404, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
-from gym.api.operations import TEXT, operation
-from gym.jobs.api import no_results
+from gym.api.operations import FILE, operation
+from gym.jobs.api import results_unavailable
 from gym.runs.api.serializers import (
     ItemSerializer,
     PredictionResultSerializer,
@@ -28,15 +28,15 @@ from gym.runs.tables.registry import frame_for, rows_of
 from lmgym.runs import report
 from suites.selectors import document_of
 
-TABLES = {CSV: TEXT, NDJSON: TEXT}
-"""The same as CSV and NDJSON, in one piece."""
+TABLES = {CSV: FILE, NDJSON: FILE}
+"""Media types of tables, which are not paginated."""
 
 
-def done(request: Request, key: str) -> SuiteRun:
-    """409 until there are results."""
+def finished_run(request: Request, key: str) -> SuiteRun:
+    """Return the run; raise 409 until it has results."""
     run = get_or_404(run_at(request.user, key))
     if run.completed_at is None:
-        raise no_results("This run", run.job)
+        raise results_unavailable("This run", run.job)
     return run
 
 
@@ -46,24 +46,24 @@ def _table(what: str, run: SuiteRun) -> Response:
 
 
 class TableView(ListView):
-    """JSON in pages, or a whole table as CSV or NDJSON, by Accept or ?format=."""
+    """A list as JSON pages, or as a whole CSV or NDJSON table, by Accept or ?format=."""
 
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
 
 class Results(ApiView):
-    @operation("Read everything a run found", answers={"type": "object"})
+    @operation("Read all results of a run", response={"type": "object"})
     def get(self, request: Request, key: str) -> Response:
-        """Predictions, items, regions and tokens in one document: what the page offers for download."""
-        run = done(request, key)
+        """Predictions, items, regions and tokens in one document."""
+        run = finished_run(request, key)
         return Response(report.as_dict(document_of(run.revision), result_of(run), run_head(run)))
 
 
 class Predictions(ListView):
-    @operation("Read pass rates", answers=PredictionResultSerializer, many=True)
+    @operation("Read pass rates", response=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """One row per prediction, with its interval and chance level."""
-        run = done(request, key)
+        """A row for each prediction, with interval and chance level."""
+        run = finished_run(request, key)
         rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
         prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))
         return self.page(run.tested_predictions(), PredictionResultSerializer)
@@ -74,18 +74,24 @@ class ItemsQuery(FormatQuery):
     sort = serializers.RegexField(
         r"^-?(item|p[1-9][0-9]{0,3})$",
         required=False,
-        help_text="item, or p2 by the margin of the second prediction; - in front turns it round",
+        help_text="item, or p2 by the margin of the second prediction; - in front reverses the order",
     )
 
 
 class Items(TableView):
-    @operation("Read results by item", answers=ItemSerializer, many=True, query=ItemsQuery, media=TABLES)
+    @operation("Read results by item", response=ItemSerializer, many=True, query=ItemsQuery, media=TABLES)
     def get(self, request: Request, key: str) -> Response:
-        """Whether each prediction held for each item, and by how many bits. Tables come whole, in the suite's order."""
-        run = done(request, key)
+        """Outcome and margin (bits) of each prediction for each item. Tables are not paginated and keep the suite's
+        order."""
+        run = finished_run(request, key)
         if is_table(request):
             if chosen := {"only", "sort"} & set(self.query):
-                raise invalid(*(FieldError(f"?{name}", "Tables come whole.") for name in sorted(chosen)))
+                raise invalid(
+                    *(
+                        FieldError(f"?{name}", "Tables cannot be filtered or sorted.")
+                        for name in sorted(chosen)
+                    )
+                )
             return _table("outcomes", run)
         results = list(run.prediction_results.select_related("prediction").order_by("position"))
         rows = item_rows(results, results[0].items if results else [])
@@ -100,16 +106,15 @@ class Items(TableView):
 class Regions(TableView):
     @operation(
         "Read results by region",
-        answers=SentenceRegionsSerializer,
+        response=SentenceRegionsSerializer,
         many=True,
         query=FormatQuery,
         media=TABLES,
     )
     def get(self, request: Request, key: str) -> Response:
-        """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes.
-
-        Of a run with `tokens=needed`, regions that no prediction looks at are `not_computed`."""
-        run = done(request, key)
+        """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes. With `tokens=needed`,
+        regions that no prediction uses are `not_computed`."""
+        run = finished_run(request, key)
         if is_table(request):
             return _table("regions", run)
         return _sentences(self, run, SentenceRegionsSerializer)
@@ -117,11 +122,11 @@ class Regions(TableView):
 
 class Tokens(TableView):
     @operation(
-        "Read results by token", answers=SentenceTokensSerializer, many=True, query=FormatQuery, media=TABLES
+        "Read results by token", response=SentenceTokensSerializer, many=True, query=FormatQuery, media=TABLES
     )
     def get(self, request: Request, key: str) -> Response:
-        """Surprisals of the tokens of each sentence, in bits, and the region each belongs to."""
-        run = done(request, key)
+        """Surprisals of the tokens of each sentence, in bits, with their regions."""
+        run = finished_run(request, key)
         if is_table(request):
             return _table("tokens", run)
         return _sentences(self, run, SentenceTokensSerializer)

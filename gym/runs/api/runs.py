@@ -17,7 +17,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referred
+from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referenced
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -99,21 +99,21 @@ class RunList(ListView):
     filterset_class = RunFilter
     token_scope = Scope.RUN
 
-    @operation("List runs", answers=RunSerializer, many=True)
+    @operation("List runs", response=RunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Runs of suites that are listed for you, newest first, with the pass rates of their predictions."""
+        """Runs of suites that are listed for you, newest first, with pass rates."""
         return self.page(
             with_results(listed_runs(request.user)).prefetch_related("revision__suite__collaborations"),
             RunSerializer,
         )
 
-    @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201, also=[200])
+    @operation("Queue a run", body=RunBody, response=RunSerializer, status=201, also=[200])
     def post(self, request: SignedInApiRequest) -> Response:
-        """One model on one frozen revision. Ask the run until its state is done, failed or cancelled. 200 is the same
-        run, done or under way, that is there already; `again` makes a new one all the same."""
+        """Queues a model on a frozen revision. Poll the run until its state is done, failed or cancelled. 200: the same
+        run exists, finished or not; `again` creates another one."""
         body = self.body()
-        suite = referred(visible_suites(request.user), "suite", slug=body["suite"])
-        model = referred(visible_models(request.user), "model", slug=body["model"])
+        suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
+        model = referenced(visible_models(request.user), "model", slug=body["model"])
         revision = _revision(request, suite, body.get("revision"))
         try:
             policy = _policy(revision, body.get("policy", {}))
@@ -133,7 +133,7 @@ def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevisi
     revision = (
         suite.latest_frozen
         if number is None
-        else referred(revisions_for(request.user, suite), "revision", number=number)
+        else referenced(revisions_for(request.user, suite), "revision", number=number)
     )
     if revision is None:
         raise invalid(
@@ -155,15 +155,15 @@ def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
 class RunBatch(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Queue models on suites", takes=BatchBody, answers=BatchSerializer, status=201)
+    @operation("Queue models on suites", body=BatchBody, response=BatchSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Every model on the newest frozen revision of every suite. Each cell says what became of it: `there` marks
-        a run that is not queued because it is there already, unless `again`. With `all_or_nothing` one refused cell
-        refuses them all (409)."""
+        """Queues every model on the newest frozen revision of every suite. Each cell has the run or the reason why
+        there is none; `there` marks a run that existed (`again` creates another one). With `all_or_nothing`, one
+        refused cell refuses all (409)."""
         body = self.body()
         suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
         if len(suites) * len(models) > MAX_CELLS:
-            message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs at a time."
+            message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs per request."
             raise invalid(FieldError("$", message))
         with transaction.atomic():
             cells = _queue(request, suites, models, body.get("policy", {}), again=body["again"])
@@ -244,10 +244,10 @@ def _gone(deleted: DeletedRun) -> ApiProblem:
 class RunDetail(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Read a run", answers=RunSerializer, also=[410])
+    @operation("Read a run", response=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """State, progress, how it was made, and the pass rates of its predictions. A run that was public when it was
-        deleted answers 410 with what it was: suite, revision, sha256, model, deleted_at."""
+        """State, progress, provenance and the pass rates of its predictions. A run that was public when it was deleted
+        is a 410 with `was`: suite, revision, sha256, model, deleted_at."""
         try:
             run = run_of(request, key)
         except Http404:
@@ -259,7 +259,8 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """With its results. For who queued it, when it has ended. 409 for a run that a published collection shows."""
+        """Deletes it with its results. Only for its owner, after it has ended. 409 if a published collection shows
+        it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
 
@@ -268,22 +269,22 @@ class RunView(ObjectView[SuiteRun]):
     lookup_field = "key"
     token_scope = Scope.RUN
 
-    def rows_at(self, address: str) -> QuerySet[SuiteRun]:
+    def visible_rows(self, address: str) -> QuerySet[SuiteRun]:
         return run_at(self.request.user, address)
 
-    def shown_at(self, address: str) -> QuerySet[SuiteRun]:
-        return with_results(self.rows_at(address))
+    def detail_rows(self, address: str) -> QuerySet[SuiteRun]:
+        return with_results(self.visible_rows(address))
 
 
 class RunCancel(RunView):
-    @operation("Cancel a run", answers=RunSerializer)
+    @operation("Cancel a run", response=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """It stops after the sentences it is working on; what they scored is kept for later runs."""
+        """Stops after the current sentences; their scores are kept for later runs."""
         return self.act(services.cancel_run)
 
 
 class RunRetry(RunView):
-    @operation("Try a run again", answers=RunSerializer)
+    @operation("Retry a run", response=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """A failed or cancelled one; it goes on where it was."""
+        """Resumes a failed or cancelled run."""
         return self.act(services.retry_run)

@@ -1,4 +1,4 @@
-"""POST sentences and a model, get the surprisals of their tokens."""
+"""Surprisals of sentences that belong to no suite."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import get_or_404, referred
+from gym.api.base import get_or_404, referenced
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.jobs.api import WaitedForView
+from gym.jobs.api import PolledView
 from gym.jobs.models import Job
 from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.models import ScoreRequest
@@ -26,7 +26,7 @@ from lmgym.models.engine.policy import WHITESPACE_POLICIES
 from models_registry.selectors import visible_to as visible_models
 
 
-class ScorePolicy(Body):
+class ScoreRequestPolicy(Body):
     bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)
     whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
@@ -38,32 +38,30 @@ class ScoreBody(Body):
         child=serializers.CharField(max_length=score_requests.MAX_TEXT_CHARACTERS, trim_whitespace=False),
         min_length=1,
         max_length=score_requests.MAX_TEXTS,
-        help_text=f"at most {score_requests.MAX_CHARACTERS} characters together",
+        help_text=f"at most {score_requests.MAX_CHARACTERS} characters in total",
     )
-    policy = ScorePolicy(required=False)
+    policy = ScoreRequestPolicy(required=False)
 
 
 class TokenScoreSerializer(serializers.Serializer[Any]):
-    token = serializers.CharField(help_text="as the vocabulary spells it")
+    token = serializers.CharField(help_text="as spelled in the vocabulary")
     token_id = serializers.IntegerField()
-    start = serializers.IntegerField(help_text="place in the sentence, from 0")
+    start = serializers.IntegerField(help_text="offset in the sentence, from 0")
     end = serializers.IntegerField()
-    surprisal = serializers.FloatField(allow_null=True, help_text="bits; null = not predicted")
+    surprisal = serializers.FloatField(allow_null=True, help_text="bits; null: not predicted")
     special = serializers.BooleanField(help_text="a start or end token")
 
 
 class SentenceScoreSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
-    surprisal = serializers.FloatField(
-        allow_null=True, help_text="bits, the sum over the tokens that have a value"
-    )
+    surprisal = serializers.FloatField(allow_null=True, help_text="bits, summed over the tokens with a value")
     failure = serializers.CharField(help_text="why there are no scores, or empty")
     tokens = TokenScoreSerializer(many=True)
 
 
 class ScoreSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
-    state = serializers.ChoiceField(Job.State.values)
+    state = serializers.ChoiceField(Job.State.choices)
     job = serializers.UUIDField(allow_null=True)
     model = serializers.CharField()
     policy = serializers.DictField()
@@ -91,46 +89,46 @@ def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "surprisal": sum(known) if known else None, "failure": "", "tokens": tokens}
 
 
-class ScoreView(WaitedForView):
-    nothing = "not-scored"
+class ScoreView(PolledView):
+    failure_code = "not-scored"
 
-    def shown(self, row: ScoreRequest) -> Response:
-        found = {
+    def respond_with(self, row: ScoreRequest) -> Response:
+        result = {
             "id": row.key,
             "state": row.state,
             "job": row.job_id,
             "model": row.model.slug,
             "policy": {name: row.policy[name] for name in ("bos", "eos", "whitespace") if name in row.policy},
-            "sentences": [_sentence(text, one) for text, one in zip(row.texts, row.scores, strict=True)]
+            "sentences": [_sentence(text, scores) for text, scores in zip(row.texts, row.scores, strict=True)]
             if row.is_done
             else [],
         }
-        return self.answer_or_wait(found, row.job, "api-score", row.key)
+        return self.respond_or_wait(result, row.job, "api-score", row.key)
 
 
 class ScoreList(ScoreView):
     token_scope = Scope.RUN
 
-    @operation("Score sentences", takes=ScoreBody, answers=ScoreSerializer, also=[202], waits=True)
+    @operation("Score sentences", body=ScoreBody, response=ScoreSerializer, also=[202], waits=True)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Surprisals of their tokens, in bits. Waits up to three seconds; what takes longer is answered 202, and
-        `Location` has the scores later. They are kept for a day and count for the daily cap."""
+        """Returns the surprisals of their tokens, in bits. Waits up to three seconds, then responds 202; poll
+        `Location`. Scores are kept for a day and count towards the daily limit."""
         body = self.body()
-        model = referred(visible_models(request.user), "model", slug=body["model"])
+        model = referenced(visible_models(request.user), "model", slug=body["model"])
         policy = ScoringPolicy.from_dict(body.get("policy", {}))
         try:
             row = score_requests.queue_scores(body["sentences"], model, policy, actor=request.user)
         except ValidationError as error:
             where = "$.model" if not model.is_ready or not model.is_hosted else "$.sentences"
             raise invalid(*(FieldError(where, message) for message in error.messages)) from error
-        return self.shown(score_requests.wait_for(row))
+        return self.respond_with(score_requests.wait_for(row))
 
 
 class Score(ScoreView):
-    @operation("Read scores", answers=ScoreSerializer, also=[202, 422])
+    @operation("Read scores", response=ScoreSerializer, also=[202, 422])
     def get(self, request: SignedInApiRequest, key: str) -> Response:
-        """202 while they are waited for. For who sent the sentences."""
-        return self.shown(get_or_404(visible_to(request.user), key=key))
+        """202 until they are ready. Only for the account that sent the sentences."""
+        return self.respond_with(get_or_404(visible_to(request.user), key=key))
 
 
 urlpatterns = [

@@ -1,4 +1,4 @@
-"""What the API says about runs and their results."""
+"""Response bodies about runs, their results, batches and uploads."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from gym.jobs.api import BehindField
+from gym.api.records import RecordSerializer
+from gym.jobs.api import WaitingReasonField
 from gym.jobs.models import Job
 from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
 from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
+from lmgym.runs import tables
 from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
 
-STATES = Job.State.values
+STATES = Job.State.choices
 
 
-VERDICT = f"at {ALPHA} one-sided; empty where there is nothing to compare"
+VERDICT = f"at {ALPHA} one-sided; empty if there is nothing to compare"
 
 
 class VerdictField(serializers.ChoiceField):
@@ -34,13 +36,13 @@ class BelowField(serializers.FloatField):
         super().__init__(
             source=source,
             allow_null=True,
-            help_text="one-sided, exact; 1 where the rate is not below chance",
+            help_text="one-sided, exact; 1 if the rate is not below chance",
             **more,
         )
 
 
 class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
-    """How one prediction fares over all items; `ties` and `not_evaluable` count as failures."""
+    """One prediction over all items; `ties` and `not_evaluable` count as failures."""
 
     formula = serializers.CharField()
     name = serializers.CharField()
@@ -52,8 +54,8 @@ class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
 
 
 class PredictionResultSerializer(PredictionCountsSerializer):
-    """How one prediction fared over all items; `ties` and `not_evaluable` count as failures. The predictions of a
-    run are one family of tests against chance."""
+    """One prediction over all items; `ties` and `not_evaluable` count as failures. The predictions of a run are one
+    family of tests against chance."""
 
     p = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
     p_below = BelowField()
@@ -72,7 +74,7 @@ class PredictionResultSerializer(PredictionCountsSerializer):
 
 
 class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
-    """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
+    """A run under a scoring rule; `rate` is null if it lacks predictions that the rule needs."""
 
     p_below = BelowField()
     against_chance = VerdictField(help_text=f"by the exact p, {VERDICT}")
@@ -88,7 +90,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
     eta_seconds = serializers.FloatField(allow_null=True)
     error = serializers.CharField()
-    behind = BehindField()
+    behind = WaitingReasonField()
 
 
 class RunSerializer(serializers.ModelSerializer[SuiteRun]):
@@ -97,7 +99,7 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(source="model.slug")
     owner = serializers.SerializerMethodField(
-        help_text="user name; null when the account is gone, and in an unlisted suite of others unless it is you"
+        help_text="user name; null if the account was deleted, and in unlisted suites of others unless it is you"
     )
     state = serializers.ChoiceField(STATES)
     policy = serializers.DictField()
@@ -107,10 +109,10 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     scores = RunScoreSerializer(many=True)
     unknown_words = serializers.ListField(
         child=serializers.CharField(),
-        help_text="words the model does not know or spells in pieces, the first 200 by name",
+        help_text="words that the model does not know or splits, the first 200",
     )
     coverage = serializers.FloatField(
-        allow_null=True, help_text="share of different words that the model knows; null: not counted"
+        allow_null=True, help_text="share of distinct words that the model knows; null: not counted"
     )
 
     class Meta:
@@ -145,12 +147,12 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
 
 
 class CellSerializer(serializers.Serializer[Any]):
-    """What became of one model on one suite of a batch: a run, or the reason why there is none."""
+    """A model on a suite of a batch: its run, or the reason why there is none."""
 
     suite = serializers.CharField()
     model = serializers.CharField()
     run = serializers.CharField(allow_null=True, help_text="id of the run")
-    there = serializers.BooleanField(help_text="the same run is there already, and none was queued")
+    there = serializers.BooleanField(help_text="this run existed already")
     error = serializers.CharField(allow_null=True)
 
 
@@ -160,15 +162,16 @@ class BatchSerializer(serializers.Serializer[Any]):
     cells = CellSerializer(many=True)
 
 
-class OutcomeSerializer(serializers.Serializer[Any]):
-    prediction = serializers.CharField()
+class OutcomeSerializer(RecordSerializer):
     outcome = serializers.ChoiceField(OUTCOME_NAMES)
-    margin = serializers.FloatField(allow_null=True, help_text="bits")
-    too_close = serializers.BooleanField(help_text="the margin is inside the bound on the numeric error")
+
+    class Meta:
+        dataclass = tables.Outcome
+        fields = ["prediction", "outcome", "margin", "too_close"]
 
 
 class ItemSerializer(serializers.Serializer[Any]):
-    """`labels` of the context: those of the predictions."""
+    """Needs `labels` of the predictions in the context."""
 
     item = serializers.IntegerField()
     outcomes = serializers.SerializerMethodField()
@@ -181,12 +184,10 @@ class ItemSerializer(serializers.Serializer[Any]):
         ]
 
 
-class RegionSerializer(serializers.Serializer[Any]):
-    region_number = serializers.IntegerField(help_text="from 1")
-    region = serializers.CharField(help_text="its name")
-    content = serializers.CharField()
-    surprisal = serializers.FloatField(allow_null=True, help_text="bits")
-    not_computed = serializers.BooleanField(help_text="no value, because the run has tokens=needed")
+class RegionSerializer(RecordSerializer):
+    class Meta:
+        dataclass = tables.Region
+        fields = ["region_number", "region", "content", "surprisal", "not_computed"]
 
 
 class SentenceHead(serializers.Serializer[Any]):
@@ -194,10 +195,10 @@ class SentenceHead(serializers.Serializer[Any]):
     condition = serializers.CharField(source="sentence.condition")
     text = serializers.CharField(help_text="as the model read it")
     surprisal = serializers.FloatField(
-        source="total_bits", allow_null=True, help_text="of the sentence, bits"
+        source="total_bits", allow_null=True, help_text="of the sentence, in bits"
     )
-    special_surprisal = serializers.FloatField(source="special_bits", help_text="outside regions, bits")
-    failure = serializers.CharField(help_text="why there are no scores, or empty")
+    special_surprisal = serializers.FloatField(source="special_bits", help_text="outside regions, in bits")
+    failure = serializers.CharField(help_text="why it has no scores, or empty")
 
 
 class SentenceRegionsSerializer(SentenceHead):
@@ -209,17 +210,22 @@ class SentenceRegionsSerializer(SentenceHead):
         return RegionSerializer(cells, many=True).data  # type: ignore[return-value]  # a list with many=True
 
 
-class ScoredTokenSerializer(serializers.Serializer[Any]):
-    token = serializers.CharField()
+class ScoredTokenSerializer(RecordSerializer):
     token_id = serializers.IntegerField(allow_null=True)
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    surprisal = serializers.FloatField(allow_null=True, help_text="bits")
-    region_number = serializers.IntegerField(
-        allow_null=True, help_text="from 1; null for start and end tokens"
-    )
-    straddles = serializers.BooleanField(help_text="belongs to two regions")
-    not_computed = serializers.BooleanField(help_text="no value, because the run has tokens=needed")
+
+    class Meta:
+        dataclass = tables.Token
+        ref_name = "ScoredToken"
+        fields = [
+            "token",
+            "token_id",
+            "start",
+            "end",
+            "surprisal",
+            "region_number",
+            "straddles",
+            "not_computed",
+        ]
 
 
 class SentenceTokensSerializer(SentenceHead):
@@ -236,12 +242,10 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
         "key", many=True, read_only=True
     )
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
-    report = serializers.DictField(help_text="what matched no suite, what was refused, notices, warnings")
-    state = serializers.ChoiceField(
-        STATES, help_text="“done”, unless the file has so many runs that a job makes them"
-    )
+    report = serializers.DictField(help_text="unmatched rows, refusals, notices, warnings")
+    state = serializers.ChoiceField(STATES, help_text="“done”, unless a job creates the runs")
     progress = ProgressSerializer(
-        source="job", allow_null=True, help_text="of that job; null when there is none"
+        source="job", allow_null=True, help_text="of the job; null if there is none"
     )
 
     class Meta:
@@ -253,9 +257,7 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
 class PlannedSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
-    model = serializers.CharField(
-        source="part.model", help_text="as the file calls it; empty when it does not say"
-    )
+    model = serializers.CharField(source="part.model", help_text="its name in the file, or empty")
     predictions = PredictionCountsSerializer(source="applied.result.predictions", many=True)
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")

@@ -1,4 +1,4 @@
-"""Results that were computed elsewhere: look at what a file comes to, keep it, take it back."""
+"""Uploads of results computed elsewhere: preview, save, withdraw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import ApiView, ListView, get_or_404, referred
+from gym.api.base import ApiView, ListView, get_or_404, referenced
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -37,7 +37,7 @@ FORM = "multipart/form-data"
 
 
 class ResultsUpload(Body):
-    """See docs/uploading-results.md for the files that are read."""
+    """A file of results; docs/uploading-results.md lists the formats."""
 
     file = serializers.FileField()
     spec = serializers.FileField(required=False, help_text="spec.json of LM Zoo files")
@@ -45,22 +45,24 @@ class ResultsUpload(Body):
     unit = serializers.ChoiceField(
         UNITS,
         default=AUTO,
-        help_text="default: as the name of the column states, such as surprisal_nats; 400 where it states none",
+        help_text="default: the unit in the column's name, such as surprisal_nats; 400 if there is none",
     )
     suite = serializers.SlugField(
-        max_length=80, required=False, help_text="default: the suites that the file names"
+        max_length=80, required=False, help_text="default: the suites named in the file"
     )
     revision = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
     )
-    model = serializers.SlugField(max_length=80, required=False, help_text="one that this site does not run")
+    model = serializers.SlugField(
+        max_length=80, required=False, help_text="a model that this site does not run"
+    )
     name = serializers.CharField(
-        max_length=200, required=False, help_text="of a new model; default: as the file calls it"
+        max_length=200, required=False, help_text="of a new model; default: its name in the file"
     )
     visibility = serializers.ChoiceField(
         PRIVATE_OR_PUBLIC,
         required=False,
-        help_text="of a new model; default: private. Your model of the same name must have the same",
+        help_text="of a new model; default: private. Must equal that of your model with the same name",
     )
 
 
@@ -68,11 +70,11 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
     if "model" not in body:
         visibility = body.get("visibility", Visibility.PRIVATE)
         return ModelChoice(name=body.get("name", "").strip(), visibility=visibility)
-    model = referred(uploadable_by(request.user), "model", slug=body["model"])
+    model = referenced(uploadable_by(request.user), "model", slug=body["model"])
     if "name" in body:
-        raise invalid(FieldError("$.name", "This is for a new model.", "Send either name or model."))
+        raise invalid(FieldError("$.name", "A name is for a new model.", "Send either name or model."))
     if body.get("visibility", model.visibility) != model.visibility:
-        message = f"{model.slug} is {model.visibility}, and its results are seen with it."
+        message = f"{model.slug} is {model.visibility}, and so are its results."
         raise invalid(FieldError("$.visibility", message, "Leave visibility out."))
     return ModelChoice(model=model)
 
@@ -80,14 +82,14 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
 def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
     revision = None
     if "revision" in body and "suite" not in body:
-        raise invalid(FieldError("$.revision", "Say which suite it is a revision of.", "Send suite too."))
+        raise invalid(FieldError("$.revision", "A revision needs its suite.", "Send suite, too."))
     if "suite" in body:
-        suite = referred(visible_suites(request.user), "suite", slug=body["suite"])
+        suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
         number = body.get("revision")
         revision = (
             suite.latest_frozen
             if number is None
-            else referred(revisions_for(request.user, suite), "revision", number=number)
+            else referenced(revisions_for(request.user, suite), "revision", number=number)
         )
         if revision is None:
             raise invalid(
@@ -104,14 +106,14 @@ def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
     )
 
 
-def told(request: Request) -> QuerySet[ResultUpload]:
-    """With the runs that this user may be told of."""
+def uploads_for(request: Request) -> QuerySet[ResultUpload]:
+    """Uploads with the runs that this user may know of."""
     runs = Prefetch("runs", known_runs(request.user))
     return ResultUpload.objects.select_related("job").prefetch_related(runs)
 
 
-def own(request: Request, key: str) -> ResultUpload:
-    upload = get_or_404(told(request), key=key)
+def upload_or_404(request: Request, key: str) -> ResultUpload:
+    upload = get_or_404(uploads_for(request), key=key)
     if not uploads.may_see(request.user, upload):
         raise Http404
     return upload
@@ -120,17 +122,17 @@ def own(request: Request, key: str) -> ResultUpload:
 class UploadPlan(ApiView):
     parser_classes = [MultiPartParser]
 
-    @operation("Look at what a file of results comes to", takes={FORM: ResultsUpload}, answers=PlanSerializer)
+    @operation("Preview an upload of results", body={FORM: ResultsUpload}, response=PlanSerializer)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why. Takes what
-        `POST /uploads/` takes."""
+        """Returns the matched suites, pass rates, missing items and refusals of what `POST /uploads/` would save. Saves
+        nothing."""
         body = self.body()
         choice = choice_of(request, body)
         plan = plan_of(request, body)
         uploads.check_choice(plan, choice, actor=request.user)
-        found = uploads.report_of(plan)
-        data = {"report": found, "runs": plan.good}
-        return Response(PlanSerializer(data, context={"report": found}).data)
+        report = uploads.report_of(plan)
+        data = {"report": report, "runs": plan.good}
+        return Response(PlanSerializer(data, context={"report": report}).data)
 
 
 class UploadList(ListView):
@@ -138,17 +140,16 @@ class UploadList(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [MultiPartParser]
 
-    @operation("List your uploads", answers=UploadSerializer, many=True)
+    @operation("List your uploads", response=UploadSerializer, many=True)
     def get(self, request: SignedInApiRequest) -> Response:
-        """Files of results that you uploaded, newest first, and the runs they became."""
-        rows = told(request).filter(owner=request.user)
+        """Your uploaded files of results, newest first, with their runs."""
+        rows = uploads_for(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
-    @operation("Upload results", takes={FORM: ResultsUpload}, answers=UploadSerializer, status=201)
+    @operation("Upload results", body={FORM: ResultsUpload}, response=UploadSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Each pair of model and suite in the file becomes a run, marked as uploaded. Of more than 300 pairs a job
-        makes the runs: `state` is “queued” then, `progress` names the job, and `GET /uploads/{id}/` says how far it
-        is."""
+        """Each pair of model and suite in the file becomes a run, marked as uploaded. For more than 300 pairs a job
+        creates the runs: `state` is “queued”, and `progress` of `GET /uploads/{id}/` follows the job."""
         body = self.body()
         choice = choice_of(request, body)
         plan = plan_of(request, body)
@@ -164,14 +165,14 @@ class UploadList(ListView):
 class UploadDetail(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read an upload", answers=UploadSerializer)
+    @operation("Read an upload", response=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """What became of a file. For who sent it."""
-        return Response(UploadSerializer(own(request, key), context={"request": request}).data)
+        """The result of an upload. Only for the account that sent it."""
+        return Response(UploadSerializer(upload_or_404(request, key), context={"request": request}).data)
 
-    @operation("Take an upload back", status=204, also=[409])
+    @operation("Withdraw an upload", status=204, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """With all its runs; a job that still makes some is stopped, and the models' cards stay. 409 when a published
-        collection shows one of the runs."""
-        uploads.delete_upload(own(request, key), actor=request.user)
+        """Deletes all its runs and stops a job that still creates some; the models stay. 409 if a published collection
+        shows one of the runs."""
+        uploads.delete_upload(upload_or_404(request, key), actor=request.user)
         return Response(status=204)

@@ -20,7 +20,6 @@ urlpatterns = [
     path("compare/", compare.Models.as_view(), name="api-compare"),
     path("compare/<slug:slug>/", compare.OnSuite.as_view(), name="api-compare-suite"),
     path("compare/<slug:slug>/items/", compare.Items.as_view(), name="api-compare-items"),
-    path("models/<slug:slug>/profile/", compare.Profile.as_view(), name="api-model-profile"),
     path(
         "suites/<slug:slug>/revisions/<int:number>/export/<slug:form>/",
         downloads.Export.as_view(),

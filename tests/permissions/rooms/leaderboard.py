@@ -37,8 +37,6 @@ ROWS += [
     ("GET", "api-compare", [], NAMED),
     ("GET", "api-compare-suite", ["public"], NAMED),
     ("GET", "api-compare-items", ["private"], NAMED),
-    ("GET", "api-model-profile", ["public-model"], OPEN),
-    ("GET", "api-model-profile", ["private-model"], (404, 404, 404, 404, 200, 200)),
 ]
 # Queues runs on everything its sender sees, so it comes after what deletes suites.
 LAST: list[Row] = [
@@ -128,9 +126,6 @@ ROWS += [
     ("GET", "api-table", ["tokens", "exe"], NOT_THERE),
     ("GET", "api-run-evaluated", ["public-run"], OPEN),
     ("GET", "api-run-evaluated", ["private-run"], HIDDEN),
-    ("GET", "api-figure", ["leaderboard-heat", "svg"], OPEN),
-    ("GET", "api-figure", ["run-regions", "csv"], NOT_THERE),
-    ("GET", "api-figure", ["leaderboard-heat", "exe"], NOT_THERE),
 ]
 ROWS += [
     ("GET", "collection-detail", ["shared-list"], HIDDEN),

@@ -52,7 +52,6 @@ ROWS: list[Row] = [
     ("POST", "model-check", ["shared-model"], EDITORS_ACT),
     ("GET", "api-model", ["shared-model"], HIDDEN),
     ("PATCH", "api-model", ["shared-model"], API_EDITORS),
-    ("GET", "api-model-profile", ["shared-model"], HIDDEN),
     *people_rows("model", "api-model", "shared-model", "public-model", "bobs-model-role"),
 ]
 LAST: list[Row] = [

@@ -13,8 +13,6 @@ ROWS: list[Row] = [
     ("GET", "notifications", [], MEMBERS),
     ("POST", "notifications-read", [], ("in", 302, 302, 302, 302, 302)),
     ("POST", "notification-read", ["notice"], ("in", 302, 404, 404, 404, 404)),
-    ("GET", "api-notifications", [], (401, 200, 200, 200, 200, 200)),
-    ("POST", "api-notifications-read", [], (401, 204, 204, 204, 204, 204)),
     ("GET", "suite-detail", ["page-accept"], (404, 404, 404, 404, 200, 200)),
     ("GET", "api-people", ["page-accept"], (401, 404, 404, 404, 200, 200)),
 ]

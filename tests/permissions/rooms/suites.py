@@ -27,8 +27,6 @@ ROWS: list[Row] = [
     ("POST", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 302, 404)),
     ("GET", "several-suites", [], ("in", 302, 302, 302, 302, 302)),  # nothing is ticked
     ("POST", "several-suites", [], ("in", 302, 302, 302, 302, 302)),
-    ("POST", "api-suite-imports", [], (401, 400, 400, 400, 400, 400)),
-    ("GET", "api-suite-import", ["alices-import"], (401, 404, 404, 404, 200, 404)),
     ("GET", "suite-new", [], MEMBERS),
     ("POST", "suite-new", [], FILL),
     ("GET", "suite-copy", ["private"], ("in", 404, 200, 200, 200, 200)),
@@ -91,9 +89,7 @@ ROWS += [
     ("GET", "export-suite", ["withdrawn", 1, "bib"], WITHDRAWN),
     ("GET", "api-suite", ["withdrawn"], WITHDRAWN),
     ("PATCH", "api-suite", ["withdrawn"], (401, 410, 307, 307, 307, 307)),
-    ("GET", "api-revisions", ["withdrawn"], WITHDRAWN),
     ("GET", "api-revision", ["withdrawn", 1], WITHDRAWN),
-    ("GET", "api-sentences", ["withdrawn", 1], WITHDRAWN),
     ("GET", "api-export", ["withdrawn", 1, "csv"], WITHDRAWN),
     ("GET", "api-diff", ["withdrawn", 1, 1], WITHDRAWN),
 ]

@@ -1,4 +1,4 @@
-"""Renew the kept OpenAPI description."""
+"""Write gym/api/openapi.json."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from gym.api.description import FILE, generated
 
 
 class Command(BaseCommand):
-    help = "Write the OpenAPI description of the REST API, as the code has it, to gym/api/openapi.json."
+    help = "Write the OpenAPI description of the REST API to gym/api/openapi.json."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is old")
+        parser.add_argument(
+            "--check", action="store_true", help="write nothing; fail if the file is outdated"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = generated()
         if GENERATOR_STATS:
-            raise CommandError("Something is described badly; the messages above say what.")
+            raise CommandError("The description has errors; see the messages above.")
         if options["check"]:
             if not FILE.exists() or FILE.read_text(encoding="utf-8") != text:
-                raise CommandError("gym/api/openapi.json is old: run manage.py api_schema")
+                raise CommandError("gym/api/openapi.json is outdated: run manage.py api_schema")
             return
         FILE.write_text(text, encoding="utf-8")
         self.stdout.write(f"{FILE}: {text.count('operationId')} operations")

@@ -1,4 +1,4 @@
-"""Several suites in one request of the API."""
+"""Suites from tables that leave questions open, and from files of existing suites."""
 
 from __future__ import annotations
 
@@ -10,40 +10,10 @@ from tests.factories import make_suite
 from tests.lmgym.suites.documents import suite_bytes
 
 pytestmark = pytest.mark.django_db
-ADDRESS = "/api/v1/suites/import/"
 
 
 def file(name, data):
     return SimpleUploadedFile(name, data)
-
-
-def test_every_file_has_a_row_in_the_answer_and_the_report_stays(client, people):
-    client.force_login(people.alice)
-    there = make_suite(people.bob, name="there", items=5)
-    sent = {
-        "file": [
-            file("a.json", suite_bytes(name="a", items=3)),
-            file("bad.json", b"{"),
-            file("t.json", suite_bytes(name="t", items=5)),
-        ],
-        "tags": ["agreement"],
-    }
-    answer = client.post(ADDRESS, sent)
-    assert answer.status_code == 201, answer.content
-    rows = {row["name"]: row for row in answer.json()["files"]}
-    assert (rows["a.json"]["state"], rows["a.json"]["suite"]) == ("made", "a")
-    assert (rows["t.json"]["state"], rows["t.json"]["suite"]) == ("there", there.slug)
-    assert rows["bad.json"]["state"] == "refused"
-    assert rows["bad.json"]["problems"][0]["where"] == "line 1"
-    assert Suite.objects.get(slug="a").tags.get().name == "agreement"
-    assert client.get(answer["Location"]).json() == answer.json()
-
-
-def test_more_than_one_request_takes_is_refused(client, people):
-    client.force_login(people.alice)
-    answer = client.post(ADDRESS, {"file": [file("x.zip", b"PK\x03\x04")]})
-    assert answer.status_code == 400
-    assert "no zip archive" in answer.content.decode()
 
 
 GERMAN = "Nr.;Bedingung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"
