@@ -141,8 +141,8 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
     contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
-    from lmgym.lmchallenge.backend_players import CausalPlayer
-    from lmgym.lmchallenge.player import Request
+    from lmgym.lmchallenge.play.backend_players import CausalPlayer
+    from lmgym.lmchallenge.play.player import Request
     from lmgym.lmchallenge.tokens import tokens
     from lmgym.models.backends import load_backend
 

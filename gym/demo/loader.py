@@ -24,7 +24,7 @@ from gym.lmchallenge.models import Corpus
 from gym.propara import services as propara
 from gym.propara.models import AnswerSet
 from gym.sharing.models import Visibility
-from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play.games import GameOptions
 from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services

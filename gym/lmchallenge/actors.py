@@ -17,17 +17,17 @@ from gym.jobs.registry import handler
 from gym.lmchallenge import counting, permissions, playing, storage
 from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
 from lmgym import __version__
-from lmgym.lmchallenge import logs, players, text_index
-from lmgym.lmchallenge.backend_players import player_for_backend
 from lmgym.lmchallenge.corpus import Line
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.player import Player, Timed
-from lmgym.lmchallenge.players import AdaptivePlayer
-from lmgym.lmchallenge.process import ProcessPlayer
-from lmgym.lmchallenge.text_index import Index
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs import log_rows, text_index
+from lmgym.lmchallenge.logs.text_index import Index
+from lmgym.lmchallenge.play import players, version5
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.backend_players import player_for_backend
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.player import Player, Timed
+from lmgym.lmchallenge.play.process import ProcessPlayer
 from lmgym.models.backends import BackendError, NotOnThisMachine
 from models_registry import permissions as model_permissions
 
@@ -156,7 +156,7 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
                     context.yield_turn()
             taken = lines.taken
             for row in rows:
-                waiting.append(logs.line_of(row))
+                waiting.append(log_rows.line_of(row))
                 size += len(waiting[-1])
             done = number
             context.progress(number, game.corpus.lines, "lines")
@@ -172,7 +172,7 @@ def _played(
     words: list[str] | None,
     player: Player,
     skip: int,
-) -> Iterator[tuple[int, list[logs.Row]]]:
+) -> Iterator[tuple[int, list[log_rows.Row]]]:
     """(number of the line, its rows of the log, of version 5 one for each token) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):

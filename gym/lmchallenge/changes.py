@@ -12,13 +12,13 @@ from msgspec import UNSET
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.presenters import page_of
-from lmgym.lmchallenge import pretty
-from lmgym.lmchallenge.coloured import MOST_STARS, encodable
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.log_decoder import LogLine
-from lmgym.lmchallenge.pretty import Change, Span
-from lmgym.lmchallenge.version5 import pretty as version5
-from lmgym.lmchallenge.version5.log import Token
+from lmgym.lmchallenge.logs import pretty
+from lmgym.lmchallenge.logs.coloured import MOST_STARS, encodable
+from lmgym.lmchallenge.logs.decoder import LogLine
+from lmgym.lmchallenge.logs.pretty import Change, Span
+from lmgym.lmchallenge.logs.version5 import pretty as version5
+from lmgym.lmchallenge.logs.version5.log import Token
 
 WORDS = pretty.CHANGE_WORDS | version5.CHANGE_WORDS
 

@@ -14,28 +14,28 @@ import numpy as np
 
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.storage import decoded, decoded_tokens, lines_of, table_of
-from lmgym.lmchallenge import interpolation, stats
-from lmgym.lmchallenge.compare import (
+from lmgym.lmchallenge.errors import LmcError, LogError
+from lmgym.lmchallenge.logs import interpolation, stats
+from lmgym.lmchallenge.logs.compare import (
     Comparison,
     TextFingerprint,
     WordsFingerprint,
     corrected,
     games_correspond,
 )
-from lmgym.lmchallenge.compare import compare as compare_tables
-from lmgym.lmchallenge.errors import LmcError, LogError
-from lmgym.lmchallenge.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
-from lmgym.lmchallenge.interpolation import Domain, Mix
-from lmgym.lmchallenge.measures import by_part, metric_of
-from lmgym.lmchallenge.play import learnt_before
-from lmgym.lmchallenge.stats import IC_METRICS
-from lmgym.lmchallenge.table import Ints, Table, read_table
-from lmgym.lmchallenge.text_index import Index, Words, index_of, index_of_messages
+from lmgym.lmchallenge.logs.compare import compare as compare_tables
+from lmgym.lmchallenge.logs.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
+from lmgym.lmchallenge.logs.interpolation import Domain, Mix
+from lmgym.lmchallenge.logs.measures import by_part, metric_of
+from lmgym.lmchallenge.logs.stats import IC_METRICS
+from lmgym.lmchallenge.logs.table import Ints, Table, read_table
+from lmgym.lmchallenge.logs.text_index import Index, Words, index_of, index_of_messages
+from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.lmchallenge.logs.version5.log import Token
+from lmgym.lmchallenge.logs.version5.reranking import Mixture
+from lmgym.lmchallenge.logs.version5.table import read_table as read_table_5
+from lmgym.lmchallenge.play.loop import learnt_before
 from lmgym.lmchallenge.tokens import FILTERS
-from lmgym.lmchallenge.version5 import stats as version5
-from lmgym.lmchallenge.version5.log import Token
-from lmgym.lmchallenge.version5.reranking import Mixture
-from lmgym.lmchallenge.version5.table import read_table as read_table_5
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""

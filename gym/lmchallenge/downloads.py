@@ -13,9 +13,9 @@ from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge import reading, storage
 from gym.lmchallenge.counting import Compared, keep_of, statistics_of
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge.cli_tables import comparison_rows
-from lmgym.lmchallenge.stats import HITS, LAST_INDEX
-from lmgym.lmchallenge.version5 import stats as version5
+from lmgym.lmchallenge.cli.tables import comparison_rows
+from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
+from lmgym.lmchallenge.logs.version5 import stats as version5
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
 """Made of what is counted."""

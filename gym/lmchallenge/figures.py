@@ -14,8 +14,8 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.presenters import metric_words
 from lmgym.charts.figure import Figure
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.lmchallenge.measures import LOWER_IS_BETTER
-from lmgym.lmchallenge.stats import LAST_INDEX
+from lmgym.lmchallenge.logs.measures import LOWER_IS_BETTER
+from lmgym.lmchallenge.logs.stats import LAST_INDEX
 from lmgym.stats.intervals import wilson
 from lmgym.text.number_format import grouped
 

@@ -15,10 +15,10 @@ from gym.lmchallenge.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, read_upload
-from lmgym.lmchallenge import typing_errors
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GAME_WORDS, SELECT_FROM
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import typing_errors
+from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 from models_registry.fields import OneModelField
 from models_registry.selectors import runnable_by
 

@@ -34,10 +34,10 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.views import form_status, problems_of
 from gym.uploads import open_upload
 from lmgym.charts.figure import Figure
-from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.measures import metrics_of
-from lmgym.lmchallenge.text_index import LOSSES
+from lmgym.lmchallenge.logs import coloured
+from lmgym.lmchallenge.logs.measures import metrics_of
+from lmgym.lmchallenge.logs.text_index import LOSSES
 from lmgym.lmchallenge.tokens import FILTER_WORDS
 
 MAX_UPLOAD = 50_000_000

@@ -19,9 +19,9 @@ from gym.jobs.registry import handler
 from gym.jobs.services import WAIT_SECONDS, wait_for_job
 from gym.lmchallenge.counting import finite
 from gym.lmchallenge.models import Guess
-from lmgym.lmchallenge.backend_players import PLAYABLE, player_for_backend
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.player import Request
+from lmgym.lmchallenge.play.backend_players import PLAYABLE, player_for_backend
+from lmgym.lmchallenge.play.player import Request
 from lmgym.models.backends import BackendError
 from models_registry import permissions
 from models_registry.models import RegisteredModel

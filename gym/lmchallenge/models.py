@@ -13,8 +13,8 @@ from django.urls import reverse
 from gym.runs.models import new_key
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
-from lmgym.lmchallenge.games import GAME_WORDS
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play.games import GAME_WORDS
 
 RESERVED = ("new",)
 PLAY = "lmc_play"
@@ -107,7 +107,7 @@ class Game(models.Model):
         related_name="lmc_games",
     )
     player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
-    options = models.JSONField(default=dict, help_text="see lmgym.lmchallenge.games.GameOptions")
+    options = models.JSONField(default=dict, help_text="see lmgym.lmchallenge.play.games.GameOptions")
     words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
@@ -218,8 +218,7 @@ class LogChunk(models.Model):
 
 
 class TextIndex(models.Model):
-    """What can be looked for in the log of a game; see lmgym.lmchallenge.text_index. Games that were counted before
-    it was there have none."""
+    """Search index of a game's log; see lmgym.lmchallenge.logs.text_index."""
 
     game = models.OneToOneField(Game, on_delete=models.CASCADE, related_name="text_index")
     packed = models.BinaryField()

@@ -25,14 +25,14 @@ from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from lmgym.files.bounded import Limits, Refused, check
 from lmgym.lmchallenge import corpus as corpora
-from lmgym.lmchallenge import corpus_tools, players
-from lmgym.lmchallenge.alignment import LogText
-from lmgym.lmchallenge.backend_players import PLAYABLE
+from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.typing_errors import ErrorModel
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs.alignment import LogText
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import players, version5
+from lmgym.lmchallenge.play.backend_players import PLAYABLE
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.typing_errors import ErrorModel
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner

@@ -15,13 +15,13 @@ from gym.lmchallenge.models import Game
 from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.lmchallenge.alignment import Match
-from lmgym.lmchallenge.coloured import user_words
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GAME_WORDS
-from lmgym.lmchallenge.measures import ALIKE, METRICS
-from lmgym.lmchallenge.stats import HITS, LAST_INDEX
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.alignment import Match
+from lmgym.lmchallenge.logs.coloured import user_words
+from lmgym.lmchallenge.logs.measures import ALIKE, METRICS
+from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play.games import GAME_WORDS
 from lmgym.stats.intervals import wilson
 from lmgym.text.number_format import grouped, score
 

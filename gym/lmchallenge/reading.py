@@ -14,13 +14,13 @@ from django.http import Http404
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import Game, TextIndex
 from gym.lmchallenge.presenters import page_of, page_size
-from lmgym.lmchallenge import coloured, log_decoder, pretty_html
-from lmgym.lmchallenge.coloured import ColouredLine
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.interpolation import Mix
-from lmgym.lmchallenge.table import Ints
-from lmgym.lmchallenge.text_index import ERROR, Index, outcomes_of, unpack
-from lmgym.lmchallenge.version5 import log as version5_log
+from lmgym.lmchallenge.logs import coloured, decoder, pretty_html
+from lmgym.lmchallenge.logs.coloured import ColouredLine
+from lmgym.lmchallenge.logs.interpolation import Mix
+from lmgym.lmchallenge.logs.table import Ints
+from lmgym.lmchallenge.logs.text_index import ERROR, Index, outcomes_of, unpack
+from lmgym.lmchallenge.logs.version5 import log as version5_log
 
 ORDERS = {"log": "in the order of the log", "worst": "worst first"}
 MOST_FOUND = 2_000
@@ -147,7 +147,7 @@ def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:
         return
     mix, base = _mix_of(game, keep), counting.rank_base_of(game)
     for number, row in raw:
-        for _, line in log_decoder.read_lines([row], game.title, first=number):
+        for _, line in decoder.read_lines([row], game.title, first=number):
             yield coloured.line_of(number, line, keep, mix, base=base)
 
 

@@ -11,7 +11,7 @@ from gym.lmchallenge import permissions
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from lmgym.lmchallenge.measures import ALIKE
+from lmgym.lmchallenge.logs.measures import ALIKE
 
 HEAVY = ("packed", "shown", "warnings")
 """Columns of a corpus that lists do not need."""

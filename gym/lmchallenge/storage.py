@@ -17,17 +17,17 @@ from django.db.models import F
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from lmgym.files import bounded
 from lmgym.lmchallenge import corpus as corpora
-from lmgym.lmchallenge import log_decoder, logs
-from lmgym.lmchallenge.alignment import LogText
 from lmgym.lmchallenge.corpus import Line
 from lmgym.lmchallenge.errors import LmcError, LogError
-from lmgym.lmchallenge.interpolation import Mix, Tokens
-from lmgym.lmchallenge.log_decoder import LogLine
-from lmgym.lmchallenge.logs import Row
-from lmgym.lmchallenge.table import Table, read_table
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5.log import Message, Token
-from lmgym.lmchallenge.version5.stats import fingerprint_of
+from lmgym.lmchallenge.logs import decoder, log_rows
+from lmgym.lmchallenge.logs.alignment import LogText
+from lmgym.lmchallenge.logs.decoder import LogLine
+from lmgym.lmchallenge.logs.interpolation import Mix, Tokens
+from lmgym.lmchallenge.logs.log_rows import Row
+from lmgym.lmchallenge.logs.table import Table, read_table
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5.log import Message, Token
+from lmgym.lmchallenge.logs.version5.stats import fingerprint_of
 
 CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""
@@ -123,7 +123,7 @@ def _longest(game: Game, first: int) -> int:
 
 def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, LogLine]]:
     """(number, line) of the lines `first` to `last`."""
-    return log_decoder.read_lines(log_lines(game, first, last), game.title, first=first)
+    return decoder.read_lines(log_lines(game, first, last), game.title, first=first)
 
 
 def decoded_tokens(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Token]]:
@@ -149,8 +149,8 @@ def reduced(row: Row, form: str) -> Row:
     text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
     if form == "predictions":
         return row
-    game = logs.game_of(row)
-    key = logs.RESULT_KEYS[game]
+    game = log_rows.game_of(row)
+    key = log_rows.RESULT_KEYS[game]
     return {**row, key: [_reduced(entry, game, form == "lengths") for entry in row[key]]}
 
 
@@ -159,7 +159,7 @@ def _reduced(entry: Row, game: str, lengths: bool) -> Row:
     if not lengths:
         return found
     if game == "ic":
-        found["verbatimMatch"] = logs.right_before(entry)
+        found["verbatimMatch"] = log_rows.right_before(entry)
         found["candidates"] = [pair[-2:] for pair in found["candidates"]]
         found.pop("verbatim", None)
     target = found.pop("target", None)
@@ -177,8 +177,8 @@ def _has_words(entry: Row, game: str) -> bool:
 
 def log_in(game: Game, form: str) -> Iterator[bytes]:
     """The log in a privacy format, line by line, spelled as the reference spells it."""
-    for _, row in log_decoder.read_rows(log_lines(game), game.title):
-        yield logs.line_of(reduced(row, form)).encode("ascii")
+    for _, row in decoder.read_rows(log_lines(game), game.title):
+        yield log_rows.line_of(reduced(row, form)).encode("ascii")
 
 
 def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -217,7 +217,7 @@ class Holds:
         if self.text is not None:
             self.text.add(number, line)
         self.game = line.game
-        entries = row[logs.RESULT_KEYS[self.game]]
+        entries = row[log_rows.RESULT_KEYS[self.game]]
         self.entries = self.entries or bool(entries)
         self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
@@ -228,7 +228,7 @@ class Holds:
         where = f"{source}, line {number}"
         token = version5_log.token_of(row, where)
         if not token.game or token.completions is None or token.results is None:
-            keys = ", ".join(logs.GAMES_5)
+            keys = ", ".join(log_rows.GAMES_5)
             raise LogError(f"{where}: the line has no results.", f"One of {keys} must be there.")
         if self.game not in ("", token.game):
             raise LogError(
@@ -278,13 +278,13 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
     kept: list[str] = []
     size = whole = 0
     is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError), source)
-    read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
+    read_rows = version5_log.read_rows if is_of_5 else decoder.read_rows
     for number, row in read_rows(lines, source):
         if is_of_5:
             holds.add_token(number, row, source)
         else:
             holds.add(number, row, _countable(number, row, source))
-        spelled = logs.line_of(row)
+        spelled = log_rows.line_of(row)
         kept.append(spelled)
         size += len(spelled)
         whole += len(spelled)
@@ -300,7 +300,7 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
 
 def _countable(number: int, row: Row, source: str) -> LogLine:
     """The row, decoded. Raises LogError for what `read_rows` leaves to those who count."""
-    line = log_decoder.line_of_row(row, number)
+    line = decoder.line_of_row(row, number)
     if line.game == "ic":
         candidates, scores = (
             [getattr(entry, name) for entry in line.entries] for name in ("candidates", "score")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.waiting import Waiting, add_waiting
 from lmgym.client import Client, Game
-from lmgym.lmchallenge import cli as local
+from lmgym.lmchallenge.cli import main as local
 
 if TYPE_CHECKING:
-    from lmgym.lmchallenge.player import Player
+    from lmgym.lmchallenge.play.player import Player
 
 GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
 EITHER = {"stats": "figures of a game, by its id", "compare": "games, by their ids"}
@@ -64,8 +64,8 @@ def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
 def _model(name: str, options: Mapping[str, Any]) -> Player:
     """A model by its path or hub id. Raises OptionError."""
     from lmgym.errors import BackendError
-    from lmgym.lmchallenge.backend_players import player_for_backend
     from lmgym.lmchallenge.errors import OptionError
+    from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.given import open_model
 
     try:

@@ -8,9 +8,9 @@ import pytest
 from django.urls import reverse
 
 from gym.lmchallenge import changes, counting, storage
-from lmgym.lmchallenge import pretty
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5 import pretty as version5
+from lmgym.lmchallenge.logs import pretty
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5 import pretty as version5
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, USERS, make_corpus, play, upload
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lmgym.lmchallenge.cli import Streams, main
-from lmgym.lmchallenge.coloured import NO_USER
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
+from lmgym.lmchallenge.logs.coloured import NO_USER
 from tests.lmgym import lmchallenge
 
 MODELS = Path(lmchallenge.__file__).with_name("models.py")

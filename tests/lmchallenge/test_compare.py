@@ -13,7 +13,8 @@ from django.urls import reverse
 
 from gym.lmchallenge import playing
 from gym.lmchallenge.presenters import MAIN_EXPLAINED
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
 from lmgym.stats import holm
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import make_corpus, upload, wish

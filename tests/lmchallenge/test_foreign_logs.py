@@ -17,10 +17,10 @@ from gym.lmchallenge import storage
 from gym.lmchallenge.downloads import offered
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.storage import reduced
-from lmgym.lmchallenge import coloured, logs, pretty
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.interpolation import Mix, Tokens
-from lmgym.lmchallenge.log_decoder import read_lines, read_rows
+from lmgym.lmchallenge.logs import coloured, log_rows, pretty
+from lmgym.lmchallenge.logs.decoder import read_lines, read_rows
+from lmgym.lmchallenge.logs.interpolation import Mix, Tokens
 from tests.lmchallenge.worlds import make_corpus, play, run_alone, upload
 
 ANYTHING = st.recursive(
@@ -50,7 +50,7 @@ CORRECTED = entry(
 )
 ROWS = st.sampled_from(["wp", "tc", "ic"]).flatmap(
     lambda game: st.fixed_dictionaries(
-        {logs.RESULT_KEYS[game]: st.lists(CORRECTED if game == "ic" else RANKED, min_size=1, max_size=3)},
+        {log_rows.RESULT_KEYS[game]: st.lists(CORRECTED if game == "ic" else RANKED, min_size=1, max_size=3)},
         optional={"userId": ANYTHING},
     )
 )
@@ -75,7 +75,7 @@ def test_whatever_a_log_may_hold_can_be_shown(row, keep):
     )
     assert sum(len(piece.words) for piece in pieces) < 20_000
     for form in offered(Game()):
-        logs.line_of(reduced(found, form))
+        log_rows.line_of(reduced(found, form))
 
 
 ODD = [

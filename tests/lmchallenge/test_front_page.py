@@ -9,10 +9,10 @@ import pytest
 from django.urls import reverse
 
 from gym.lmchallenge import presenters
-from lmgym.lmchallenge.interpolation import Mix
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.stats import statistics
-from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.interpolation import Mix
+from lmgym.lmchallenge.logs.stats import statistics
+from lmgym.lmchallenge.logs.table import read_table
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import make_corpus, play, upload
 

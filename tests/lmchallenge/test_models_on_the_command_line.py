@@ -8,7 +8,7 @@ import json
 import pytest
 
 from gym.lmchallenge.management.commands.lmc import main
-from lmgym.lmchallenge.cli import Streams
+from lmgym.lmchallenge.cli.streams import Streams
 from tests.walk import checked_demo_model
 
 pytestmark = pytest.mark.django_db

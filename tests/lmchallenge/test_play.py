@@ -17,11 +17,11 @@ from gym.jobs.models import State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game, LogChunk
-from lmgym.lmchallenge import interpolation, stats
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.logs import line_of
-from lmgym.lmchallenge.play import play as play_lines
-from lmgym.lmchallenge.players import AdaptivePlayer
+from lmgym.lmchallenge.logs import interpolation, stats
+from lmgym.lmchallenge.logs.log_rows import line_of
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play as play_lines
 from tests.lmchallenge.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
 
 pytestmark = pytest.mark.django_db

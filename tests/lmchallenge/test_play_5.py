@@ -10,10 +10,10 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge.logs import line_of
-from lmgym.lmchallenge.players import AdaptivePlayer
-from lmgym.lmchallenge.version5 import GAME_WORDS
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs.log_rows import line_of
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS
+from lmgym.lmchallenge.play import version5
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
 from tests.lmchallenge.test_play import Broken, log_of, requeue, run_once
 from tests.lmchallenge.worlds import USERS, fresh, make_corpus, run_alone
 

@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import TextIndex
-from lmgym.lmchallenge import coloured
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
+from lmgym.lmchallenge.logs import coloured
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, fresh, run_alone, upload
 from tests.lmgym.lmchallenge.test_text_index import a_log as a_log_of_4

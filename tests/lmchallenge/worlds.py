@@ -14,7 +14,7 @@ from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import playing, services
 from gym.lmchallenge.models import Corpus, Game
-from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play.games import GameOptions
 
 TEXT = "The cat sat on the mat.\nThe cat sat on the red mat.\n\nIs the dog on the mat? No!\n"
 USERS = "".join(

@@ -26,9 +26,9 @@ from gym.lmchallenge.game_views import MAX_UPLOAD
 from gym.lmchallenge.models import Game
 from gym.sharing.models import Visibility
 from gym.uploads import open_upload
-from lmgym.lmchallenge import typing_errors
-from lmgym.lmchallenge.games import GAME_WORDS, SELECT_FROM
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import typing_errors
+from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 WAIT = 5
 PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'

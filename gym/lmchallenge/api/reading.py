@@ -21,11 +21,11 @@ from gym.jobs.api import no_results
 from gym.lmchallenge import changes, counting, downloads, reading, selectors
 from gym.lmchallenge.api.games import GameView
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LogError, OptionError
-from lmgym.lmchallenge.games import MOST_SELECTION_COST
-from lmgym.lmchallenge.measures import metrics_of
-from lmgym.lmchallenge.text_index import ERRORS, LOSSES
+from lmgym.lmchallenge.logs import coloured
+from lmgym.lmchallenge.logs.measures import metrics_of
+from lmgym.lmchallenge.logs.text_index import ERRORS, LOSSES
+from lmgym.lmchallenge.play.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.tokens import FILTERS
 
 OBJECT = {"type": "object"}

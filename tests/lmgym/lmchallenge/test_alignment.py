@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.lmchallenge import corpus
-from lmgym.lmchallenge.alignment import LogText, Match
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.players import AdaptivePlayer
+from lmgym.lmchallenge.logs.alignment import LogText, Match
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
 from tests.lmgym.lmchallenge.decoded import lines_of as decoded
 
 CATS = "The cat sat.\n\nThe dog sat on the mat.\nNo!\nIs the cat on the mat?\n"

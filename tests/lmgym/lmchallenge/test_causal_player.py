@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from lmgym.lmchallenge import candidate_scoring
-from lmgym.lmchallenge.backend_players import CausalPlayer
-from lmgym.lmchallenge.beam_search import distributions, log_masses
 from lmgym.lmchallenge.errors import PlayerError
-from lmgym.lmchallenge.player import Request
-from lmgym.lmchallenge.token_strings import ALONE, TokenStrings, goes_on, kind_of
+from lmgym.lmchallenge.play import candidate_scoring
+from lmgym.lmchallenge.play.backend_players import CausalPlayer
+from lmgym.lmchallenge.play.beam_search import distributions, log_masses
+from lmgym.lmchallenge.play.player import Request
+from lmgym.lmchallenge.play.token_strings import ALONE, TokenStrings, goes_on, kind_of
 from lmgym.models.backends import load_backend
 from tests.lmgym.models import tiny
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmgym.lmchallenge import corpus, interpolation, logs, stats
+from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.corpus_tools import MESSAGES, Watch, in_order, preview, to_text
 from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
-from lmgym.lmchallenge.log_decoder import read_lines, read_rows
-from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge.logs import interpolation, log_rows, stats
+from lmgym.lmchallenge.logs.decoder import read_lines, read_rows
+from lmgym.lmchallenge.logs.table import read_table
 from tests.lmgym.lmchallenge.decoded import table_of
 
 
@@ -85,7 +86,7 @@ ENTRY = st.fixed_dictionaries(
 )
 
 
-@given(st.sampled_from(sorted(logs.GAMES)), st.lists(ENTRY | VALUES, max_size=3), VALUES)
+@given(st.sampled_from(sorted(log_rows.GAMES)), st.lists(ENTRY | VALUES, max_size=3), VALUES)
 def test_any_json_is_a_log_or_refused(key, entries, learnt):
     data = [json.dumps({key: entries, "trainingChars": learnt}).encode()]
     try:

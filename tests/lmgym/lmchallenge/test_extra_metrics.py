@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from lmgym.lmchallenge.compare import TextFingerprint, _bootstrap, compare
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.extra_metrics import (
+from lmgym.lmchallenge.logs.compare import TextFingerprint, _bootstrap, compare
+from lmgym.lmchallenge.logs.extra_metrics import (
     bits_per_character,
     cross_validated,
     keystroke_savings,
     learning_curve,
 )
-from lmgym.lmchallenge.interpolation import Mix, grid
-from lmgym.lmchallenge.pretty import spans
-from lmgym.lmchallenge.stats import statistics
+from lmgym.lmchallenge.logs.interpolation import Mix, grid
+from lmgym.lmchallenge.logs.pretty import spans
+from lmgym.lmchallenge.logs.stats import statistics
 from tests.lmgym.lmchallenge.decoded import lines_of
 from tests.lmgym.lmchallenge.decoded import table_of as table
 

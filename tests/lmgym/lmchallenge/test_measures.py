@@ -9,17 +9,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lmgym.lmchallenge import stats
-from lmgym.lmchallenge.compare import compare, corrected
 from lmgym.lmchallenge.errors import LogError, OptionError
-from lmgym.lmchallenge.extra_metrics import bits_per_character, by_position, course, keystroke_savings
-from lmgym.lmchallenge.interpolation import grid
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.measures import LOWER_IS_BETTER, METRICS, measure, ranks
-from lmgym.lmchallenge.table import Table, read_table
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5 import stats as version5
-from lmgym.lmchallenge.version5.table import read_table as read_table_5
+from lmgym.lmchallenge.logs import stats
+from lmgym.lmchallenge.logs.compare import compare, corrected
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.extra_metrics import bits_per_character, by_position, course, keystroke_savings
+from lmgym.lmchallenge.logs.interpolation import grid
+from lmgym.lmchallenge.logs.measures import LOWER_IS_BETTER, METRICS, measure, ranks
+from lmgym.lmchallenge.logs.table import Table, read_table
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.lmchallenge.logs.version5.table import read_table as read_table_5
 from lmgym.stats import holm
 from tests.lmgym.lmchallenge.test_text_index import KEYS, a_log, of_version_5
 

@@ -12,11 +12,11 @@ import pytest
 
 from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.errors import CorpusError, OptionError, PlayerError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.player import Request
-from lmgym.lmchallenge.players import command_line, configured
-from lmgym.lmchallenge.process import SETTLE, Command, ProcessPlayer, on_the_wire
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.player import Request
+from lmgym.lmchallenge.play.players import command_line, configured
+from lmgym.lmchallenge.play.process import SETTLE, Command, ProcessPlayer, on_the_wire
 
 SHOWING = ("honest", "banner", "scored-banner", "extra", "extra-crash", "extra-hang")
 PROGRAM = str(Path(__file__).with_name("models.py"))
@@ -125,8 +125,8 @@ def shifted(row) -> bool:
 
 
 def test_a_long_game_has_checkpoints_and_keeps_the_lines_before_them(monkeypatch):
-    monkeypatch.setattr("lmgym.lmchallenge.process.CHECK_EVERY", 0.0)
-    monkeypatch.setattr("lmgym.lmchallenge.process.PAUSE_SHARE", 0)
+    monkeypatch.setattr("lmgym.lmchallenge.play.process.CHECK_EVERY", 0.0)
+    monkeypatch.setattr("lmgym.lmchallenge.play.process.PAUSE_SHARE", 0)
     rows, error, _ = run("extra", ["the cat sat on the mat"] * 12, train=False)
     assert len(rows) == 1  # the tenth answer belongs to the second line
     assert not shifted(rows[0])
