@@ -26,7 +26,7 @@ NOT_MEASURED = {
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-generate propara-submission-edit propara-published propara-published-edit "
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
-            "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
+            "lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
             "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
             "agent-schedule-limits api-draft api-draft-cells"
@@ -174,13 +174,11 @@ def _propara(owner: Any) -> Found:
 
 
 def _games(owner: Any, model: Any) -> Found:
-    from gym.lmchallenge.models import Guess
     from tests.lmchallenge.worlds import make_corpus, play
 
     corpus = make_corpus(owner, slug="cats")
     first, second = play(corpus, owner), play(corpus, owner, seed=43)
     correction = play(corpus, owner, "ic")
-    guess = Guess.objects.create(owner=owner, model=model, predictions=[])
     keys = [first.key, second.key]
     return {
         "lmc-list": ([], {}),
@@ -198,7 +196,6 @@ def _games(owner: Any, model: Any) -> Found:
         "api-lmc-games": ([], {}),
         "api-lmc-players": ([], {}),
         "api-lmc-game": ([first.key], {}),
-        "api-lmc-guess": ([guess.pk], {}),
         "api-lmc-compare": ([], {"first": keys[0], "second": keys[1:]}),
         "api-lmc-text": ([first.key], {"order": "worst"}),
         "api-lmc-compare-text": ([], {"first": keys[0], "second": keys[1]}),

@@ -8,9 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.accounts.models import AnyUser
-from gym.lmchallenge import guessing
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, options_of, playable, players_for
+from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, options_of, players_for
 from gym.lmchallenge.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
@@ -19,8 +18,6 @@ from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
-from models_registry.fields import OneModelField
-from models_registry.selectors import runnable_by
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
 READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
@@ -298,20 +295,3 @@ class LogForm(AboutGameForm):
         field = self.fields["corpus"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = corpora
-
-
-class GuessForm(forms.Form):
-    model = OneModelField(empty_label=None)
-    text = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=guessing.MAX_CHARACTERS,
-        label="Text",
-        widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
-    )
-
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["model"]
-        assert isinstance(field, OneModelField)
-        field.queryset = playable(runnable_by(user))

@@ -107,7 +107,7 @@ class Game(models.Model):
         related_name="lmc_games",
     )
     player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
-    options = models.JSONField(default=dict, help_text="see lmgym.lmchallenge.play.games.GameOptions")
+    options = models.JSONField(default=dict, help_text="GameOptions, or Options of version 5, by field name")
     words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
@@ -228,26 +228,3 @@ class TextIndex(models.Model):
 
     def __str__(self) -> str:
         return f"index of {self.game_id}"
-
-
-class Guess(models.Model):
-    """What somebody typed in the playground, and what a model says follows. Deleted by the first question an hour
-    later."""
-
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="lmc_guesses")
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel", on_delete=models.CASCADE, related_name="lmc_guesses"
-    )
-    text = models.TextField(blank=True)
-    predictions = models.JSONField(null=True, help_text="[[text, score]], best first; null while waited for")
-    job = models.OneToOneField(
-        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="lmc_guess"
-    )
-    created = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["-created", "-pk"]
-        verbose_name_plural = "guesses"
-
-    def __str__(self) -> str:
-        return f"guess {self.pk}"

@@ -16,7 +16,6 @@ urlpatterns = [
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),
     path(f"{_CORPUS}play/", game_views.start, name="lmc-start"),
     path("upload/", game_views.upload, name="lmc-upload"),
-    path("try/", views.playground, name="lmc-playground"),
     path("compare/", game_views.compare, name="lmc-compare"),
     path("compare/text/", game_views.compare_text, name="lmc-compare-text"),
     path("compare/comparison.csv", game_views.compare_table, name="lmc-compare-csv"),

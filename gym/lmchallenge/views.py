@@ -1,4 +1,4 @@
-"""Pages of corpora, the list of everything, and the playground."""
+"""Pages of corpora, and the list of corpora and games."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import stream
-from gym.lmchallenge import guessing, permissions, presenters, selectors, services, storage
-from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm, GuessForm
+from gym.lmchallenge import permissions, presenters, selectors, services, storage
+from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm
 from gym.lmchallenge.models import Corpus
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
@@ -163,32 +162,6 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
     else:
         raise Http404("There is no such download.")
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
-
-
-# --- the playground: type, see what a model predicts, take a prediction ---
-
-
-@login_required
-def playground(request: SignedInRequest) -> HttpResponse:
-    """Context: form, guess (models.Guess, answered or still waited for). htmx gets the answer alone."""
-    data = request.POST.copy() if request.method == "POST" else None
-    if data is not None and data.get("take"):
-        data["text"] = f"{data.get('text', '')}{data['take']}"
-    form = GuessForm(data, user=request.user)
-    context: dict[str, Any] = {"form": form}
-    if data is not None and form.is_valid():
-        try:
-            made = guessing.queue_guess(
-                form.cleaned_data["text"], form.cleaned_data["model"], actor=request.user
-            )
-            context["guess"] = guessing.wait_for(made)
-        except ValidationError as error:
-            form.add_error(None, error)
-        except TooManyJobs as error:
-            form.add_error(None, str(error))
-    bad = data is not None and "guess" not in context
-    name = "_guesses" if request.headers.get("HX-Request") else "playground"
-    return render(request, f"lmchallenge/{name}.html", context, status=400 if bad else 200)
 
 
 # --- what several pages share ---

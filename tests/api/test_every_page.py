@@ -209,7 +209,6 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-corpus-download": "lmc_corpora_files_retrieve",
     "lmc-start": "lmc_games_create lmc_games_batch_create lmc_players_list",
     "lmc-upload": "lmc_logs_create",
-    "lmc-playground": "lmc_guesses_create lmc_guesses_retrieve",
     "lmc-compare": "lmc_compare_retrieve",
     "lmc-compare-csv": "lmc_compare_retrieve",
     "lmc-compare-text": "lmc_compare_text_retrieve",

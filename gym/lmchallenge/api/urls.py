@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.lmchallenge.api import corpora, games, guesses, reading
+from gym.lmchallenge.api import corpora, games, reading
 from gym.lmchallenge.views import ROOM
 from gym.sharing.api import people_api
 
@@ -17,8 +17,6 @@ urlpatterns = [
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
     path("lmc/games/batch/", games.GameBatch.as_view(), name="api-lmc-game-batch"),
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),
-    path("lmc/guesses/", guesses.GuessList.as_view(), name="api-lmc-guesses"),
-    path("lmc/guesses/<int:pk>/", guesses.GuessDetail.as_view(), name="api-lmc-guess"),
     path("lmc/compare/text/", reading.CompareText.as_view(), name="api-lmc-compare-text"),
     path("lmc/compare/", reading.Compare.as_view(), name="api-lmc-compare"),
     path(_GAME, games.GameDetail.as_view(), name="api-lmc-game"),

@@ -3,8 +3,6 @@ their players' alone."""
 
 from __future__ import annotations
 
-from gym.lmchallenge.models import Guess
-from models_registry.models import RegisteredModel
 from tests.lmchallenge.worlds import LOG, make_corpus, play, upload
 from tests.permissions.rooms import (
     API_EDITORS,
@@ -42,8 +40,6 @@ ROWS: list[Row] = [
     ("GET", "lmc-compare", [], OPEN),
     ("GET", "lmc-compare-csv", [], (404,) * 6),
     ("GET", "lmc-compare-text", [], (404,) * 6),
-    ("GET", "lmc-playground", [], MEMBERS),
-    ("POST", "lmc-playground", [], FILL),
     ("GET", "lmc-corpus", ["open-corpus"], OPEN),
     ("GET", "lmc-corpus", ["unlisted-corpus"], OPEN),
     ("GET", "lmc-corpus", ["private-corpus"], HIDDEN),
@@ -93,8 +89,6 @@ ROWS: list[Row] = [
     ("POST", "api-lmc-games", [], SENDERS),
     ("POST", "api-lmc-game-batch", [], SENDERS),
     ("POST", "api-lmc-logs", [], SENDERS),
-    ("POST", "api-lmc-guesses", [], SENDERS),
-    ("GET", "api-lmc-guess", ["alices-guess"], (401, 404, 404, 404, 200, 404)),
     ("GET", "api-lmc-compare", [], (400,) * 6),
     ("GET", "api-lmc-compare-text", [], (400,) * 6),
     ("GET", "api-lmc-game", ["open-game"], OPEN),
@@ -141,6 +135,4 @@ def furnish(people, world) -> None:
     make_corpus(people.alice, "The cat sat.\n", slug="doomed-corpus", visibility="private")
     world["doomed-game"] = upload(people.alice, LOG, visibility="private").key
     world["open-game"] = play(corpus, people.alice, "ic").key
-    model = RegisteredModel.objects.get(slug="public-model")
-    world["alices-guess"] = Guess.objects.create(owner=people.alice, model=model, predictions=[]).pk
     world["private-game"] = upload(people.alice, LOG, visibility="private").key
