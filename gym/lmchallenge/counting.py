@@ -24,9 +24,9 @@ from lmgym.lmchallenge.logs.compare import (
     games_correspond,
 )
 from lmgym.lmchallenge.logs.compare import compare as compare_tables
-from lmgym.lmchallenge.logs.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
+from lmgym.lmchallenge.logs.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
 from lmgym.lmchallenge.logs.interpolation import Domain, Mix
-from lmgym.lmchallenge.logs.measures import by_part, metric_of
+from lmgym.lmchallenge.logs.measures import by_part, metric_of, ranks
 from lmgym.lmchallenge.logs.stats import IC_METRICS
 from lmgym.lmchallenge.logs.table import Ints, Table, read_table
 from lmgym.lmchallenge.logs.text_index import Index, Words, index_of, index_of_messages
@@ -93,7 +93,7 @@ def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
         "all": [counts.rates()],
         "user": _by_user_5(table),
         "mix": sums["reranking"]["args"],
-        "more": drawn(table),
+        "more": {"ranks": ranks(table)} if table.game == "wc" else {},
         "notices": [],
         "counts": {**sums, "characters_scored": counts.characters_scored, "lines": len(table.lines)},
     }

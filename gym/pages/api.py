@@ -143,7 +143,7 @@ class FigureQuery(Query):
     game = serializers.SlugField(
         required=False,
         max_length=80,
-        help_text="of lmc-*; repeated for lmc-hits, -ranks, -course and -positions",
+        help_text="of lmc-*; repeated for lmc-hits and lmc-ranks",
     )
     filter = serializers.ChoiceField(
         list(FILTER_WORDS), required=False, help_text="of lmc-*: which words count"

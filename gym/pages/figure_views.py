@@ -127,8 +127,6 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "lmc-learning": lmc.learning_chart,
     "lmc-hits": lmc.chart_of("lmc-hits"),
     "lmc-ranks": lmc.chart_of("lmc-ranks"),
-    "lmc-course": lmc.chart_of("lmc-course"),
-    "lmc-positions": lmc.chart_of("lmc-positions"),
     "propara-board": propara.board_chart,
     "propara-actions": submissions.actions_chart,
     "agent-matrix": agents.matrix_chart,

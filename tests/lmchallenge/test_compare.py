@@ -210,8 +210,6 @@ def test_charts_have_the_numbers_of_the_statistics(client, games):
     for kind, column in (
         ("lmc-hits", "k"),
         ("lmc-ranks", "rank"),
-        ("lmc-course", "from_line"),
-        ("lmc-positions", "place"),
     ):
         answer = client.get(reverse("figure", args=[kind, "csv"]), query)
         rows = [row for row in csv.DictReader(io.StringIO(answer.content.decode())) if row["game"] == "Fair"]
@@ -224,12 +222,6 @@ def test_charts_have_the_numbers_of_the_statistics(client, games):
         if kind == "lmc-ranks":
             shares = [float(row["share_of_tokens"]) for row in rows]
             assert sum(shares) == pytest.approx(found["hit20"])
-        if kind == "lmc-positions":
-            for at, row in enumerate(rows):
-                assert float(row["hit3"]) == pytest.approx(found[f"idx{at}_hit3"])
-        if kind == "lmc-course":
-            words = sum(int(row["n"]) for row in rows)
-            assert words == found["words"]
 
 
 def test_figures_of_version_5_are_divided_by_user_and_message(client, people):

@@ -218,9 +218,8 @@ class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, the main figure over the course of the log (`course`) and by the place
-        in the line (`by_position`), each with n and interval, and how many tokens have which rank (`ranks`). By line
-        (of version 5 by message, numbered from 1): at most 1,000 lines at once.
+        learning curve and cross-validated mixture, each with n and interval, and the number of tokens at each rank
+        (`ranks`). By line (version 5: by message, numbered from 1): at most 1,000 lines at once.
         With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]

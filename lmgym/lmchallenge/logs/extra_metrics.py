@@ -12,7 +12,7 @@ import numpy as np
 
 from lmgym.lmchallenge.logs.interpolation import Mix
 from lmgym.lmchallenge.logs.measures import CHAR_BITS, Measured, measure, ranks
-from lmgym.lmchallenge.logs.stats import LAST_INDEX, best, places, search
+from lmgym.lmchallenge.logs.stats import best, search
 from lmgym.lmchallenge.logs.table import Flags, Floats, Ints, Table
 from lmgym.stats import drawn_sums, percentile_interval
 from lmgym.stats.intervals import wilson
@@ -26,7 +26,9 @@ def extra_metrics(
     table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None, **savings: Any
 ) -> dict[str, Any]:
     """Everything that this game's log allows. `learnt`: see `learning_curve`; `savings`: of `keystroke_savings`."""
-    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt), **drawn(table, mix)}
+    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt)}
+    if table.game == "wp":
+        found["ranks"] = ranks(table)
     if table.game != "tc":
         found["bits_per_character"] = bits_per_character(table)
     if table.game == "tc":
@@ -35,17 +37,6 @@ def extra_metrics(
             found["keystroke_savings_auto_space"] = keystroke_savings(table, auto_space=True)
     if table.game == "ic" and len(table.mixes) > 1:
         found["cross_validated"] = cross_validated(table)
-    return found
-
-
-def drawn(table: Table, mix: Mix | None = None) -> dict[str, Any]:
-    """What charts show of any game, of version 5 too: the course of the log, figures by the place in a line (not of
-    tc, whose texts are no words), the distribution of ranks."""
-    found: dict[str, Any] = {"course": course(table, mix)}
-    if table.game != "tc":
-        found["by_position"] = by_position(table, mix)
-    if table.game in ("wp", "wc"):
-        found["ranks"] = ranks(table)
     return found
 
 
@@ -138,15 +129,6 @@ def learning_curve(
     return {"metric": measured.metric, "by": by, "most": most, "points": _curve(table, measured, chars, bins)}
 
 
-def course(
-    table: Table, mix: Mix | None = None, *, metric: str = "", bins: int = CURVE_BINS
-) -> dict[str, Any]:
-    """A metric over the course of the log: as `learning_curve`, by the number of the line (of version 5, message)."""
-    measured = measure(table, metric, mix)
-    numbers = np.arange(1, len(table.lines) + 1, dtype=np.float64)
-    return {"metric": measured.metric, "by": "line", "points": _curve(table, measured, numbers, bins)}
-
-
 def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list[dict[str, Any]]:
     known = np.isfinite(of_line)
     edges = np.unique(np.quantile(of_line[known], np.linspace(0, 1, bins + 1)[1:-1]))
@@ -177,18 +159,6 @@ def _point(table: Table, measured: Measured, inside: Flags) -> dict[str, Any]:
         if found
         else interval_by_line(table.line[inside], above, below, len(table.lines)),
     }
-
-
-def by_position(table: Table, mix: Mix | None = None, *, metric: str = "") -> dict[str, Any]:
-    """A metric by the place of a counted token in its line, from 0; LAST_INDEX has all later ones. Of wp and hit3 these
-    are the reference's idx0_hit3 to idx4_hit3."""
-    measured = measure(table, metric, mix)
-    place = np.minimum(places(table), LAST_INDEX)
-    points = [
-        {"position": at, **_point(table, measured, table.kept & (place == at))}
-        for at in range(LAST_INDEX + 1)
-    ]
-    return {"metric": measured.metric, "points": [one for one in points if one["n"]]}
 
 
 def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:

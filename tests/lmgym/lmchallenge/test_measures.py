@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from lmgym.lmchallenge.errors import LogError, OptionError
 from lmgym.lmchallenge.logs import stats
 from lmgym.lmchallenge.logs.compare import compare, corrected
 from lmgym.lmchallenge.logs.decoder import read_lines
-from lmgym.lmchallenge.logs.extra_metrics import bits_per_character, by_position, course, keystroke_savings
+from lmgym.lmchallenge.logs.extra_metrics import bits_per_character, keystroke_savings
 from lmgym.lmchallenge.logs.interpolation import grid
 from lmgym.lmchallenge.logs.measures import LOWER_IS_BETTER, METRICS, measure, ranks
 from lmgym.lmchallenge.logs.table import Table, read_table
@@ -77,17 +76,9 @@ def test_so_it_is_of_version_5(game, block, seed):
         assert measure(table, "entropy.bits").value == pytest.approx(bits)
 
 
-def test_positions_the_course_and_ranks_add_up_to_the_whole():
+def test_ranks_add_up_to_the_whole():
     table = table_of("wp", "all", 1)
     (whole,) = stats.statistics(table)
-    points = by_position(table)["points"]
-    for one in points:
-        assert one["value"] == pytest.approx(whole.get(f"idx{one['position']}_hit3", 0.0))
-    for found in (points, course(table)["points"]):
-        assert sum(one["n"] for one in found) == whole["words"]
-        hits = sum(one["value"] * one["n"] for one in found if one["n"])
-        assert hits == pytest.approx(whole["hit3"] * whole["words"])
-    assert all(a["to"] < b["from"] for a, b in pairwise(course(table)["points"]))
     found = ranks(table, most=5)
     assert (
         sum(n for _, n in found["counts"]) + found["beyond"] + found["missed"] == found["n"] == whole["words"]
