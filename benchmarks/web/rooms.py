@@ -200,7 +200,6 @@ def _games(owner: Any, model: Any) -> Found:
         "api-lmc-text": ([first.key], {"order": "worst"}),
         "api-lmc-compare-text": ([], {"first": keys[0], "second": keys[1]}),
         "api-lmc-statistics": ([first.key], {}),
-        "api-lmc-search": ([correction.key], {}),
     }
 
 

@@ -5,7 +5,7 @@ counted while somebody waits."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -25,9 +25,8 @@ from lmgym.lmchallenge.logs.compare import (
 )
 from lmgym.lmchallenge.logs.compare import compare as compare_tables
 from lmgym.lmchallenge.logs.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
-from lmgym.lmchallenge.logs.interpolation import Domain, Mix
+from lmgym.lmchallenge.logs.interpolation import Mix
 from lmgym.lmchallenge.logs.measures import by_part, metric_of, ranks
-from lmgym.lmchallenge.logs.stats import IC_METRICS
 from lmgym.lmchallenge.logs.table import Ints, Table, read_table
 from lmgym.lmchallenge.logs.text_index import Index, Words, index_of, index_of_messages
 from lmgym.lmchallenge.logs.version5 import stats as version5
@@ -39,10 +38,6 @@ from lmgym.lmchallenge.tokens import FILTERS
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""
-MAX_CELLS = 600
-"""Mixtures that are tried while somebody waits."""
-SEARCHED_METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
-DEFAULT_SEARCH = {"target": "accuracy", "alpha": "0:1:11", "oov_penalty": "-8:0:5"}
 MAX_MATRIX = 20_000_000
 """Scores of wr: the search of its mixture holds a table of all tokens, as wide as the longest list of candidates."""
 MAX_SIZE_NOW = 30_000_000
@@ -243,29 +238,9 @@ def small_enough(*games: Game) -> None:
             )
 
 
-def searched(game: Game, asked: Mapping[str, str]) -> list[dict[str, Any]]:
-    """[{alpha, oov_penalty, value}] in the order of the search. `asked` names filter, target, alpha and oov_penalty.
-    The default grid is stored; any other reads the log."""
-    keep, target = asked["filter"], asked["target"]
-    alpha, penalty = Domain.parse(asked["alpha"]), Domain.parse(asked["oov_penalty"])
-    if target not in IC_METRICS:
-        raise LmcError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
-    stored = statistics_of(game, keep).get("search")
-    if stored and (alpha, penalty, target) == (interpolation.ALPHA, interpolation.OOV_PENALTY, "accuracy"):
-        return list(stored)
-    if alpha.n * penalty.n > MAX_CELLS:
-        raise LmcError(f"{alpha.n * penalty.n:,} mixtures.", f"At most {MAX_CELLS:,} are tried here.")
-    small_enough(game)
-    table = table_of(game, keep=keep, mixes=interpolation.grid(alpha, penalty))
-    found: list[dict[str, Any]] = finite(
-        [{**mix.as_dict(), "value": value} for mix, value in stats.search(table, target)]
-    )
-    return found
-
-
-def best_of(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The first with the highest value: the lowest penalty, then the lowest alpha."""
-    return max(found, key=lambda one: -math.inf if one["value"] is None else one["value"])
+def best_of(search: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first mixture with the highest value: of equals, the lowest penalty, then the lowest alpha."""
+    return max(search, key=lambda one: -math.inf if one["value"] is None else one["value"])
 
 
 def finite(value: Any) -> Any:

@@ -1,5 +1,4 @@
-"""Pages of games: start, progress, statistics, downloads; uploaded logs; the comparison of games, the search of the
-mixture of ic."""
+"""Pages of games: start, progress, statistics, text, mixture, downloads; upload of logs; comparison of games."""
 
 from __future__ import annotations
 
@@ -333,9 +332,9 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 
 @require_safe
-def search(request: HttpRequest, key: str) -> HttpResponse:
-    """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
-    figure (the same as a drawing), wrong."""
+def mixture(request: HttpRequest, key: str) -> HttpResponse:
+    """Accuracy of each mixture that was tried when the log was counted. Context: rows [(penalty, cells)], alphas, best,
+    held (cross-validated), figure; for wr mix and figures."""
     game = selectors.get_counted_game(request.user, key)
     if game.game == "wr":
         counted = counting.statistics_of(game, "all")
@@ -343,35 +342,25 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "lmchallenge/mixture_5.html", {**about(request, game), **shown})
     if game.game != "ic":
         raise Http404("Only input correction and word reranking have a mixture.")
-    asked = _asked(request, game)
+    keep = filter_of(request, game)
+    stored = counting.statistics_of(game, keep)
     context: dict[str, Any] = {
         **about(request, game),
-        "keep": asked["filter"],
+        **heat_map(stored["search"]),
+        "keep": keep,
         "filters": FILTER_WORDS,
-        "target": asked["target"],
-        "targets": counting.SEARCHED_METRICS,
-        "given": asked,
-        "held": counting.statistics_of(game, asked["filter"]).get("more", {}).get("cross_validated"),
+        "held": stored["more"].get("cross_validated"),
+        "figure": presenters.mixture_figure(game, keep),
     }
-    try:
-        found = counting.searched(game, asked)
-        context |= heat_map(found)
-        context["figure"] = presenters.search_figure(game, found, asked)
-    except LmcError as error:
-        context["wrong"] = error
-    return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+    return render(request, "lmchallenge/mixture.html", context)
 
 
-def search_chart(request: HttpRequest) -> Figure:
-    """The heat map of `search`, of the game that the address names."""
+def mixture_chart(request: HttpRequest) -> Figure:
+    """The heat map of `mixture`, for the game in the query."""
     game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
-    asked = _asked(request, game)
-    try:
-        return presenters.search_figure(game, counting.searched(game, asked), asked)
-    except LmcError as error:
-        raise Http404(f"{error.message} {error.hint}") from None
+    return presenters.mixture_figure(game, filter_of(request, game))
 
 
 def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
@@ -399,17 +388,11 @@ def learning_chart(request: HttpRequest) -> Figure:
     return figure
 
 
-def _asked(request: HttpRequest, game: Game) -> dict[str, str]:
-    """The search of the address: game, filter, target, alpha and oov_penalty."""
-    given = {name: request.GET.get(name, default) for name, default in counting.DEFAULT_SEARCH.items()}
-    return {"game": game.key, "filter": filter_of(request, game), **given}
-
-
-def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Rows of a table: one per penalty, one cell per alpha."""
-    best = counting.best_of(found)
+def heat_map(search: list[dict[str, Any]]) -> dict[str, Any]:
+    """A table of mixtures: a row per penalty, a cell per alpha."""
+    best = counting.best_of(search)
     rows: dict[float, list[dict[str, Any]]] = {}
-    for one in found:
+    for one in search:
         cell = {**one, "is_best": one is best}
         rows.setdefault(one["oov_penalty"], []).append(cell)
     first = next(iter(rows.values()))

@@ -321,28 +321,29 @@ def page_size(game: Game) -> int:
 CURVE_LABELS = {"learnt": "characters learnt before", "trainingChars": "trainingChars of the log"}
 
 
-def search_figure(game: Game, found: list[dict[str, Any]], query: dict[str, str]) -> Figure:
-    """A figure of input correction by mixture. `query` names game, filter, target, alpha and oov_penalty."""
-    target = query["target"].replace("_", " ")
-    alphas = list(dict.fromkeys(one["alpha"] for one in found))
+def mixture_figure(game: Game, keep: str) -> Figure:
+    """Accuracy of input correction by mixture."""
+    search = counting.statistics_of(game, keep)["search"]
+    alphas = list(dict.fromkeys(one["alpha"] for one in search))
     by_penalty: dict[float, list[float | None]] = {}
-    for one in found:
+    for one in search:
         by_penalty.setdefault(one["oov_penalty"], []).append(one["value"])
-    title = f"{game.title}: {target} by mixture"
+    title = f"{game.title}: accuracy by mixture"
     draw = partial(
         heat_chart,
         [f"{penalty:g}".replace("-", "−") for penalty in by_penalty],
         [f"{alpha:g}" for alpha in alphas],
         list(by_penalty.values()),
         title,
-        said=f"{target.capitalize()}, tokens of the filter {query['filter']}",
+        said=f"Accuracy, tokens of the filter {keep}",
         axes=("OOV penalty", "alpha"),
         write="{:.3f}".format,
         unit="",
         missing="no value",
     )
-    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in found]
-    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", query["target"]), rows, query)
+    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in search]
+    query: dict[str, str | list[str]] = {"game": game.key, "filter": keep}
+    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", "accuracy"), rows, query)
 
 
 def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figure | None:

@@ -27,6 +27,6 @@ urlpatterns = [
     path(f"{_GAME}edit/", game_views.game_edit, name="lmc-edit"),
     path(f"{_GAME}delete/", game_views.game_delete, name="lmc-delete"),
     path(f"{_GAME}text/", game_views.game_text, name="lmc-text"),
-    path(f"{_GAME}search/", game_views.search, name="lmc-search"),
+    path(f"{_GAME}search/", game_views.mixture, name="lmc-search"),
     path(f"{_GAME}download/<str:form>/", game_views.game_download, name="lmc-download"),
 ]

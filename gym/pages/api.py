@@ -148,13 +148,6 @@ class FigureQuery(Query):
     filter = serializers.ChoiceField(
         list(FILTER_WORDS), required=False, help_text="of lmc-*: which words count"
     )
-    target = serializers.CharField(
-        required=False, max_length=40, help_text="of lmc-search: what is optimised"
-    )
-    alpha = serializers.CharField(required=False, max_length=60, help_text="of lmc-search: from:to:steps")
-    oov_penalty = serializers.CharField(
-        required=False, max_length=60, help_text="of lmc-search: from:to:steps"
-    )
     set = serializers.SlugField(required=False, max_length=80, help_text="of propara-board: the answer set")
     v = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_REVISION, help_text="of propara-board: its version"

@@ -123,7 +123,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "model-steps": _of(leaderboard_figures.steps_figure),
     "compare-suites": compare_views.suites_chart,
     "compare-items": compare_views.items_chart,
-    "lmc-search": lmc.search_chart,
+    "lmc-search": lmc.mixture_chart,
     "lmc-learning": lmc.learning_chart,
     "lmc-hits": lmc.chart_of("lmc-hits"),
     "lmc-ranks": lmc.chart_of("lmc-ranks"),

@@ -220,7 +220,7 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-edit": "lmc_games_partial_update",
     "lmc-delete": "lmc_games_destroy",
     "lmc-text": "lmc_games_text_retrieve lmc_games_files_retrieve",
-    "lmc-search": "lmc_games_search_retrieve",
+    "lmc-search": "lmc_games_statistics_retrieve",
     "lmc-download": "lmc_games_files_retrieve",
     # accounts
     "notifications": "notifications_list",

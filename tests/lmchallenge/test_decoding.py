@@ -75,7 +75,6 @@ PAGES = {
     "parts of ic by line": ("lmc-game", "ic", {"partition": "line"}),
     "coloured text": ("lmc-text", "tc", {"filter": "alpha"}),
     "coloured text of ic, with one line told": ("lmc-text", "ic", {"line": 3}),
-    "another grid": ("lmc-search", "ic", {"alpha": "0:1:3", "filter": "all"}),
     "keystroke savings": ("api-lmc-statistics", "tc", {"selection_cost": 2}),
     "parts by line in the API": ("api-lmc-statistics", "wp", {"partition": "line"}),
 }

@@ -231,10 +231,6 @@ def test_ic_has_a_heat_map_and_others_have_not(client, people):
     text = page(client, "lmc-search", game.key)
     assert text.count("<td class=") == 55
     assert text.count("lm-best") == 1
-    text = page(client, "lmc-search", game.key, alpha="0:1:3", oov_penalty="-4", target="improvement")
-    assert text.count("<td class=") == 3
-    page(client, "lmc-search", game.key, alpha="0:1", status=400)
-    page(client, "lmc-search", game.key, alpha="0:1:900", oov_penalty="0:1:900", status=400)
     page(client, "lmc-search", play(corpus, people.alice).key, status=404)
 
 

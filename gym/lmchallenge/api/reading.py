@@ -93,16 +93,6 @@ class LmcText(LmcSought):
     )
 
 
-class LmcSearch(LmcFilter):
-    target = serializers.ChoiceField(counting.SEARCHED_METRICS, default=counting.DEFAULT_SEARCH["target"])
-    alpha = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["alpha"], max_length=60, help_text="from:to:number, or a value"
-    )
-    oov_penalty = serializers.CharField(
-        default=counting.DEFAULT_SEARCH["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
-    )
-
-
 class LmcGames(Several, LmcFilter):
     former = {"games": "first and second (once for each further game)"}
     metric = serializers.CharField(
@@ -244,28 +234,6 @@ class Statistics(ApiView):
             if given and game.game == "tc":
                 answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **given)}
         return Response(answer)
-
-
-class Search(ApiView):
-    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT)
-    def get(self, request: Request, key: str) -> Response:
-        """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
-        `cross_validated` is chosen on other text."""
-        game = counted(request, key)
-        if game.game == "wr":
-            raise LogError(
-                f"{game.title} is a log of LM Challenge 5, whose mixture is found when it is counted.",
-                "Read it under `mix` of its statistics.",
-            )
-        if game.game != "ic":
-            raise Http404
-        keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]
-        found = counting.searched(game, {**self.query, "filter": keep})
-        held = counting.statistics_of(game, keep)["more"].get("cross_validated")
-        best = counting.best_of(found)
-        return Response(
-            {"filter": keep, "target": target, "best": best, "cells": found, "cross_validated": held}
-        )
 
 
 class Compare(ApiView):

@@ -26,5 +26,4 @@ urlpatterns = [
     path(f"{_GAME}files/<str:form>/", reading.GameLog.as_view(), name="api-lmc-log"),
     path(f"{_GAME}text/", reading.GameText.as_view(), name="api-lmc-text"),
     path(f"{_GAME}statistics/", reading.Statistics.as_view(), name="api-lmc-statistics"),
-    path(f"{_GAME}search/", reading.Search.as_view(), name="api-lmc-search"),
 ]

@@ -105,8 +105,6 @@ ROWS: list[Row] = [
     ("GET", "api-lmc-text", ["private-game"], MINE),
     ("GET", "api-lmc-statistics", ["open-game"], OPEN),
     ("GET", "api-lmc-statistics", ["private-game"], MINE),
-    ("GET", "api-lmc-search", ["open-game"], OPEN),
-    ("GET", "api-lmc-search", ["private-game"], (404,) * 6),
 ]
 LAST: list[Row] = [
     ("POST", "lmc-count-again", ["open-game"], ACT_OPEN),
