@@ -265,7 +265,7 @@ def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
         words = (
             corpora.vocabulary(data.splitlines(keepends=True))
             if data
-            else [word for word, _ in corpus_tools.vocabulary(lines_of(corpus))]
+            else corpus_tools.vocabulary(lines_of(corpus))
         )
     except Refused as error:
         raise ValidationError(

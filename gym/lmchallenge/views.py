@@ -27,7 +27,7 @@ from lmgym.lmchallenge.errors import LmcError
 
 PER_PAGE = 50
 ROOM = Room("lmc-corpus", "api-lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
-TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-separated-values"}
+TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson"}
 
 
 @require_safe
@@ -129,7 +129,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """corpus.txt, corpus.jsonl, sorted.jsonl, vocabulary.txt, vocabulary.tsv."""
+    """corpus.txt or corpus.jsonl."""
     corpus = selectors.get_corpus(request.user, slug)
     try:
         return corpus_file(corpus, form)
@@ -151,14 +151,6 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
     elif form == "corpus.jsonl":
         made = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
         lines = (line.encode("utf-8", "replace") for line in made)
-    elif form == "sorted.jsonl" and corpus.form == "json":
-        lines = iter(list(corpus_tools.in_order(storage.unpacked_lines(bytes(corpus.packed)), corpus.slug)))
-    elif form in ("vocabulary.txt", "vocabulary.tsv"):
-        counts = form.endswith("tsv")
-        lines = (
-            (f"{word}\t{count}\n" if counts else f"{word}\n").encode("utf-8", "replace")
-            for word, count in corpus_tools.vocabulary(storage.lines_of(corpus))
-        )
     else:
         raise Http404("There is no such download.")
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])

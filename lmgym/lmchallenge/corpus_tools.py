@@ -5,7 +5,6 @@ in, lines out. No warning is an error, but each tells what changes what a game d
 from __future__ import annotations
 
 import json
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.corpus import MISSING, Line, same_time, same_user
 from lmgym.lmchallenge.errors import CorpusError
-from lmgym.lmchallenge.tokens import keeper, tokens
+from lmgym.lmchallenge.tokens import tokens
 
 RESERVED = ("trainingChars", "wordPredictions", "textCompletions", "inputCorrections")
 KNOWN = ("userId", "timestamp")
@@ -222,38 +221,10 @@ def to_text(lines: Iterable[Line]) -> Iterator[str]:
         yield line.text + "\n"
 
 
-def in_order(stream: Iterable[bytes], source: str = "the corpus") -> Iterator[bytes]:
-    """JSON lines grouped by userId (users in the order in which they first appear) and within a user by timestamp;
-    lines without a timestamp, or with null, come first; equals keep their order. The lines themselves stay as they
-    are, byte for byte. Holds keys in memory and texts on disk. Raises CorpusError, also where timestamps cannot be
-    compared."""
-    users: dict[str, int] = {}
-    keys: list[tuple[int, int, float, int, int]] = []
-    with tempfile.TemporaryFile() as copy:
-        for number, raw in enumerate(stream, 1):
-            line = corpus.read_line(raw, number, "json", source)
-            user = users.setdefault(json.dumps(line.user, sort_keys=True), len(users))
-            time: Any = None if line.time is corpus.MISSING else line.time
-            if time is not None and (isinstance(time, bool) or not isinstance(time, int | float)):
-                raise CorpusError(f"{source}, line {number}: the timestamp {time!r} is no number.")
-            keys.append((user, int(time is not None), time or 0, number, copy.tell()))
-            copy.write(raw.rstrip(b"\r\n") + b"\n")
-        keys.sort(key=lambda key: key[:4])
-        for *_, place in keys:
-            copy.seek(place)
-            yield copy.readline()
-
-
-def vocabulary(
-    lines: Iterable[Line], *, keep: str = "all", least: int = 1, most: int | None = None
-) -> Iterator[tuple[str, int]]:
-    """(word, count) of all tokens that pass the filter and were seen at least `least` times, most frequent first,
-    then in order of appearance."""
-    keeps = keeper(keep)
-    counts = Counter(token for line in lines for _, token in tokens(line.text) if keeps(token))
-    for word, count in counts.most_common(most):
-        if count >= least:
-            yield word, count
+def vocabulary(lines: Iterable[Line]) -> list[str]:
+    """Return every token once, most frequent first; equally frequent ones in order of appearance."""
+    counts = Counter(token for line in lines for _, token in tokens(line.text))
+    return [word for word, _ in counts.most_common()]
 
 
 def preview(

@@ -256,24 +256,6 @@ def test_corpora_change_their_form():
     assert "newline in the text" in err
 
 
-def test_corpora_are_sorted_by_user_and_time():
-    lines = [
-        '{"userId": "b", "timestamp": 2, "text": "1"}',
-        '{"userId": "a", "timestamp": 5, "text": "2"}',
-        '{"userId": "b", "timestamp": 1, "text": "3"}',
-        '{"userId": "b",  "text": "4"}',
-        '{"userId": "a", "timestamp": 5, "text": "5"}',
-    ]
-    out = call("corpus", "sort", stdin="\n".join(lines))[1].decode().splitlines()
-    assert out == [lines[3], lines[2], lines[0], lines[1], lines[4]]
-
-
-def test_a_vocabulary_is_built():
-    assert (
-        call("corpus", "vocab", "--min-count", "2", "--counts", stdin="a b a!\na b c\n")[1] == b"a\t3\nb\t2\n"
-    )
-
-
 def test_a_corpus_is_checked():
     found = json.loads(call("corpus", "check", stdin="it's \t💩\n")[1])
     assert found["shown"][0]["tokens"] == [[0, 4], [6, 7]]

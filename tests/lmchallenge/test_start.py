@@ -33,7 +33,7 @@ LOG = '{"wordPredictions": [{"rank": 1, "score": 0.0, "target": "the"}]}\n'
     [
         (("lmc", "stats", "-"), LOG, '"words": 1'),
         (("lmc", "pretty", "-"), LOG, "the"),
-        (("lmc", "corpus", "vocab", "-f", "text"), "a b a\n", "a"),
+        (("lmc", "corpus", "to-json"), "a b a\n", '"text": "a b a"'),
         (("lmc", "run", "--quiet", "adaptive", "wp"), "a b\n", '"wordPredictions"'),
         (("propara", "explain"), "", ""),
     ],

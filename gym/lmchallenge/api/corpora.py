@@ -157,10 +157,8 @@ class CorpusFile(CorpusView):
         media={
             "application/x-ndjson": TEXT,
             "text/plain": TEXT,
-            "text/tab-separated-values": TEXT,
         },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:
-        """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),
-        vocabulary.txt or vocabulary.tsv (with counts)."""
+        """`form` is corpus.txt or corpus.jsonl: the file as it was uploaded, or converted to the other format."""
         return corpus_file(self.get_object(), form)

@@ -101,28 +101,18 @@ def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     from lmgym.lmchallenge import corpus, corpus_tools, gzip_reader
 
-    form = getattr(options, "format", "text" if options.tool == "to-json" else "json")
     stream = gzip_reader.unpacked(streams.source, "standard input")
-    if options.tool == "sort":
-        for raw in corpus_tools.in_order(stream, "standard input"):
-            streams.out.write(raw)
-        return 0
-    lines = corpus.read(stream, form, "standard input")
     if options.tool == "check":
-        streams.say(json.dumps(corpus_tools.preview(lines, form), indent=2))
-    elif options.tool == "vocab":
-        for word, count in corpus_tools.vocabulary(
-            lines, keep=options.filter, least=options.min_count, most=options.most
-        ):
-            streams.say(f"{word}\t{count}" if options.counts else word)
+        lines = corpus.read(stream, options.format, "standard input")
+        streams.say(json.dumps(corpus_tools.preview(lines, options.format), indent=2))
+        return 0
+    if options.tool == "to-text":
+        texts = corpus_tools.to_text(corpus.read(stream, "json", "standard input"))
     else:
-        made = (
-            corpus_tools.to_text(lines)
-            if options.tool == "to-text"
-            else corpus_tools.to_json(lines, user=options.user, timestamps=options.timestamps)
-        )
-        for text in made:
-            streams.out.write(text.encode("utf-8"))
+        lines = corpus.read(stream, "text", "standard input")
+        texts = corpus_tools.to_json(lines, user=options.user, timestamps=options.timestamps)
+    for text in texts:
+        streams.out.write(text.encode("utf-8"))
     return 0
 
 
@@ -435,15 +425,8 @@ def _corpus(tools: argparse.ArgumentParser) -> None:
     to_json.add_argument("--user", help="userId of every line")
     to_json.add_argument("--timestamps", action="store_true", help="number the lines")
     kinds.add_parser("to-text", help="JSON lines to plain text")
-    kinds.add_parser("sort", help="JSON lines by user and timestamp")
     check = kinds.add_parser("check", help="errors, warnings and tokens as JSON")
-    words = kinds.add_parser("vocab", help="words of a corpus, most frequent first")
-    words.add_argument("--min-count", type=whole(0), default=1)
-    words.add_argument("--most", type=whole(0))
-    words.add_argument("--counts", action="store_true", help="with a tab and the count")
-    words.add_argument("--filter", choices=list(FILTERS), default="all")
-    for tool in (check, words):
-        tool.add_argument("-f", "--format", choices=["text", "json"], default="text")
+    check.add_argument("-f", "--format", choices=["text", "json"], default="text")
 
 
 Run: TypeAlias = Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]

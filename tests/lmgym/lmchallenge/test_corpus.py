@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.lmchallenge import corpus
-from lmgym.lmchallenge.corpus_tools import MESSAGES, Watch, in_order, preview, to_text
+from lmgym.lmchallenge.corpus_tools import MESSAGES, Watch, preview, to_text
 from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
 from lmgym.lmchallenge.logs import interpolation, log_rows, stats
 from lmgym.lmchallenge.logs.decoder import read_lines, read_rows
@@ -154,11 +154,6 @@ def test_a_vocabulary_keeps_the_order_and_the_first_of_equals():
         "d",
         "e",
     ]
-
-
-def test_timestamps_that_cannot_be_compared_are_named():
-    with pytest.raises(CorpusError, match="line 1: the timestamp 'x'"):
-        list(in_order([b'{"timestamp": "x", "text": ""}']))
 
 
 def test_documents_own_shapes_are_read():

@@ -47,7 +47,7 @@ ROWS: list[Row] = [
     ("POST", "lmc-corpus-edit", ["open-corpus"], FILL_OPEN),
     ("GET", "lmc-corpus-edit", ["private-corpus"], EDITORS),
     ("POST", "lmc-corpus-edit", ["private-corpus"], FILL_EDITORS),
-    ("GET", "lmc-corpus-download", ["open-corpus", "vocabulary.txt"], OPEN),
+    ("GET", "lmc-corpus-download", ["open-corpus", "corpus.jsonl"], OPEN),
     ("GET", "lmc-corpus-download", ["open-corpus", "corpus.exe"], (404,) * 6),
     ("GET", "lmc-corpus-download", ["private-corpus", "corpus.txt"], HIDDEN),
     ("GET", "lmc-start", ["open-corpus"], MEMBERS),
