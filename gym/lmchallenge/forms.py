@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.boundfield import BoundWidget
 
 from gym.accounts.models import AnyUser
 from gym.lmchallenge.models import Corpus, Game
@@ -20,7 +21,6 @@ from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
-READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
 MAX_WORDS_BYTES = 5_000_000
 
 
@@ -103,13 +103,10 @@ class GameForm(forms.Form):
     and the stylesheet shows those of the chosen ones only."""
 
     game = forms.MultipleChoiceField(
-        choices=[
-            ("LM Challenge 4", [(k, f"{w} ({k})") for k, w in GAME_WORDS.items()]),
-            ("LM Challenge 5", [(k, f"{w} ({k})") for k, w in GAME_WORDS_5.items()]),
-        ],
+        choices=[(key, f"{words} ({key})") for key, words in (GAME_WORDS | GAME_WORDS_5).items()],
         label="Games",
         initial=["wp"],
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
     player = forms.MultipleChoiceField(
         label="Players", widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
@@ -141,12 +138,6 @@ class GameForm(forms.Form):
         initial=True,
         label="All predictions in the log",
         help_text="To read them later, word by word.",
-    )
-    readings = forms.ChoiceField(
-        choices=READINGS,
-        initial="reference",
-        label="Reading",
-        help_text="Of trainingChars and of the ranks of tc.",
     )
     transcript = forms.BooleanField(
         required=False, label="Keep a transcript", help_text="Of programs: the end of what is said, 300 kB."
@@ -211,6 +202,21 @@ class GameForm(forms.Form):
                 label=option.words.capitalize(),
                 help_text=f"{takers}. Empty: {option.default}.",
             )
+
+    @property
+    def boxes_of_4(self) -> list[BoundWidget]:
+        """Check boxes of the games of LM Challenge 4."""
+        return [box for box in self["game"] if box.data["value"] in GAME_WORDS]
+
+    @property
+    def boxes_of_5(self) -> list[BoundWidget]:
+        """Check boxes of the games of LM Challenge 5."""
+        return [box for box in self["game"] if box.data["value"] in GAME_WORDS_5]
+
+    @property
+    def has_ticked_5(self) -> bool:
+        """Is a game of LM Challenge 5 ticked?"""
+        return any(box.data["selected"] for box in self.boxes_of_5)
 
     @property
     def player_fields(self) -> list[forms.BoundField]:

@@ -89,6 +89,7 @@ def test_the_form_has_the_fields_of_the_ticked_games_only(signed_in, corpus):
     ]
     page.get_by_label("next word (wp)").uncheck()
     page.get_by_label("text completion (tc)").check()
+    page.get_by_text("Games of LM Challenge 5").click()
     page.get_by_label("word reranking (wr)").check()
     assert [field.is_visible() for field in (predictions, looked_at, vocabulary, whole)] == [
         False,

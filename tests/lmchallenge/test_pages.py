@@ -127,7 +127,7 @@ def test_a_game_is_started_played_and_read(client, people, kind):
     corpus = make_corpus(people.alice, USERS)
     client.force_login(people.alice)
     answer = send(client, "lmc-start", corpus.slug, game=kind, player="adaptive", train="on", targets="on",
-                  predictions="on", readings="reference", visibility="private")  # fmt: skip
+                  predictions="on", visibility="private")  # fmt: skip
     game = Game.objects.get()
     assert answer.url == game.get_absolute_url()
     assert "queued" in page(client, "lmc-game", game.key)
@@ -172,10 +172,19 @@ def test_a_wrong_filter_or_page_is_not_there(client, people):
 def test_the_form_names_what_does_not_fit(client, people):
     corpus = make_corpus(people.alice)
     client.force_login(people.alice)
-    answer = send(client, "lmc-start", corpus.slug, game="ic", player="adaptive", train="on", readings="reference",
+    answer = send(client, "lmc-start", corpus.slug, game="ic", player="adaptive", train="on",
                   visibility="private", seed="0", p_anykey="2")  # fmt: skip
     assert answer.status_code == 400
     assert not Game.objects.exists()
+
+
+def test_the_form_folds_version_5_until_one_of_its_games_is_ticked(client, people):
+    corpus = make_corpus(people.alice)
+    client.force_login(people.alice)
+    folded = re.compile(r'<details class="disclosure"( open)?><summary>Games of LM Challenge 5')
+    assert folded.search(page(client, "lmc-start", corpus.slug))[1] is None
+    answer = send(client, "lmc-start", corpus.slug, game="wr", visibility="private")
+    assert folded.search(answer.content.decode())[1]
 
 
 @pytest.mark.parametrize("row", SEEDS, ids=["wp", "tc", "ic"])
@@ -380,7 +389,7 @@ def test_an_account_that_goes_takes_what_only_it_could_see(people):
 def test_a_player_is_told_what_the_form_says_and_others_are_passed_over(client, people):
     client.force_login(people.alice)
     corpus = make_corpus(people.alice)
-    given = {"game": "wp", "player": "adaptive", "train": "on", "targets": "on", "readings": "reference"}
+    given = {"game": "wp", "player": "adaptive", "train": "on", "targets": "on"}
     given["visibility"] = "private"
     assert "Ways to spell a candidate" in page(client, "lmc-start", corpus.slug)
     answer = send(client, "lmc-start", corpus.slug, **given, player_order="2", player_beam="4")
