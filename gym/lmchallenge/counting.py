@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -17,10 +17,9 @@ from gym.lmchallenge.storage import decoded, decoded_tokens, lines_of, table_of
 from lmgym.lmchallenge.errors import LmcError, LogError
 from lmgym.lmchallenge.logs import interpolation, stats
 from lmgym.lmchallenge.logs.compare import (
-    Comparison,
+    GameComparison,
     TextFingerprint,
     WordsFingerprint,
-    corrected,
     games_correspond,
 )
 from lmgym.lmchallenge.logs.compare import compare as compare_tables
@@ -35,6 +34,7 @@ from lmgym.lmchallenge.logs.version5.reranking import Mixture
 from lmgym.lmchallenge.logs.version5.table import read_table as read_table_5
 from lmgym.lmchallenge.play.loop import learnt_before
 from lmgym.lmchallenge.tokens import FILTERS
+from lmgym.stats import corrected
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""
@@ -162,13 +162,16 @@ def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, A
     return shown
 
 
-def _intervals(table: Table) -> dict[str, Any]:
-    """95 % intervals of the rates of tc, from resampling lines: its characters hang together."""
+def _intervals(table: Table) -> dict[str, dict[str, float | None]]:
+    """95% intervals of the rates of tc, from resampling lines, whose characters depend on each other."""
     accepted, allowed = table.rank > 0, table.allowed
     chars = allowed.astype(float)
     tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
-    lines = len(table.lines)
-    return {name: interval_by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
+    intervals = {}
+    for name, top in tops.items():
+        low, high = interval_by_line(table.line, top.astype(float), chars, len(table.lines))
+        intervals[name] = {"low": low, "high": high}
+    return intervals
 
 
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
@@ -223,7 +226,7 @@ def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]
 def savings(game: Game, keep: str, **given: Any) -> dict[str, Any]:
     """Keystrokes saved with other parameters, counted anew."""
     small_enough(game)
-    found: dict[str, Any] = finite(keystroke_savings(table_of(game, keep=keep), **given))
+    found: dict[str, Any] = finite(asdict(keystroke_savings(table_of(game, keep=keep), **given)))
     return found
 
 
@@ -261,10 +264,10 @@ MOST_COMPARED = 6
 
 @dataclass(frozen=True)
 class Compared:
-    """`game` against the first."""
+    """`game` against the baseline."""
 
     game: Game
-    found: Comparison
+    comparison: GameComparison
 
 
 def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = "") -> list[Compared]:
@@ -284,11 +287,18 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     small_enough(*games)
     keep = keep_of(keep, *games)
     tables, mixes = _tables(games, keep)
-    found = [
-        compare_tables(tables[0], table, metric=metric, mixes=(mixes[0], mix), cluster=cluster)
-        for table, mix in zip(tables[1:], mixes[1:], strict=True)
+    rows = [
+        compare_tables(
+            tables[0],
+            table,
+            names=(first.title, game.title),
+            metric=metric,
+            mixes=(mixes[0], mix),
+            cluster=cluster,
+        )
+        for game, table, mix in zip(games[1:], tables[1:], mixes[1:], strict=True)
     ]
-    return [Compared(game, one) for game, one in zip(games[1:], corrected(found), strict=True)]
+    return [Compared(game, row) for game, row in zip(games[1:], corrected(rows), strict=True)]
 
 
 def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | None]]:

@@ -13,9 +13,10 @@ from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge import reading, storage
 from gym.lmchallenge.counting import Compared, keep_of, statistics_of
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge.cli.tables import comparison_rows
+from lmgym.lmchallenge.logs.compare import GameComparison
 from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
 from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.text.columns import table
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
 """Made of what is counted."""
@@ -102,12 +103,10 @@ def record(game: Game, keep: str) -> dict[str, Any]:
     }
 
 
-def comparison(games: Sequence[Game], rows: Sequence[Compared]) -> HttpResponse:
-    """Games against the first, as `lmc compare -o csv` has them."""
-    first = games[0].title if games else ""
-    found = [{"log": row.game.title, **row.found.as_dict()} for row in rows]
-    header, *table = comparison_rows(first, found)
-    return csv_download("lm-challenge-comparison.csv", header, table)
+def comparison(rows: Sequence[Compared]) -> HttpResponse:
+    """Games against the baseline, with the columns of `lmc compare -o csv`."""
+    header, cells = table([GameComparison], [(row.comparison,) for row in rows])
+    return csv_download("lm-challenge-comparison.csv", header, cells)
 
 
 COLUMNS = (

@@ -260,8 +260,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     if len(games) > 1:
         try:
             rows = context["rows"] = asked.rows()
-            context["metric"] = presenters.metric_words(rows[0].found.metric)
-            context["explained"] = presenters.explained(rows[0].found.metric)
+            context["metric"] = presenters.metric_words(rows[0].comparison.measure)
+            context["explained"] = presenters.explained(rows[0].comparison.measure)
             context["charts"] = figures.of_games(games, asked.keep)
         except LmcError as error:
             context["wrong"] = error
@@ -273,7 +273,7 @@ def compare_table(request: HttpRequest) -> HttpResponse:
     """What `compare` shows, as CSV."""
     asked = _compared(request)
     try:
-        return downloads.comparison(asked.games, asked.rows())
+        return downloads.comparison(asked.rows())
     except LmcError as error:
         raise Http404(f"{error.message} {error.hint}") from None
 

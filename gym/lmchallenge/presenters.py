@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from lmgym.charts.xy import Point, xy_chart
 from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.logs.alignment import Match
 from lmgym.lmchallenge.logs.coloured import user_words
+from lmgym.lmchallenge.logs.extra_metrics import CurvePoint
 from lmgym.lmchallenge.logs.measures import ALIKE, METRICS
 from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
@@ -82,7 +83,8 @@ class Metric:
     label: str
     value: float | None
     n: int | None = None
-    interval: Sequence[float] | None = None
+    low: float | None = None
+    high: float | None = None
     counterpart: str = ""
 
     @property
@@ -209,19 +211,19 @@ def _rate_5(name: str, above: float | None, below: int, *, is_share: bool = True
     """With a Wilson interval if it is a share of tokens. `above` is None for a sum that is not finite."""
     value = above / below if below and above is not None else None
     rate = wilson(int(above), below) if is_share and value is not None and above is not None else None
-    interval = (rate.low, rate.high) if rate else None
-    return Metric(name, LABELS[name], value, below, interval, COUNTERPARTS.get(name, ""))
+    limits = (rate.low, rate.high) if rate else (None, None)
+    return Metric(name, LABELS[name], value, below, *limits, COUNTERPARTS.get(name, ""))
 
 
 def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
     value = whole.get(name)
     if game == "tc":
-        return Metric(name, LABELS[name], value, whole["chars"], found.get("intervals", {}).get(name))
+        return Metric(name, LABELS[name], value, whole["chars"], **found["intervals"][name])
     n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
     if name in ("mrr", "improvement") or value is None or not n:
         return Metric(name, LABELS[name], value, n)
     rate = wilson(round(value * n), n)
-    return Metric(name, LABELS[name], value, n, (rate.low, rate.high) if rate else None)
+    return Metric(name, LABELS[name], value, n, *((rate.low, rate.high) if rate else ()))
 
 
 def _tokens(whole: dict[str, Any], game: str) -> int:
@@ -235,7 +237,7 @@ def more(found: dict[str, Any]) -> list[Metric]:
     extra = found.get("more", {})
     if bits := extra.get("bits_per_character"):
         label = f"bits per character ({bits['oov_policy']})"
-        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits.get("interval")))
+        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits["low"], bits["high"]))
         label = f"bits per character of the {grouped(bits['scored'])} tokens with a score"
         rows.append(Metric("bpc_scored", label, bits["scored_only"]))
     for key, label in (
@@ -243,10 +245,10 @@ def more(found: dict[str, Any]) -> list[Metric]:
         ("keystroke_savings_auto_space", "keystrokes saved, spaces after accepted words typed by themselves"),
     ):
         if saved := extra.get(key):
-            rows.append(Metric(key, label, saved["value"], saved["n"], saved["interval"]))
+            rows.append(Metric(key, label, saved["value"], saved["n"], saved["low"], saved["high"]))
     if held := extra.get("cross_validated"):
         label = f"accuracy, mixture chosen on other text ({len(held['folds'])} parts, by {held['cluster']})"
-        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["interval"]))
+        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["low"], held["high"]))
     return rows
 
 
@@ -363,19 +365,15 @@ def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figu
         joined=True,
         note="Whiskers: 95% interval." if has_intervals else "",
     )
-    header = (
-        "from_characters", "to_characters", "lines", "n", curve["metric"], "ci_low_95", "ci_high_95",
-    )  # fmt: skip
-    rows = [
-        (one["from"], one["to"], one["lines"], one["n"], one["value"], *(one["interval"] or (None, None)))
-        for one in points
-    ]
+    names = [column.name for column in fields(CurvePoint)]
+    header = tuple(curve["metric"] if name == "value" else name for name in names)
+    rows = [tuple(one[name] for name in names) for one in points]
     return Figure(
         "lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep}, has_narrow=True
     )
 
 
 def _point(one: dict[str, Any]) -> Point:
-    low, high = one["interval"] or (None, None)
-    label = f"{grouped(one['from'])} to {grouped(one['to'])} characters, n = {grouped(one['n'])}"
-    return Point((one["from"] + one["to"]) / 2, one["value"], label, low, high)
+    start, end = one["from_characters"], one["to_characters"]
+    label = f"{grouped(start)} to {grouped(end)} characters, n = {grouped(one['n'])}"
+    return Point((start + end) / 2, one["value"], label, one["low"], one["high"])

@@ -170,18 +170,27 @@ def _flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
     return found
 
 
+_COMPARED = (
+    "id", "second", "measure", "first_value", "second_value", "difference", "low", "high", "p",
+    "p_corrected", "verdict",
+)  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
 def _compare(client: Client, given: argparse.Namespace) -> int:
     query = {name: getattr(given, name) for name in ("filter", "cluster", "metric")}
     found = client.compare_games(given.first, *given.second, **query)
     if given.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
-    shared.say("id\ttitle\tmetric\tfirst\tsecond\tdifference\tlow\thigh\tp\tp_holm\tverdict")
+    shared.say("\t".join(_COMPARED))
     for row in found["comparisons"]:
-        low, high = row["interval"] or (None, None)
-        numbers = (row["first"], row["second"], row["difference"], low, high, row["p"], row["p_holm"])
-        figures = "\t".join("" if number is None else f"{number:.4f}" for number in numbers)
-        shared.say(f"{row['id']}\t{row['title']}\t{row['metric']}\t{figures}\t{row['verdict']}")
-        for words in row["notes"]:
-            shared.note(f"{row['title']}: {words}")
+        shared.say("\t".join(_cell(row[name]) for name in _COMPARED))
+        if row["note"]:
+            shared.note(f"{row['second']}: {row['note']}")
     return shared.DONE

@@ -326,15 +326,15 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
     code, out, err = call("compare", "-f", "all", str(wp), str(better))
     assert code == 0, err
     found = json.loads(out)
-    assert found["first"] == str(wp)
     (row,) = found["comparisons"]
-    assert (row["log"], row["metric"], row["n"]) == (str(better), "hit3", 6)
-    assert row["difference"] == pytest.approx(row["second"] - row["first"])
+    assert (row["first"], row["second"]) == (str(wp), str(better))
+    assert (row["measure"], row["n"]) == ("hit3", 6)
+    assert row["difference"] == pytest.approx(row["second_value"] - row["first_value"])
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
     assert json.loads(call("compare", "-f", "all", str(wp), "-", stdin=better.read_bytes())[1])[
         "comparisons"
-    ] == [{**json.loads(out)["comparisons"][0], "log": "-"}]
+    ] == [{**json.loads(out)["comparisons"][0], "second": "-"}]
     code, _, err = call("compare", str(wp), str(other))
     assert code == 2
     assert "another text" in err
@@ -410,7 +410,7 @@ def test_a_terminal_gets_tables_and_the_words_of_the_colours(wp: Path, tmp_path:
     better.write_bytes(call("run", "-t", "adaptive", "wp", stdin=CORPUS)[1])
     table = read_by_people("compare", str(wp), str(better), "-f", "all")
     assert "baseline" in table
-    assert f"Difference: log − {wp.name}. Tokens of the filter all." in table
+    assert f"Difference: log − {wp.name}. Token filter: all." in table
     assert call("compare", str(wp), str(better), "-f", "all", "-o", "table")[1].decode() == table
     assert "not predicted" in read_by_people("pretty", str(wp))
     assert b"not predicted" not in call("pretty", str(wp))[1]
@@ -483,9 +483,11 @@ def test_a_comparison_needs_two_logs(wp: Path, argv: list[str]):
 def test_options_may_stand_anywhere(wp: Path):
     one = str(wp)
     assert call("stats", one, "-f", "all", one) == call("stats", "-f", "all", one, one)
-    assert call("run", PROGRAM, "wp", "-W", "-t", stdin=CORPUS) == call(
-        "run", "-t", "-W", PROGRAM, "wp", stdin=CORPUS
+    before, behind = (
+        ["run", PROGRAM, "wp", "-W", "-t", "--quiet"],
+        ["run", "-t", "-W", "--quiet", PROGRAM, "wp"],
     )
+    assert call(*before, stdin=CORPUS) == call(*behind, stdin=CORPUS)
     assert call("stats", "-f", "all", stdin=wp.read_bytes())[1] == call("stats", "-f", "all", one)[1]
 
 

@@ -64,8 +64,8 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     found = api.json()
     assert (found["first"], found["metric"]) == (games[1].key, metric)
     rows = found["comparisons"]
-    assert [row["title"] for row in rows] == ["Good", "Poor"]
-    assert [row["p_holm"] for row in rows] == holm([row["p"] for row in rows])
+    assert [row["second"] for row in rows] == ["Good", "Poor"]
+    assert [row["p_corrected"] for row in rows] == holm([row["p"] for row in rows])
     text = page.content.decode()
     assert "− Fair<br>" in text
     assert "p (Holm)</a><br>" in text
@@ -81,7 +81,7 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     argv = ["compare", "-f", "all", "-m", metric, "--baseline", str(paths[1]), *map(str, paths)]
     assert main([*argv, "-o", "json"], streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
     told = json.loads(out.getvalue())["comparisons"]
-    for name in ("difference", "interval", "p", "p_holm", "verdict", "mcnemar_p"):
+    for name in ("difference", "low", "high", "p", "p_corrected", "verdict", "p_mcnemar"):
         assert [row[name] for row in told] == [row[name] for row in rows]
     out = io.BytesIO()
     assert main([*argv, "-o", "csv"], streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
@@ -114,7 +114,7 @@ def test_logs_of_version_5_are_compared(client, people, game):
     assert page.status_code == 200
     (row,) = api.json()["comparisons"]
     metric, difference = {"wc": ("hit3", 0), "we": ("entropy.mean", 1), "wr": ("accuracy", 0)}[game]
-    assert (row["metric"], row["difference"]) == (metric, difference)
+    assert (row["measure"], row["difference"]) == (metric, difference)
     if game == "wc":
         assert asked(client, [first, second], metric="hit1")[1].json()["comparisons"][0]["difference"] == -0.5
     other = upload(people.alice, a_log(*RESULTS[game], targets=("the", "cap")))
@@ -152,9 +152,9 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     page, api = asked(client, games)
     assert f"Easy words: {words}" in page.content.decode()
     [row] = api.json()["comparisons"]
-    assert (row["first"], row["second"], row["difference"], row["notes"]) == (2.5, 0.75, 0, [words])
+    assert (row["first_value"], row["second_value"], row["difference"], row["note"]) == (2.5, 0.75, 0, words)
     table = client.get(reverse("lmc-compare-csv"), named(games)).content.decode()
-    assert next(csv.DictReader(io.StringIO(table)))["notes"] == words
+    assert next(csv.DictReader(io.StringIO(table)))["note"] == words
 
     results = RESULTS["wr"][0]["results"]
     errors = [
@@ -163,8 +163,8 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     ]
     page, api = asked(client, errors)
     [row] = api.json()["comparisons"]
-    assert row["notes"][0].startswith("The two games corrected different typing errors")
-    assert row["notes"][0] in page.content.decode()
+    assert row["note"].startswith("The two games corrected different typing errors")
+    assert row["note"] in page.content.decode()
 
 
 def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client, games, people):

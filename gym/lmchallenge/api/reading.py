@@ -27,6 +27,7 @@ from lmgym.lmchallenge.logs.measures import metrics_of
 from lmgym.lmchallenge.logs.text_index import ERRORS, LOSSES
 from lmgym.lmchallenge.play.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.tokens import FILTERS
+from lmgym.text.columns import record
 
 OBJECT = {"type": "object"}
 MOST_LINES = 1_000
@@ -239,10 +240,9 @@ class Statistics(ApiView):
 class Compare(ApiView):
     @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
-        """Each `second` against the first, second minus first: interval and p by resampling users or lines, `p_holm`
-        corrected for all comparisons of the answer, and McNemar's test of the tokens that only one got right. `notes`
-        say what limits a difference: tokens that only one log scores, other typing errors. 400 when the texts
-        differ."""
+        """Each `second` against the first: interval and p by resampling users or lines, `p_corrected` for all
+        comparisons of the response, and `p_mcnemar` for the tokens that only one got right. `note` says what limits a
+        difference: tokens that only one log scores, different typing errors. 400 when the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
         try:
@@ -254,15 +254,13 @@ class Compare(ApiView):
         return Response(
             {
                 "first": games[0].key,
-                "metric": rows[0].found.metric,
+                "metric": rows[0].comparison.measure,
                 "metrics": metrics_of([game.game for game in games]),
-                "lower_is_better": rows[0].found.lower_is_better,
+                "lower_is_better": rows[0].comparison.lower_is_better,
                 "filter": counting.keep_of(self.query["filter"], *games),
                 "texts_compared": "words" if all(game.has_targets for game in games) else "lengths",
                 "text_fingerprint": games[0].fingerprint,
-                "comparisons": [
-                    {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
-                ],
+                "comparisons": [{"id": row.game.key, **record(row.comparison)} for row in rows],
             }
         )
 

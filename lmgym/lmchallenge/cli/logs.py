@@ -19,7 +19,6 @@ from lmgym.lmchallenge.logs.compare import (
     TextFingerprint,
     WordsFingerprint,
     compare,
-    corrected,
     games_correspond,
 )
 from lmgym.lmchallenge.logs.decoder import LogLine, read_lines
@@ -35,6 +34,8 @@ from lmgym.lmchallenge.logs.version5 import schema, selection
 from lmgym.lmchallenge.logs.version5 import stats as version5
 from lmgym.lmchallenge.logs.version5 import table as version5_table
 from lmgym.lmchallenge.play.games import GAME_WORDS
+from lmgym.stats import corrected
+from lmgym.text.columns import record
 
 if TYPE_CHECKING:
     from lmgym.lmchallenge.cli.streams import Streams
@@ -445,24 +446,36 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
         side.mix or (stats.best(stats.search(table))[0] if table.game == "ic" else None)
         for side, table in zip(sides, selected, strict=True)
     ]
-    found = corrected(
+    rows = corrected(
         [
-            compare(selected[0], table, metric=options.metric, mixes=(mixes[0], mix), cluster=options.cluster)
-            for table, mix in zip(selected[1:], mixes[1:], strict=True)
+            compare(
+                selected[0],
+                table,
+                names=(first.name, side.name),
+                metric=options.metric,
+                mixes=(mixes[0], mix),
+                cluster=options.cluster,
+            )
+            for side, table, mix in zip(sides[1:], selected[1:], mixes[1:], strict=True)
         ]
     )
-    rows = [{"log": side.name, **one.as_dict()} for side, one in zip(sides[1:], found, strict=True)]
     for row in rows:
-        for note in row["notes"]:
-            streams.err.write(f"note: {row['log']}: {note}\n")
+        if row.note:
+            streams.err.write(f"note: {row.second}: {row.note}\n")
     output = options.output or streams.usual
-    if output != "json":
-        show = tables.comparison if output == "table" else tables.comparison_csv
-        streams.say(show(first.name, rows, keep))
+    if output == "table":
+        streams.say(tables.comparison(rows, keep))
+        return 0
+    if output == "csv":
+        streams.say(tables.comparison_csv(rows))
         return 0
     fingerprint = (first.text or first.words).name
-    answer = {"first": first.name, "filter": keep, "text_fingerprint": fingerprint, "comparisons": rows}
-    streams.say(json.dumps(answer, sort_keys=True))
+    comparisons = [record(row) for row in rows]
+    streams.say(
+        json.dumps(
+            {"filter": keep, "text_fingerprint": fingerprint, "comparisons": comparisons}, sort_keys=True
+        )
+    )
     return 0
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from lmgym.lmchallenge.logs.measures import LOWER_IS_BETTER
+from lmgym.lmchallenge.logs.compare import GameComparison
 from lmgym.lmchallenge.logs.version5.stats import columns, flat
+from lmgym.text.columns import table
 
 GAP = "  "
 
@@ -50,25 +51,10 @@ def _short(names: Sequence[str]) -> list[str]:
     return found if len(set(found)) == len(found) else list(names)
 
 
-COLUMNS = (
-    "metric", "first", "second", "difference", "interval_low", "interval_high", "p", "p_holm", "verdict", "n",
-    "cluster", "clusters", "only_first", "only_second", "mcnemar_p", "notes",
-)  # fmt: skip
-
-
-def comparison_rows(first: str, rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
-    """A table of comparisons with a header: `rows` have `log` and what `Comparison.as_dict` says; lossless."""
-    table: list[list[Any]] = [["baseline", "log", *COLUMNS]]
-    for row in rows:
-        low, high = row["interval"] or (None, None)
-        cells = {**row, "interval_low": low, "interval_high": high, "notes": " ".join(row["notes"])}
-        table.append([first, row["log"], *(cells[name] for name in COLUMNS)])
-    return table
-
-
-def comparison_csv(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
-    """RFC 4180, without the last end of line."""
-    return "\r\n".join(",".join(map(csv_cell, row)) for row in comparison_rows(first, rows)) + "\r"
+def comparison_csv(rows: Sequence[GameComparison]) -> str:
+    """RFC 4180, without the last newline. Columns are the fields of GameComparison."""
+    header, cells = table([GameComparison], [(row,) for row in rows])
+    return "\r\n".join(",".join(map(csv_cell, line)) for line in [header, *cells]) + "\r"
 
 
 def csv_cell(value: Any) -> str:
@@ -77,15 +63,15 @@ def csv_cell(value: Any) -> str:
     return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"\r\n') else text
 
 
-def comparison(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
-    """The baseline, and each log against it. `rows` have `log` and what `Comparison.as_dict` says."""
-    metric, several = rows[0]["metric"], len(rows) > 1
-    has_tests = any(row["mcnemar_p"] is not None for row in rows)
-    first, *names = _short([first, *(row["log"] for row in rows)])
+def comparison(rows: Sequence[GameComparison], keep: str) -> str:
+    """A row for the baseline, and one for each log compared with it. `keep`: the token filter."""
+    metric, several = rows[0].measure, len(rows) > 1
+    has_mcnemar = any(row.p_mcnemar is not None for row in rows)
+    baseline, *names = _short([rows[0].first, *(row.second for row in rows)])
     header = [
         "log",
         metric,
-        f"− {first}",
+        f"− {baseline}",
         "95% interval",
         "p",
         "p (Holm)",
@@ -94,35 +80,36 @@ def comparison(first: str, rows: Sequence[dict[str, Any]], keep: str) -> str:
         "resampled",
         "McNemar p",
     ]
-    cells: list[list[Any]] = [[first, rows[0]["first"], None, None, None, None, "baseline", None, None, None]]
+    cells: list[list[Any]] = [
+        [baseline, rows[0].first_value, None, None, None, None, "baseline", None, None, None]
+    ]
     for name, row in zip(names, rows, strict=True):
-        interval = row["interval"]
         cells.append(
             [
                 name,
-                row["second"],
-                None if row["difference"] is None else f"{row['difference']:+.4f}",
-                None if interval is None else f"{interval[0]:+.4f} to {interval[1]:+.4f}",
-                _chance(row["p"]),
-                _chance(row["p_holm"]),
-                row["verdict"],
-                row["n"],
-                f"{row['clusters']:,} {row['cluster']}{'s' * (row['clusters'] != 1)}",
-                _chance(row["mcnemar_p"]),
+                row.second_value,
+                None if row.difference is None else f"{row.difference:+.4f}",
+                None if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}",
+                _p(row.p),
+                _p(row.p_corrected),
+                row.verdict,
+                row.n,
+                f"{row.clusters:,} {row.cluster}{'s' * (row.clusters != 1)}",
+                _p(row.p_mcnemar),
             ]
         )
-    left_out = {None if several else "p (Holm)", None if has_tests else "McNemar p"}
+    left_out = {None if several else "p (Holm)", None if has_mcnemar else "McNemar p"}
     shown = [at for at, name in enumerate(header) if name not in left_out]
-    table = aligned([[row[at] for at in shown] for row in [header, *cells]])
-    note = f"Difference: log − {first}. Tokens of the filter {keep}. The interval is from resampling."
+    lines = aligned([[row[at] for at in shown] for row in [header, *cells]])
+    note = f"Difference: log − {baseline}. Token filter: {keep}. The interval is from resampling."
     if several:
         note += f" p (Holm): corrected for the {len(rows)} comparisons."
-    if metric in LOWER_IS_BETTER:
-        note += f" Less {metric} is better."
-    return f"{table}\n\n{note}"
+    if rows[0].lower_is_better:
+        note += f" Lower {metric} is better."
+    return f"{lines}\n\n{note}"
 
 
-def _chance(p: float | None) -> str | None:
+def _p(p: float | None) -> str | None:
     return None if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -22,7 +22,8 @@ from lmgym.lmchallenge.logs.interpolation import Mix
 from lmgym.lmchallenge.logs.measures import ALIKE, ENTROPIES, LOWER_IS_BETTER, Measured, measure, metric_of
 from lmgym.lmchallenge.logs.table import UNKNOWN, Floats, Table
 from lmgym.lmchallenge.logs.version5.log import Token
-from lmgym.stats import holm_of_known, mcnemar_p, multinomial_sums, percentile_interval
+from lmgym.stats import BOOTSTRAP, Comparison, mcnemar_p, multinomial_sums, percentile_interval
+from lmgym.text.columns import described
 
 RESAMPLES = 10_000
 ALPHA = 0.05
@@ -100,85 +101,67 @@ class WordsFingerprint:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Second minus first, by a metric of `measures.METRICS`.
+class GameComparison(Comparison):
+    """Two logs on one text, by a metric of `measures.METRICS`.
 
-    first, second    the figure of each log by itself
-    difference       of the tokens that both logs count; those that only one of them scores are left out of an entropy
-    n                what the difference is divided by: tokens or characters of the first
-    interval         95 % interval of the difference, from resampling clusters; None if there is one only
-    p                two-sided share of resamples on the other side of 0
-    p_holm           p, corrected by Holm's method for all comparisons made together
-    only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None where tokens are not
-                     right or wrong
-    notes            what a reader of the difference should know
+    The values are those of each log by itself. An entropy's difference counts only the tokens that both logs score.
+    `n` is the number of tokens or characters that the difference is divided by. p is from the bootstrap over clusters.
     """
 
-    metric: str
-    first: float | None
-    second: float | None
-    difference: float | None
-    interval: list[float] | None
-    p: float | None
-    cluster: str
-    clusters: int
-    n: int
-    only_first: int | None = None
-    only_second: int | None = None
-    mcnemar_p: float | None = None
-    p_holm: float | None = None
-    notes: list[str] = field(default_factory=list)
+    cluster: str = described("what is resampled: user or line", default="line")
+    clusters: int = described("number of clusters; below two there is no interval", "clusters", default=0)
+    p_mcnemar: float | None = described(
+        "exact p of McNemar’s test; empty: tokens are not right or wrong", default=None
+    )
+    verdict: str = described(
+        "better, worse, no significant difference, or why it cannot be tested", init=False, default=""
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", self._verdict())
 
     @property
     def lower_is_better(self) -> bool:
-        return self.metric in LOWER_IS_BETTER
+        return self.measure in LOWER_IS_BETTER
 
-    @property
-    def verdict(self) -> str:
-        """What the interval says of the second, or why there is none. Where several are compared the corrected p must
-        be below 5 %, too."""
+    def _verdict(self) -> str:
+        """Judge the second side by the interval and, among several comparisons, by p_corrected."""
         if self.difference is None:
             return "cannot be tested: no value"
-        if self.interval is None:
+        if self.low is None:
             return f"cannot be tested: one {self.cluster}"
-        low, high = self.interval
-        if low <= 0 <= high or (self.p_holm is not None and self.p_holm >= ALPHA):
+        if not self.excludes_zero or (self.p_corrected is not None and self.p_corrected >= ALPHA):
             return "no significant difference"
-        return "better" if (low > 0) != self.lower_is_better else "worse"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {**asdict(self), "verdict": self.verdict}
+        return "better" if (self.low > 0) != self.lower_is_better else "worse"
 
 
 def compare(
     first: Table,
     second: Table,
     *,
+    names: tuple[str, str] = ("first", "second"),
     metric: str = "",
     mixes: tuple[Mix | None, Mix | None] = (None, None),
     cluster: str = "auto",
     seed: int = 0,
-) -> Comparison:
-    """Compare two tables of one filter on the same text (check `TextFingerprint.same` before; where one is hidden, the
-    filter must be "all", since the other filters need words), of one game or of two whose figures correspond. `metric`:
-    by default the main one. cluster: "user", "line", or "auto": users if there are at least 10. Raises LogError where
-    lines or tokens do not fit, OptionError for a metric that one of the games has not."""
-    if not games_correspond(first.game, second.game):
-        raise LogError("The logs are of different games.", "Compare like with like.")
+) -> GameComparison:
+    """Compare two logs on the same text, counted by one filter.
+
+    The caller checks that the texts agree (`TextFingerprint.matches`). Where one log hides its words the filter must be
+    "all", since the other filters need words.
+
+    Args:
+        names: what the logs are called in the result.
+        metric: one of `measures.METRICS`; default: the game's main metric.
+        mixes: mixture of each log of ic.
+        cluster: "user", "line", or "auto": users if there are at least 10, else lines.
+
+    Raises:
+        LogError: games, lines or tokens differ.
+        OptionError: one of the games does not have the metric.
+    """
+    _check_comparable(first, second)
     metric = metric_of([first.game, second.game], metric)
-    if first.filter != second.filter:
-        raise LogError("The logs are counted by different filters.", "Compare like with like.")
-    if len(first.lines) != len(second.lines):
-        raise LogError(
-            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
-        )
-    if first.game != "tc" and not (
-        np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)
-    ):
-        raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
-    if first.game != "tc" and not np.array_equal(first.kept, second.kept):
-        raise LogError("Other tokens are selected in one log than in the other.", "Select the same ones.")
     a, b = measure(first, metric, mixes[0]), measure(second, metric, mixes[1])
     value_a, value_b = a.value, b.value
     notes = _other_errors(first, second, metric)
@@ -186,26 +169,58 @@ def compare(
         both = (a.below > 0) & (b.below > 0)
         notes += _other_scored(a, b, int(both.sum()), int(first.kept.sum()))
         a, b = a.only(both), b.only(both)
-    names, kind = _clusters(first, cluster)
-    number = int(names.max()) + 1 if len(names) else 0
-    (above_a, below_a), (above_b, below_b) = a.by(names[first.line], number), b.by(names[second.line], number)
-    sums = [above_a, above_b, below_a, below_b]
+    cluster_of_line, kind = _clusters(first, cluster)
+    clusters = int(cluster_of_line.max()) + 1 if len(cluster_of_line) else 0
+    (above_a, below_a), (above_b, below_b) = (
+        side.by(cluster_of_line[first.line], clusters) for side in (a, b)
+    )
     difference = None if a.value is None or b.value is None else b.value - a.value
-    interval, p = _bootstrap(sums, seed) if difference is not None and number > 1 else (None, None)
-    result = Comparison(
-        metric, value_a, value_b, difference, interval, p, kind, number, int(a.below.sum()), notes=notes
-    )
-    if not a.is_share or not np.array_equal(a.below, b.below):
-        return result
-    only_first, only_second = (
-        int(((one.above > 0) & (other.above == 0)).sum()) for one, other in ((a, b), (b, a))
-    )
-    return replace(
-        result,
+    low = high = p = None
+    if difference is not None and clusters > 1:
+        low, high, p = _bootstrap([above_a, above_b, below_a, below_b], seed)
+    only_first = only_second = p_mcnemar = None
+    if a.is_share and np.array_equal(a.below, b.below):
+        only_first, only_second = (
+            int(((side.above > 0) & (other.above == 0)).sum()) for side, other in ((a, b), (b, a))
+        )
+        p_mcnemar = mcnemar_p(only_first, only_second)
+    return GameComparison(
+        first=names[0],
+        second=names[1],
+        measure=metric,
+        n=int(a.below.sum()),
+        first_value=value_a,
+        second_value=value_b,
+        difference=difference,
+        low=low,
+        high=high,
         only_first=only_first,
         only_second=only_second,
-        mcnemar_p=mcnemar_p(only_first, only_second),
+        test="" if p is None else BOOTSTRAP.key,
+        p=p,
+        note=" ".join(notes),
+        cluster=kind,
+        clusters=clusters,
+        p_mcnemar=p_mcnemar,
     )
+
+
+def _check_comparable(first: Table, second: Table) -> None:
+    """Raise LogError for tables of different games, filters, lines or tokens."""
+    if not games_correspond(first.game, second.game):
+        raise LogError("The logs are of different games.", "Compare logs of one game.")
+    if first.filter != second.filter:
+        raise LogError("The logs are counted by different filters.", "Choose one filter for both.")
+    if len(first.lines) != len(second.lines):
+        raise LogError(
+            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
+        )
+    if first.game == "tc":
+        return
+    if not (np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)):
+        raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
+    if not np.array_equal(first.kept, second.kept):
+        raise LogError("The logs select different tokens.", "Select the same tokens in both.")
 
 
 def _other_scored(a: Measured, b: Measured, both: int, counted: int) -> list[str]:
@@ -234,21 +249,18 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
     ]
 
 
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Comparisons that were made together, with their p corrected."""
-    adjusted = holm_of_known([one.p for one in found])
-    return [replace(one, p_holm=p) for one, p in zip(found, adjusted, strict=True)]
-
-
-def _clusters(table: Table, wanted: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+def _clusters(table: Table, cluster: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
     users = {user: at for at, user in enumerate(dict.fromkeys(table.lines.users))}
-    if wanted == "user" or (wanted == "auto" and len(users) >= 10):
+    if cluster == "user" or (cluster == "auto" and len(users) >= 10):
         return np.array([users[user] for user in table.lines.users], dtype=np.int64), "user"
     return np.arange(len(table.lines), dtype=np.int64), "line"
 
 
-def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
-    """Interval and p of the difference of two ratios of sums over clusters."""
+def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
+    """Resample clusters: 95% interval and two-sided p of the difference of two ratios of sums.
+
+    `sums`: numerators of both sides, then denominators, each float64[n_clusters].
+    """
     # Clusters with equal sums are drawn together: of each kind as many as so many single draws would give.
     kinds, counts = np.unique(np.stack(sums, axis=1), axis=0, return_counts=True)
     resamples = max(1_000, min(RESAMPLES, 50_000_000 // len(kinds)))
@@ -258,4 +270,4 @@ def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
     differences[some] = b[some] / below_b[some] - a[some] / below_a[some]
     limits = percentile_interval(differences)
     beyond = min((differences <= 0).mean(), (differences >= 0).mean())
-    return [limits.low, limits.high], float(min(1.0, 2 * max(beyond, 1 / resamples)))
+    return limits.low, limits.high, float(min(1.0, 2 * max(beyond, 1 / resamples)))

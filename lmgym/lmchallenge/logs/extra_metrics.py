@@ -1,11 +1,14 @@
-"""What the reference does not count: bits per character, keystroke savings, learning curves, and a mixture judged on
-text that it was not chosen on. Every rate comes with its n and a 95 % interval.
+"""Metrics beyond the reference: bits per character, keystroke savings, learning curves, cross-validated mixtures.
+
+Every rate has its n and a 95% interval. Results are frozen dataclasses; their field names are the keys of
+`lmc stats --more`, of stored statistics and of the API (`asdict`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,71 +19,132 @@ from lmgym.lmchallenge.logs.stats import best, search
 from lmgym.lmchallenge.logs.table import Flags, Floats, Ints, Table
 from lmgym.stats import drawn_sums, percentile_interval
 from lmgym.stats.intervals import wilson
+from lmgym.text.columns import described
 
 FOLDS = 10
 CURVE_BINS = 10
 RESAMPLES = 2_000
 
 
+@dataclass(frozen=True)
+class BitsPerCharacter:
+    """Bits of the counted tokens per character; blanks between tokens are not counted."""
+
+    n: int = described("counted tokens", "tokens")
+    scored: int = described("tokens with a score", "tokens")
+    characters: int = described("characters of the counted tokens", "characters")
+    oov_policy: str = described("what a token without a score costs")
+    value: float | None = described("bits per character, with the OOV policy", "bits", default=None)
+    low: float | None = described(
+        "lower limit of its 95% interval, from resampling lines", "bits", default=None
+    )
+    high: float | None = described("upper limit of that interval", "bits", default=None)
+    scored_only: float | None = described(
+        "bits per character of the tokens with a score", "bits", default=None
+    )
+    reason: str = described("why there is no value; empty: there is one", default="")
+
+
+@dataclass(frozen=True)
+class KeystrokeSavings:
+    """(characters − keystrokes) / characters over the whole text, whatever the filter."""
+
+    n: int = described("characters of the text", "characters")
+    keystrokes: float = described("keystrokes needed for it", "keystrokes")
+    value: float | None = described("share of keystrokes saved", "0 to 1")
+    low: float | None = described("lower limit of its 95% interval, from resampling lines", "0 to 1")
+    high: float | None = described("upper limit of that interval", "0 to 1")
+    selection_cost: float = described("keystrokes to accept a prediction", "keystrokes")
+    auto_space: bool = described("a blank after an accepted prediction is free")
+    literal: bool = described("each typed stretch costs one selection more")
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A bin of a learning curve."""
+
+    from_characters: float = described("fewest characters learnt before a line of the bin", "characters")
+    to_characters: float = described("most characters learnt before a line of the bin", "characters")
+    lines: int = described("lines of the bin", "lines")
+    n: int = described("tokens or characters that the value is divided by")
+    value: float | None = described("the game’s main metric", "of the metric")
+    low: float | None = described("lower limit of its 95% interval", "of the metric")
+    high: float | None = described("upper limit of that interval", "of the metric")
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Accuracy of input correction with a mixture that is chosen on other text."""
+
+    accuracy: float | None = described("share of held-out tokens that are right", "0 to 1")
+    n: int = described("held-out tokens", "tokens")
+    low: float | None = described("lower limit of its 95% interval (Wilson)", "0 to 1")
+    high: float | None = described("upper limit of that interval", "0 to 1")
+    cluster: str = described("what is kept in one fold: user or line")
+
+
 def extra_metrics(
     table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None, **savings: Any
 ) -> dict[str, Any]:
-    """Everything that this game's log allows. `learnt`: see `learning_curve`; `savings`: of `keystroke_savings`."""
-    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt)}
+    """Compute every metric that this game's log allows, as JSON.
+
+    Args:
+        learnt: see `learning_curve`.
+        savings: arguments of `keystroke_savings`.
+    """
+    metrics: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt)}
     if table.game == "wp":
-        found["ranks"] = ranks(table)
-    if table.game != "tc":
-        found["bits_per_character"] = bits_per_character(table)
+        metrics["ranks"] = ranks(table)
     if table.game == "tc":
-        found["keystroke_savings"] = keystroke_savings(table, **savings)
+        metrics["keystroke_savings"] = asdict(keystroke_savings(table, **savings))
         if not savings and bool(table.blank.any()):
-            found["keystroke_savings_auto_space"] = keystroke_savings(table, auto_space=True)
+            metrics["keystroke_savings_auto_space"] = asdict(keystroke_savings(table, auto_space=True))
+    else:
+        metrics["bits_per_character"] = asdict(bits_per_character(table))
     if table.game == "ic" and len(table.mixes) > 1:
-        found["cross_validated"] = cross_validated(table)
-    return found
+        metrics["cross_validated"] = cross_validated(table)
+    return metrics
 
 
-def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> dict[str, Any]:
-    """Bits of the counted tokens, by their characters (blanks between tokens are not among them).
+def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> BitsPerCharacter:
+    """Compute bits per character, taking scores for natural logarithms of probabilities.
 
-    Scores are taken for natural logarithms of probabilities, as the API allows but does not demand: a log
-    with a positive score gives None and says why. A token without a score (not predicted, or out of the
-    vocabulary) costs `char_bits` for each of its characters: the OOV policy. `scored_only` leaves those
-    tokens out.
+    The protocol allows other scores, so a log with a positive score gets no value and a reason. A token without a
+    score (not predicted, or out of the vocabulary) costs `char_bits` per character: the OOV policy. `scored_only`
+    leaves these tokens out.
     """
     kept = table.kept
     score, chars = table.score[kept], table.chars[kept]
     scored = np.isfinite(score)
+    n, characters = int(kept.sum()), int(chars.sum())
     policy = f"{char_bits:g} bits for each character of a token without a score"
-    result: dict[str, Any] = {
-        "n": int(kept.sum()),
-        "scored": int(scored.sum()),
-        "characters": int(chars.sum()),
-        "oov_policy": policy,
-        "value": None,
-        "scored_only": None,
-    }
     if bool((score[scored] > 0).any()):
-        return {**result, "reason": "Some scores are above 0, so they are no logarithms of probabilities."}
+        reason = "Some scores are above 0, so they are not logarithms of probabilities."
+        return BitsPerCharacter(n, int(scored.sum()), characters, policy, reason=reason)
     bits = np.where(scored, -score / math.log(2), chars * char_bits)
-    if result["characters"]:
-        result["value"] = float(bits.sum() / chars.sum())
-        result["interval"] = interval_by_line(
-            table.line[kept], bits, chars.astype(np.float64), len(table.lines)
-        )
-    if chars[scored].sum():
-        result["scored_only"] = float(bits[scored].sum() / chars[scored].sum())
-    return result
+    scored_chars = chars[scored].sum()
+    low, high = interval_by_line(table.line[kept], bits, chars.astype(np.float64), len(table.lines))
+    return BitsPerCharacter(
+        n,
+        int(scored.sum()),
+        characters,
+        policy,
+        float(bits.sum() / chars.sum()) if characters else None,
+        low,
+        high,
+        float(bits[scored].sum() / scored_chars) if scored_chars else None,
+    )
 
 
 def keystroke_savings(
     table: Table, *, selection_cost: float = 1.0, auto_space: bool = False, literal: bool = False
-) -> dict[str, Any]:
-    """(characters - keystrokes) / characters over the whole text, whatever the filter.
+) -> KeystrokeSavings:
+    """Compute the keystrokes saved over the whole text.
 
-    A typed character is one keystroke, an accepted prediction `selection_cost`. With `auto_space`, a blank
-    that is typed right after an accepted prediction costs nothing (it comes with the prediction). With
-    `literal`, each typed stretch costs one selection more (the typist confirms what was typed).
+    Args:
+        selection_cost: keystrokes to accept a prediction; a typed character is one.
+        auto_space: a blank typed right after an accepted prediction is free, because it comes with the prediction.
+        literal: each typed stretch costs one selection more, because the typist confirms it.
     """
     accepted = table.rank > 0
     keys: Floats = np.where(accepted, selection_cost, table.chars.astype(np.float64))
@@ -91,17 +155,10 @@ def keystroke_savings(
     if literal:
         keys = keys + (~accepted) * selection_cost
     chars = table.chars.astype(np.float64)
-    total = float(chars.sum())
-    interval = interval_by_line(table.line, chars - keys, chars, len(table.lines))
-    return {
-        "n": int(total),
-        "keystrokes": float(keys.sum()),
-        "value": (total - float(keys.sum())) / total if total else None,
-        "interval": interval,
-        "selection_cost": selection_cost,
-        "auto_space": auto_space,
-        "literal": literal,
-    }
+    total, keystrokes = float(chars.sum()), float(keys.sum())
+    low, high = interval_by_line(table.line, chars - keys, chars, len(table.lines))
+    value = (total - keystrokes) / total if total else None
+    return KeystrokeSavings(int(total), keystrokes, value, low, high, selection_cost, auto_space, literal)
 
 
 def learning_curve(
@@ -112,10 +169,18 @@ def learning_curve(
     bins: int = CURVE_BINS,
     learnt: Sequence[int] | None = None,
 ) -> dict[str, Any] | None:
-    """A metric (the headline figure) by the number of characters learnt before, in at most `bins` bins with about as
-    many lines each. None for a log without training. "by" says which number: "learnt", what was really learnt before
-    each line (`learnt`, see play.learnt_before), or "trainingChars", what the log says, which counts batches otherwise;
-    "most" has the highest of each that is known. Each bin: "from", "to", "lines", "n", "value", "interval"."""
+    """Compute a metric by the number of characters learnt before.
+
+    Args:
+        metric: default: the game's main metric.
+        bins: most bins; they have about equally many lines.
+        learnt: int[n_lines], characters really learnt before each line (`play.loop.learnt_before`). Default: the log's
+            trainingChars, which counts batches differently.
+
+    Returns:
+        {"metric", "by", "most", "points"}: "by" is "learnt" or "trainingChars", "most" the highest known value of
+        each, "points" are CurvePoints as dicts. None for a log without training.
+    """
     logged = np.array([np.nan if value is None else value for value in table.lines.learnt], dtype=np.float64)
     by = "trainingChars" if learnt is None else "learnt"
     most = {"trainingChars": int(np.nanmax(logged))} if np.isfinite(logged).any() else {}
@@ -126,10 +191,12 @@ def learning_curve(
     if not most.get(by):
         return None
     measured = measure(table, metric, mix)
-    return {"metric": measured.metric, "by": by, "most": most, "points": _curve(table, measured, chars, bins)}
+    points = [asdict(point) for point in _curve(table, measured, chars, bins)]
+    return {"metric": measured.metric, "by": by, "most": most, "points": points}
 
 
-def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list[dict[str, Any]]:
+def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list[CurvePoint]:
+    """Bin lines by a number of each line, float64[n_lines]; NaN: unknown, in no bin."""
     known = np.isfinite(of_line)
     edges = np.unique(np.quantile(of_line[known], np.linspace(0, 1, bins + 1)[1:-1]))
     bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(of_line), side="right"), -1)
@@ -138,32 +205,33 @@ def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list
     for number in range(len(edges) + 1):
         lines = np.flatnonzero(bin_of_line == number)
         if len(lines):
-            span = {
-                "from": float(of_line[lines].min()),
-                "to": float(of_line[lines].max()),
-                "lines": len(lines),
-            }
-            points.append(span | _point(table, measured, bin_of_token == number))
+            first, last = float(of_line[lines].min()), float(of_line[lines].max())
+            rate = _rate(table, measured, bin_of_token == number)
+            points.append(CurvePoint(first, last, len(lines), *rate))
     return points
 
 
-def _point(table: Table, measured: Measured, inside: Flags) -> dict[str, Any]:
-    """n, value and interval of some tokens: by Wilson for a share, else from resampling lines."""
+def _rate(
+    table: Table, measured: Measured, inside: Flags
+) -> tuple[int, float | None, float | None, float | None]:
+    """(n, value, low, high) of some tokens: a share has a Wilson interval, others one from resampling lines."""
     above, below = measured.above[inside], measured.below[inside]
     top, bottom = float(above.sum()), float(below.sum())
-    found = wilson(round(top), round(bottom)) if measured.is_share else None
-    return {
-        "n": int(bottom),
-        "value": top / bottom if bottom else None,
-        "interval": [found.low, found.high]
-        if found
-        else interval_by_line(table.line[inside], above, below, len(table.lines)),
-    }
+    rate = wilson(round(top), round(bottom)) if measured.is_share else None
+    low, high = (
+        (rate.low, rate.high)
+        if rate
+        else interval_by_line(table.line[inside], above, below, len(table.lines))
+    )
+    return int(bottom), top / bottom if bottom else None, low, high
 
 
 def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:
-    """The fold of each line, and what was kept together: users if there are at least as many as folds, else
-    lines. Clusters go to folds in turn, in the order of the log."""
+    """Assign lines to folds, round-robin in the order of the log.
+
+    Returns:
+        int64[n_lines] and what was kept together: "user" if there are at least `number` users, else "line".
+    """
     users = {user: at for at, user in enumerate(dict.fromkeys(table.lines.users))}
     if len(users) >= number:
         return np.array([users[user] % number for user in table.lines.users], dtype=np.int64), "user"
@@ -171,9 +239,14 @@ def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:
 
 
 def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS) -> dict[str, Any] | None:
-    """The search judged on text that it did not see: for each fold the mixture is chosen on all others (first
-    maximum of `target`, as ever). Reports accuracy over all held-out tokens; the reference's figure, chosen
-    and judged on the same text, is too good. None with fewer than two lines."""
+    """Judge the search for a mixture on text that it did not see.
+
+    For each fold the mixture is chosen on all others (first maximum of `target`); accuracy is over all held-out tokens.
+    The reference chooses and judges on the same text, which is optimistic.
+
+    Returns:
+        CrossValidation as a dict, with "folds": [{"fold", "alpha", "oov_penalty"}]. None with fewer than two lines.
+    """
     if len(table.lines) < 2:
         return None
     number = min(number, len(table.lines))
@@ -190,25 +263,31 @@ def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS)
         held[inside] = table.first(table.mixes.index(mix))[inside]
     counted = table.kept
     right, n = int((held & counted).sum()), int(counted.sum())
-    interval = wilson(right, n)
-    return {
-        "accuracy": right / n if n else None,
-        "n": n,
-        "interval": [interval.low, interval.high] if interval else None,
-        "folds": chosen,
-        "cluster": cluster,
-    }
+    rate = wilson(right, n)
+    result = CrossValidation(
+        right / n if n else None, n, rate.low if rate else None, rate.high if rate else None, cluster
+    )
+    return {**asdict(result), "folds": chosen}
 
 
 def interval_by_line(
     line: Ints, above: Floats, below: Floats, lines: int, seed: int = 0
-) -> list[float] | None:
-    """95 % interval of a ratio of sums, from resampling lines (tokens of one line hang together)."""
+) -> tuple[float, float] | tuple[None, None]:
+    """Resample lines, whose tokens depend on each other: 95% interval of a ratio of sums.
+
+    Args:
+        line: int64[n_tokens], line of each token.
+        above, below: float64[n_tokens], what the ratio adds up above and below.
+        lines: number of lines of the log.
+
+    Returns:
+        (low, high); (None, None) with fewer than two lines that count.
+    """
     tops = np.bincount(line, weights=above, minlength=lines)
     bottoms = np.bincount(line, weights=below, minlength=lines)
     used = np.flatnonzero(bottoms > 0)
     if len(used) < 2:
-        return None
+        return None, None
     above, below = drawn_sums([tops[used], bottoms[used]], RESAMPLES, np.random.default_rng(seed))
     limits = percentile_interval(above / below)
-    return [limits.low, limits.high]
+    return limits.low, limits.high
