@@ -179,5 +179,5 @@ def queue_games(owner: User) -> None:
     for game, title in GAMES.items():
         if not corpus.games.filter(owner=owner, title=title).exists():
             options = GameOptions(game, predictions=True)
-            wish = playing.Wish(f"model:{PLAYER}", options, title=title, visibility=Visibility.PUBLIC)
+            wish = playing.GameRequest(f"model:{PLAYER}", options, title=title, visibility=Visibility.PUBLIC)
             playing.start_game(corpus, wish, actor=owner)

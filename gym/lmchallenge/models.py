@@ -19,7 +19,7 @@ from lmgym.lmchallenge.play.games import GAME_WORDS
 RESERVED = ("new",)
 PLAY = "lmc_play"
 COUNT = "lmc_count"
-"""Kinds of a game's job. The second reads a log that is there."""
+"""Kinds of a game's job; the second only counts an existing log."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -29,12 +29,12 @@ HEADLINES = {
     "ce": ("entropy", "mean"),
     "wr": ("reranking", "accuracy"),
 }
-"""Block of the statistics ("" in version 4, which has none) and name of the main figure, by game."""
+"""Block of the statistics ("" in version 4, which has none) and name of the main metric, by game."""
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
 class Corpus(addresses.Addressed):
-    """A text to play on, for good: a corrected text is another corpus."""
+    """A text to play on. It never changes: a corrected text is another corpus."""
 
     slug = models.SlugField(
         max_length=80,
@@ -81,7 +81,7 @@ class CorpusCollaborator(Collaborator):
 
 
 class Game(models.Model):
-    """One game: a corpus, a player and options, or a log that somebody played elsewhere."""
+    """A game: a corpus, a player and options, or a log that was played elsewhere."""
 
     class Kind(models.TextChoices):
         MODEL = "model", "model of this site"
@@ -142,7 +142,7 @@ class Game(models.Model):
 
     @property
     def played_by(self) -> str:
-        """As a new game takes it: model:SLUG, process:NAME, adaptive; empty of an uploaded log."""
+        """The player as the API takes it: model:SLUG, process:NAME or adaptive; empty for an uploaded log."""
         if self.kind in (self.Kind.MODEL, self.Kind.PROCESS):
             return f"{self.kind}:{self.player}"
         return str(self.kind) if self.kind == self.Kind.ADAPTIVE else ""
@@ -153,17 +153,17 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Whether its job plays nothing, and only counts the log."""
+        """Does its job only count the log?"""
         return self.job is not None and self.job.kind == COUNT
 
     @property
     def version(self) -> int:
-        """Of LM Challenge, whose games and logs these are."""
+        """Version of LM Challenge."""
         return 5 if self.game in GAME_WORDS_5 else 4
 
     @property
     def has_filters(self) -> bool:
-        """Whether its tokens can be counted by a filter."""
+        """Can its tokens be counted by a filter?"""
         return self.has_targets and self.version == 4
 
     @property
@@ -172,15 +172,16 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """done, or the state of its job, or "lost" when that is gone."""
+        """done, the state of its job, or "lost" without a job."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"
 
     @property
     def headline(self) -> tuple[str, float | None] | None:
-        """(name, value) of the game's main figure, counting tokens with a letter or an emoji; all tokens if the log has
-        no words, the selected ones of a log of version 5."""
+        """(name, value) of the main metric, over tokens with a letter or an emoji; over all tokens if the log has no
+        words, or the selected ones of a log of version 5.
+        """
         found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
         if not found.get("all"):
             return None
@@ -202,7 +203,7 @@ class FormerGameKey(addresses.FormerKey):
 
 
 class LogChunk(models.Model):
-    """Some whole lines of a log, packed by themselves: all chunks one after the other are a gzip file."""
+    """Whole lines of a log, compressed separately: all chunks in order are a gzip file."""
 
     game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="chunks")
     first_line = models.PositiveIntegerField(help_text="from 1")

@@ -44,8 +44,11 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def corpus_new(request: SignedInRequest) -> HttpResponse:
-    """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says). Where
-    most lines are JSON and read as plain text, json_as_text (how many): nothing is kept before that is answered."""
+    """Upload a corpus.
+
+    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview). json_as_text
+    (a number of lines): most lines are JSON but are read as plain text; nothing is saved before the user answers.
+    """
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"about": about, "files": files}
@@ -79,8 +82,11 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: corpus, lines (the first, cut into tokens), page (of games), explained (heading of their metrics, by
-    game), may_edit, may_manage, may_see_people, may_play."""
+    """A corpus with its games.
+
+    Context: corpus, lines (the first, split into tokens), page (of games), explained (heading of their metrics, by
+    game), may_edit, may_manage, may_see_people, may_play.
+    """
     corpus = selectors.get_corpus(request.user, slug)
     games = selectors.listed_games(request.user).filter(corpus=corpus)
     context = {
@@ -103,8 +109,8 @@ def corpus_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     unsaved = Corpus.objects.get(pk=corpus.pk)
     form = AboutCorpusForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
-        if (asked := ask_before_leaving(request, corpus, form)) is not None:
-            return asked
+        if (response := ask_before_leaving(request, corpus, form)) is not None:
+            return response
         try:
             services.edit_corpus(corpus, actor=request.user, **form.given())
             return redirect(corpus)
@@ -129,7 +135,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """corpus.txt or corpus.jsonl."""
+    """Download corpus.txt or corpus.jsonl."""
     corpus = selectors.get_corpus(request.user, slug)
     try:
         return corpus_file(corpus, form)
@@ -139,7 +145,7 @@ def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseB
 
 
 def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
-    """A download as a stream. Raises Http404, and LmcError for a text that this form cannot hold."""
+    """Stream a download. Raises Http404, and LmcError for a text that this format cannot represent."""
     lines: Any
     same = {"text": "corpus.txt", "json": "corpus.jsonl"}[corpus.form] == form
     if same:
@@ -160,7 +166,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
 
 
 def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Lines cut at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
+    """Split lines at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
     result = []
     for line in lines:
         text, at, pieces = line["text"], 0, []
@@ -174,7 +180,7 @@ def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def problems_of(error: LmcError) -> list[dict[str, str]]:
-    """For includes/problems.html."""
+    """Return the error for includes/problems.html."""
     return [{"message": error.message, "hint": error.hint, "where": ""}]
 
 

@@ -63,7 +63,7 @@ def test_upload_play_read_compare(signed_in, corpus):
     page.get_by_role("heading", name="(hit@3), difference").wait_for()
     assert violations_in_both_themes(page) == {}
     page.get_by_role("link", name="what changed").click()
-    page.get_by_role("heading", name="What changed in the text").wait_for()
+    page.get_by_role("heading", name="Changes in the text").wait_for()
     assert page.locator(".lm-text [class*=lm-change-]").count() == 13
     assert violations_in_both_themes(page) == {}
     page.set_viewport_size({"width": 390, "height": 844})

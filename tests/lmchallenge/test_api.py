@@ -188,7 +188,7 @@ def test_players_are_listed_with_what_they_can_be_told_and_take_it(bob, people):
     adaptive = players["adaptive"]
     assert adaptive["learns"] is True
     assert adaptive["options"]["order"] == {
-        "words": "words of context plus one", "low": 1, "high": 8, "default": 3
+        "words": "n-gram order", "low": 1, "high": 8, "default": 3
     }  # fmt: skip
     body = {"corpus": "cats", "game": "wp", "player": "adaptive", "train": True, "predictions": True}
     told = {**body, "player_options": {"predictions": 1, "order": 1}}

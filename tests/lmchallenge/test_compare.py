@@ -17,7 +17,7 @@ from lmgym.lmchallenge.cli.main import main
 from lmgym.lmchallenge.cli.streams import Streams
 from lmgym.stats import holm
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
-from tests.lmchallenge.worlds import make_corpus, upload, wish
+from tests.lmchallenge.worlds import game_request, make_corpus, upload
 from tests.lmgym.lmchallenge.test_measures import both_versions
 
 pytestmark = pytest.mark.django_db
@@ -163,7 +163,7 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     ]
     page, api = asked(client, errors)
     [row] = api.json()["comparisons"]
-    assert row["note"].startswith("The two games corrected different typing errors")
+    assert row["note"].startswith("The two games have different typing errors")
     assert row["note"] in page.content.decode()
 
 
@@ -171,7 +171,7 @@ def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client
     answer = client.get(reverse("api-lmc-compare"), {**named(games), "metric": "foo"})
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?metric")
     client.force_login(people.alice)
-    waiting = playing.start_game(make_corpus(people.alice), wish("wp"), actor=people.alice)
+    waiting = playing.start_game(make_corpus(people.alice), game_request("wp"), actor=people.alice)
     query = {"first": games[0].key, "second": waiting.key}
     answer = client.get(reverse("api-lmc-compare"), query)
     assert answer.status_code == 409
@@ -197,7 +197,7 @@ def test_columns_of_numbers_lead_to_how_they_are_computed(client, games):
 
 def test_a_game_says_which_games_of_the_other_version_it_can_be_compared_with(client, games):
     text = client.get(games[0].get_absolute_url()).content.decode()
-    assert "Games of word completion (wc) on the same text can be compared, too" in text
+    assert "Also comparable: games of word completion (wc) on the same text" in text
     assert client.get(reverse("lmc-compare"), {"first": games[0].key}).status_code == 200
 
 

@@ -23,8 +23,10 @@ TEXT = USERS + '{"userId": "u9", "text": ""}\n{"userId": "u9", "text": "The cat.
 
 
 def start(corpus, owner, game: str, **options) -> Game:
-    wish = playing.Wish("adaptive", version5.Options(game, train=True, **options), visibility="public")
-    return playing.start_game(corpus, wish, actor=owner)
+    game_request = playing.GameRequest(
+        "adaptive", version5.Options(game, train=True, **options), visibility="public"
+    )
+    return playing.start_game(corpus, game_request, actor=owner)
 
 
 @pytest.mark.parametrize("game", GAME_WORDS)
@@ -121,7 +123,7 @@ def test_the_api_starts_several_games_or_none(client, people):
 def test_no_more_games_than_the_limit_are_started_at_once(people, monkeypatch):
     monkeypatch.setattr(playing, "MAX_GAMES", 1)
     corpus = make_corpus(people.alice)
-    wish = playing.Wish("adaptive", version5.Options("we", train=True))
-    with pytest.raises(ValidationError, match="from one to 1"):
-        playing.start_games(corpus, [wish, wish], actor=people.alice)
+    game_request = playing.GameRequest("adaptive", version5.Options("we", train=True))
+    with pytest.raises(ValidationError, match="start from 1 to 1"):
+        playing.start_games(corpus, [game_request, game_request], actor=people.alice)
     assert not Game.objects.exists()

@@ -78,7 +78,7 @@ def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
     text = client.get(
         reverse("lmc-text", args=[game.key]), {"line": "1", "outcome": "missed", "filter": "all"}
     )
-    assert "Line 1 is not among them" in text.content.decode()
+    assert "Line 1 does not match" in text.content.decode()
     assert '<h2 id="told">Line 1</h2>' in text.content.decode()
     assert numbers(client, game, status=404, page="5", outcome="missed", filter="all") == []
 
@@ -157,7 +157,7 @@ def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, 
     assert "Cancel</button>" in client.get(game.get_absolute_url()).content.decode()
     client.post(reverse("lmc-cancel", args=[game.key]))
     page = client.get(game.get_absolute_url()).content.decode()
-    assert "What was counted before stands below." in page
+    assert "The previous metrics are shown below." in page
     assert "Count again</button>" in page
     client.post(reverse("lmc-retry", args=[game.key]))
     run_alone(fresh(game))

@@ -84,7 +84,7 @@ def test_a_run_can_go_on_after_a_break(train: list[str], words: str):
 
 
 @pytest.mark.parametrize(
-    ("option", "words"), [("-W", "hold the words"), ("--readings=corrected", "games of version 4")]
+    ("option", "words"), [("-W", "always contain the words"), ("--readings=corrected", "games of version 4")]
 )
 def test_options_of_version_4_are_refused(option: str, words: str):
     code, _, err = call("run", option, PROGRAM, "wc", stdin=CORPUS)
@@ -128,7 +128,9 @@ def test_what_is_not_selected_is_skipped(tmp_path: Path, wc: Path):
     assert b"\x1b[34mthe" in call("pretty", stdin=selected)[1]
 
 
-@pytest.mark.parametrize(("pattern", "words"), [("(", "no regular expression"), ("$nothing", "$alphaemoji")])
+@pytest.mark.parametrize(
+    ("pattern", "words"), [("(", "not a regular expression"), ("$nothing", "$alphaemoji")]
+)
 def test_a_pattern_that_is_none_is_refused(wc: Path, pattern: str, words: str):
     code, _, err = call("grep", pattern, str(wc))
     assert code == 2
@@ -223,7 +225,7 @@ def test_games_that_corrected_different_typing_errors_say_so(tmp_path: Path):
     def log(game: str, chance: str) -> str:
         return call("run", PROGRAM, game, "-p", chance, str(words), stdin=CORPUS * 9)[1].decode()
 
-    say = "The two games corrected different typing errors: part of the difference is theirs."
+    say = "The two games have different typing errors, which explain part of the difference."
     for first, second in (("ic", "ic"), ("wr", "wr"), ("ic", "wr")):
         found, err = compared(tmp_path, log(first, "0.1"), log(second, "0.4"), "-f", "all")
         assert found["note"].startswith(say)
@@ -267,7 +269,7 @@ def test_what_cannot_be_counted_is_refused_with_its_line(log: str, words: str):
 def test_options_for_logs_of_version_4_are_refused(wc: Path, options: list[str]):
     code, _, err = call("stats", *options, str(wc))
     assert code == 2
-    assert "not for logs of version 5" in err
+    assert "not available for logs of version 5" in err
 
 
 def test_logs_of_both_versions_are_counted_apart(tmp_path: Path, wc: Path):

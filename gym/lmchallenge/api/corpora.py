@@ -29,7 +29,7 @@ FORM = "multipart/form-data"
 
 @answers(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
-    """The message names file and line."""
+    """Turn the error into a problem; its message names file and line."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
@@ -75,10 +75,10 @@ class CorpusToCheck(Body):
     )
     format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if ("file" in given) == ("text" in given):
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("file" in attrs) == ("text" in attrs):
             raise serializers.ValidationError({"file": ["Send a file or a text, one of the two."]})
-        return given
+        return attrs
 
 
 class NewCorpus(CorpusToCheck, CorpusAbout):
@@ -87,7 +87,7 @@ class NewCorpus(CorpusToCheck, CorpusAbout):
 
 
 def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
-    """What the body has of the text, which is taken out of it."""
+    """Pop the text from the body and read it."""
     form, upload = body.pop("format"), body.pop("file", None)
     if upload is None:
         return services.read_corpus(body.pop("text").encode("utf-8", "replace"), form, "the text")
@@ -116,7 +116,7 @@ class CorpusList(ListView):
 
     @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
+        """Save a text as it is. The first unreadable line is named; oddities are in `warnings`."""
         body: dict[str, Any] = self.body()
         made = services.create_corpus(given_corpus(body), actor=request.user, **body)
         return self.answer(made, "api-lmc-corpus", made.slug)
@@ -127,7 +127,7 @@ class CorpusCheck(ApiView):
 
     @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
     def post(self, request: Request) -> Response:
-        """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
+        """Save nothing; return counts, oddities, and how the first lines are split into tokens ([start, end])."""
         read = given_corpus(self.body())
         return Response({"format": read.form, **read.found})
 
@@ -145,7 +145,7 @@ class CorpusDetail(CorpusView):
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """With your games on it; not while other people's rest on it."""
+        """With your games on it, unless other people's games depend on it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 

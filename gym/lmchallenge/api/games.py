@@ -76,7 +76,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
 
 
 NOT_ASKED: dict[str, Any] = {"allow_null": True, "default": None}
-"""An option that the game has not: another game, or an uploaded log."""
+"""An option that the game does not have: another game, or an uploaded log."""
 
 
 class GameDetailSerializer(GameSerializer):
@@ -211,24 +211,28 @@ class GameList(ListView):
 
     @operation("List games", answers=GameSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """The newest first: public ones and your own."""
+        """Newest first: public ones and your own."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
         return self.page(rows.order_by("-created", "-pk"))
 
     @operation("Start a game", takes=NewGame, answers=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
+        """Queue a game. Poll the address in `Location` until `state` is done; lines that were played can be read
+        before.
+        """
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
-        made = playing.start_game(corpus, _wish(body, body["game"], body["player"]), actor=request.user)
+        made = playing.start_game(
+            corpus, _game_request(body, body["game"], body["player"]), actor=request.user
+        )
         return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-def _wish(body: dict[str, Any], game: str, player: str) -> playing.Wish:
+def _game_request(body: dict[str, Any], game: str, player: str) -> playing.GameRequest:
     words = "".join(f"{word}\n" for word in body["words"]).encode()
     about = {name: body[name] for name in ("title", "visibility", "player_options", "transcript")}
     options = playing.options_of({**body, "game": game})
-    return playing.Wish(player=player, options=options, words=words, **about)
+    return playing.GameRequest(player=player, options=options, words=words, **about)
 
 
 class GameBatchSerializer(serializers.Serializer[Any]):
@@ -240,23 +244,26 @@ class GameBatch(ApiView):
 
     @operation("Start several games", takes=NewGames, answers=GameBatchSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Every game by every player, all or none of them. `train` is for players that learn; models of this site play
-        without, and player_options go to players that take them."""
+        """Every player plays every game, all or none. `train` applies to players that learn; models of this site play
+        without, and player_options go to players that accept them.
+        """
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
         known = {row["player"]: row for row in playing.players_for(request.user)}
-        wishes = []
+        game_requests = []
         for player in dict.fromkeys(body["players"]):
             about = known.get(player, {"learns": True, "options": body["player_options"]})
-            told = {name: value for name, value in body["player_options"].items() if name in about["options"]}
-            own = {
+            player_options = {
+                name: value for name, value in body["player_options"].items() if name in about["options"]
+            }
+            values = {
                 **body,
                 "train": body["train"] and about["learns"],
-                "player_options": told,
+                "player_options": player_options,
                 "transcript": body["transcript"] and player.startswith("process:"),
             }
-            wishes += [_wish(own, game, player) for game in dict.fromkeys(body["games"])]
-        made = playing.start_games(corpus, wishes, actor=request.user)
+            game_requests += [_game_request(values, game, player) for game in dict.fromkeys(body["games"])]
+        made = playing.start_games(corpus, game_requests, actor=request.user)
         data = GameBatchSerializer({"games": made}, context={"request": request}).data
         return Response(data, status=202, headers={"Location": reverse("api-lmc-games", request=request)})
 
@@ -266,8 +273,9 @@ class LogList(ApiView):
 
     @operation("Upload a log", takes={FORM: NewLog}, answers=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
-        not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
+        """Upload the log of a game that was played elsewhere; a job counts it. The first line that cannot be read, or
+        is not of the corpus, is named, and nothing is saved. A log without words is compared by lengths.
+        """
         body = self.body()
         upload = body.pop("file")
         slug = body.pop("corpus", None)
@@ -282,20 +290,20 @@ class LmcPlayerSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
     learns = serializers.BooleanField(help_text="whether it can be played with training")
-    options = serializers.DictField(help_text="what it can be told: words, low, high, default by name")
+    options = serializers.DictField(help_text="its options: words, low, high, default by name")
 
 
 class Players(ListView):
     @operation("List players", answers=LmcPlayerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Models, model programs and the built-in learner: whoever can play for you."""
+        """Models, model programs and the adaptive player: everything that can play for you."""
         return self.page(playing.players_for(request.user))
 
 
 class GameDetail(GameView):
     @operation("Read a game", answers=GameDetailSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Its options, its progress and its main figure."""
+        """Options, progress and main metric of a game."""
         return self.read()
 
     @operation("Change a game's card", takes=LmcGameAbout, answers=GameDetailSerializer)
@@ -314,7 +322,7 @@ class Cancel(GameView):
 
     @operation("Stop a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
-        """Lines that were played are kept."""
+        """Played lines are kept."""
         return self.act(playing.cancel_game)
 
 
@@ -323,7 +331,7 @@ class Retry(GameView):
 
     @operation("Go on with a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
-        """Behind the last line that was kept."""
+        """Resume after the last stored line."""
         return self.act(playing.retry_game)
 
 

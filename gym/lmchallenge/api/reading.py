@@ -1,4 +1,4 @@
-"""What games come to, in the REST API: logs, statistics, the search of the mixture, comparisons."""
+"""Results of games in the REST API: logs, text, statistics, comparisons."""
 
 from __future__ import annotations
 
@@ -109,22 +109,22 @@ class LmcTwoGames(Pair, LmcFilter):
 
 
 def counted(request: Request, key: str) -> Game:
-    """409 until it is played and counted."""
+    """Return a counted game; 409 until it is."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
         raise no_results(f"The game “{game.title}” ({game.key})", game.job)
     return game
 
 
-def asked(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
-    """What the query looks for in a text. Raises ApiProblem naming the parameter."""
+def text_query(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
+    """Parse the search of a text in the query. Raises ApiProblem naming the parameter."""
     with query_errors():
         return reading.asked_of(game, keep, query)
 
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """What the use case says of its fields is about parameters of the query."""
+    """Turn ValidationErrors about fields into problems of query parameters."""
     try:
         yield
     except ValidationError as error:
@@ -148,14 +148,15 @@ class GameLog(GameView):
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
-        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions; of
-        version 5 the log as it came, and the only one), each also with .gz; statistics.json, statistics.csv or
-        users.csv (tokens of `filter`); transcript.txt; text.html, the text coloured, as one file: all of it, or with
-        `order`, `outcome`, `word` or `user` at most 2,000 rows of what `text/` finds."""
+        """`form` is targets.log (words), lengths.log (without any word of the text), predictions.log (words and
+        predictions; the only one for version 5, as uploaded), each also with .gz; statistics.json, statistics.csv or
+        users.csv (tokens of `filter`); transcript.txt; or text.html, the coloured text as one file: all of it, or
+        with `order`, `outcome`, `word` or `user` at most 2,000 rows of the matches of `text/`.
+        """
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
-        sought = asked(game, counting.keep_of(self.query["filter"], game), self.query)
+        sought = text_query(game, counting.keep_of(self.query["filter"], game), self.query)
         response = downloads.response_of(game, form, self.query["filter"], sought)
         if response is None and not game.is_counted and form in downloads.DERIVED:
             raise no_results("This game", game.job)
@@ -167,13 +168,13 @@ class GameLog(GameView):
 class GameText(ApiView):
     @operation("Read the text of a game", query=LmcText, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Lines (of version 5: messages) as pieces with their outcomes and what was predicted; where lines are ordered
-        or looked for also their `loss` (`loss_is` says what) and how many were `found`. A page has 25 lines, of version
-        5 500 tokens."""
+        """Lines (version 5: messages) as pieces with outcomes and predictions. With a search or order also their `loss`
+        (`loss_is` is its label) and the number `found`. A page has 25 lines, or 500 tokens of version 5.
+        """
         game = counted(request, key)
         keep = counting.keep_of(self.query["filter"], game)
         with query_errors():
-            text = reading.read_page(game, asked(game, keep, self.query))
+            text = reading.read_page(game, text_query(game, keep, self.query))
         return Response(
             {
                 "id": game.key,
@@ -208,10 +209,11 @@ def _line(line: coloured.ColouredLine, loss: float | None) -> dict[str, Any]:
 class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve and cross-validated mixture, each with n and interval, and the number of tokens at each rank
-        (`ranks`). By line (version 5: by message, numbered from 1): at most 1,000 lines at once.
-        With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
+        """The reference's metrics under its names. For the whole log also `more`: bits per character, keystroke
+        savings, learning curve and cross-validated mixture, each with n and interval, and the number of tokens at
+        each rank (`ranks`). By line (version 5: by message, numbered from 1): at most 1,000 lines per request. With
+        `selection_cost`, `auto_space` or `literal`, keystroke savings are counted with these.
+        """
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
@@ -231,9 +233,9 @@ class Statistics(ApiView):
         answer |= {"parts": parts, "notices": found["notices"]}
         if partition == "all":
             answer |= {"mix": found.get("mix"), "more": found["more"]}
-            given = {name: self.query[name] for name in SAVINGS if name in self.query}
-            if given and game.game == "tc":
-                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **given)}
+            rules = {name: self.query[name] for name in SAVINGS if name in self.query}
+            if rules and game.game == "tc":
+                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **rules)}
         return Response(answer)
 
 
@@ -268,8 +270,10 @@ class Compare(ApiView):
 class CompareText(ApiView):
     @operation("Read what changed in a text", query=LmcTwoGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
-        """Lines of the second game (of version 5: messages) as pieces with what changed from the first: `change` and
-        `strong` as in `legend`. 25 lines a page, of version 5 500 tokens. 400 when the texts or the games differ."""
+        """Lines of the second game (version 5: messages) as pieces with their change from the first: `change` and
+        `strong` as in `legend`. A page has 25 lines, or 500 tokens of version 5. 400 when the texts or the games
+        differ.
+        """
         first, game = counted(request, self.query["first"]), counted(request, self.query["second"])
         keep = counting.keep_of(self.query["filter"], first, game)
         text = changes.read_changes(first, game, keep, self.query["page"])

@@ -1,5 +1,7 @@
-"""The commands that read logs: `stats`, `ic-opt`, `pretty` and `compare`; `diff`, `grep` and `validate` for version 5.
-They load numpy, which games do without."""
+"""Commands that read logs: `stats`, `ic-opt`, `pretty` and `compare`; `diff`, `grep` and `validate` for version 5.
+
+They import numpy, which playing does not need.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,11 @@ if TYPE_CHECKING:
 
 Lines: TypeAlias = Iterator[tuple[int, LogLine]]
 FILTER = "alphaemoji"
-"""The filter of version 4 where none is named."""
+"""Default filter of version 4."""
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
-    """Logs and mixtures side by side; one of either goes with all of the other."""
+    """Pair logs with mixtures; one of either goes with all of the other."""
     names: Sequence[str] = logs or ["-"]
     if not mixes:
         return [(name, None) for name in names]
@@ -56,14 +58,14 @@ def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | N
         return [(name, mixes[0]) for name in names]
     if len(names) != len(mixes):
         raise OptionError(
-            f"There are {len(names)} logs and {len(mixes)} mixtures.", "Give one mixture, or one per log."
+            f"There are {len(names)} logs and {len(mixes)} mixtures.", "Pass one mixture, or one per log."
         )
     return list(zip(names, mixes, strict=True))
 
 
 @dataclass(frozen=True)
 class Log:
-    """An open log: its name in messages, its lines, and whether it is of version 5, None if there are none."""
+    """An open log: its name in messages, its lines, and whether it is of version 5 (None if it is empty)."""
 
     source: str
     lines: Iterator[bytes]
@@ -72,7 +74,7 @@ class Log:
 
 @contextlib.contextmanager
 def raw(name: str, streams: Streams) -> Iterator[Log]:
-    """A log, unpacked; its first line tells the version."""
+    """Open a log, decompressed, and detect its version by the first line."""
     source = "standard input" if name == "-" else name
     with contextlib.ExitStack() as stack:
         if name == "-":
@@ -85,13 +87,13 @@ def raw(name: str, streams: Streams) -> Iterator[Log]:
 
 @contextlib.contextmanager
 def opened(name: str, streams: Streams, limit: int | None = None) -> Iterator[Lines]:
-    """The lines of a log of version 4, decoded."""
+    """Open a log of version 4 and decode its lines."""
     with raw(name, streams) as log:
         yield read_lines(log.lines, log.source, limit)
 
 
 def searched(found: list[tuple[Mix, float | None]], target: str, verbose: int, streams: Streams) -> Mix:
-    """The best mixture, with as much said about the search as was asked."""
+    """Return the best mixture, reporting the search as verbosely as requested."""
     chosen, value = stats.best(found)
     if verbose > 1:
         streams.err.write(f"DEBUG\tSearching: {len(found)} configurations\n")
@@ -110,7 +112,7 @@ def _six(value: float | None) -> str:
 
 
 def show_stats(options: argparse.Namespace, streams: Streams) -> int:
-    """`stats`."""
+    """Run `stats`."""
     results: list[tuple[str, Any]] = []
     labels: list[list[str]] = []
     is_of_5 = None if options.human else True
@@ -121,7 +123,7 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
             elif log.is_version_5 not in (is_of_5, None):
                 raise OptionError(
                     f"{name} is a log of version {5 if log.is_version_5 else 4}.",
-                    "Count logs of the two versions apart; -H is for those of version 5.",
+                    "Count logs of the two versions separately; -H is for version 5.",
                 )
             if is_of_5:
                 _only_version_5(options)
@@ -144,12 +146,12 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
 def _statistics(
     options: argparse.Namespace, streams: Streams, name: str, log: Log, mix: Mix | None
 ) -> tuple[Table, Any]:
-    """Of a log of version 4."""
+    """Count a log of version 4."""
     mixes = [mix] if mix else interpolation.grid()
     lines = read_lines(log.lines, log.source, options.lines)
     table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if mix and table.game != "ic":
-        raise OptionError(f"{name} is a log of {table.game}.", "A mixture (-a) is for ic.")
+        raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) are for ic.")
     if table.game == "ic" and not mix:
         mix = searched(stats.search(table), "accuracy", options.verbose, streams)
     found: Any = stats.statistics(table, options.partition, mix)
@@ -161,7 +163,7 @@ def _statistics(
 
 
 def _labels(lines: TableLines, partition: str) -> list[str]:
-    """What each part is called in a table: its user, or the number of its line."""
+    """Return the label of each part in a table: its user, or the number of its line."""
     if partition == "user":
         return [coloured.user_words(user) for user, _ in itertools.groupby(lines.users)]
     return [str(number) for number in lines.numbers] if partition == "line" else []
@@ -169,21 +171,22 @@ def _labels(lines: TableLines, partition: str) -> list[str]:
 
 def _only_version_5(options: argparse.Namespace) -> None:
     """Raise OptionError for options that logs of version 5 do not have."""
-    given = {
+    values = {
         "-f": options.filter,
         "-p": options.partition != "all",
         "-a": options.opt_args,
         "--more": options.more,
         "keystroke savings": _savings(options),
     }
-    if wrong := [name for name, value in given.items() if value]:
+    if wrong := [name for name, value in values.items() if value]:
         raise OptionError(
-            f"{', '.join(wrong)}: not for logs of version 5.", "Select tokens with `lmc grep`; -H gives sums."
+            f"{', '.join(wrong)}: not available for logs of version 5.",
+            "Select tokens with `lmc grep`; -H gives sums.",
         )
 
 
 def _version_5(results: list[tuple[str, Any]], output: str) -> str:
-    """As version 5: an object a line, or a table with commas."""
+    """Format as version 5 does: an object per line, or CSV."""
     rows = [{"log": name, **found} for name, found in results]
     if output == "json":
         return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
@@ -194,9 +197,9 @@ def _version_5(results: list[tuple[str, Any]], output: str) -> str:
 
 
 def _savings(options: argparse.Namespace) -> dict[str, Any]:
-    """The parameters of keystroke savings that were given."""
-    given = {name: getattr(options, name) for name in ("selection_cost", "auto_space", "literal")}
-    return {name: value for name, value in given.items() if value not in (None, False)}
+    """Return the options of keystroke savings that were set."""
+    values = {name: getattr(options, name) for name in ("selection_cost", "auto_space", "literal")}
+    return {name: value for name, value in values.items() if value not in (None, False)}
 
 
 def _json(results: list[tuple[str, Any]]) -> str:
@@ -204,11 +207,9 @@ def _json(results: list[tuple[str, Any]]) -> str:
 
 
 def _csv(results: list[tuple[str, Any]]) -> str:
-    """As the reference: separated by tabs, one line per log, the columns of the first log."""
+    """Format as the reference does: separated by tabs, one line per log, the columns of the first log."""
     if any(not isinstance(parts, list) or len(parts) != 1 for _, parts in results):
-        raise OptionError(
-            "CSV has one line per log.", "Leave the partition (-p) and --more away, or write JSON."
-        )
+        raise OptionError("CSV has one line per log.", "Omit -p and --more, or write JSON.")
     keys = sorted(results[0][1][0])
     lines = [["log", *keys], *([name, *(str(row.get(key, "")) for key in keys)] for name, (row,) in results)]
     return "\n".join("\t".join(line) for line in lines)
@@ -218,7 +219,7 @@ def _csv(results: list[tuple[str, Any]]) -> str:
 
 
 def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
-    """`ic-opt`."""
+    """Run `ic-opt`."""
     with opened(options.log, streams, options.lines) as lines:
         mixes = interpolation.grid(
             options.alpha or interpolation.ALPHA, options.oov_penalty or interpolation.OOV_PENALTY
@@ -238,7 +239,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def show_colours(options: argparse.Namespace, streams: Streams) -> int:
-    """`pretty`."""
+    """Run `pretty`."""
     keep = options.filter or FILTER
     if options.output == "html":
         return _html(options, keep, streams)
@@ -271,9 +272,9 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
-    """One log as an HTML file."""
+    """Write one log as an HTML file."""
     if len(options.log) > 1 or len(options.opt_args) > 1:
-        raise OptionError("`-o html` shows one log.", "Leave -o away for the difference of several.")
+        raise OptionError("`-o html` shows one log.", "Omit -o for the difference of several logs.")
     (name, mix), *_ = paired(options.log, options.opt_args)
     with raw(name, streams) as log:
         if log.is_version_5:
@@ -288,7 +289,7 @@ def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
             if first and first[0][1].game == "ic" and mix is None:
                 if name == "-":
                     raise OptionError(
-                        "A log of ic needs a mixture.", "Name its file, or give a mixture with -a."
+                        "A log of ic needs a mixture.", "Name the file, or pass a mixture with -a."
                     )
                 mix = _best_of(name, keep, streams)
             game = first[0][1].game if first else ""
@@ -309,15 +310,15 @@ def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
 
 
 def _legend(names: Sequence[str], words: Mapping[str, str], colours: Mapping[str, pretty.Colour]) -> str:
-    """What the colours say, for a terminal."""
-    said = [pretty.coded([(words[name], colours[name])]) for name in names if words[name]]
-    return "\n" + "; ".join(said)
+    """Return a legend of outcomes for a terminal."""
+    labels = [pretty.coded([(words[name], colours[name])]) for name in names if words[name]]
+    return "\n" + "; ".join(labels)
 
 
 def _legend_of_changes(words: Mapping[pretty.Change, str], colours: Mapping[str, int]) -> str:
-    """The same of a difference."""
-    said = [pretty.coded([(text, (colours[name], bold))]) for (name, bold), text in words.items()]
-    return "\n" + "; ".join(said)
+    """Return a legend of changes for a terminal."""
+    labels = [pretty.coded([(text, (colours[name], bold))]) for (name, bold), text in words.items()]
+    return "\n" + "; ".join(labels)
 
 
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
@@ -336,18 +337,18 @@ def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
 
 def _no_filter(options: argparse.Namespace) -> None:
     if options.filter or options.opt_args:
-        raise OptionError("-f and -a: not for logs of version 5.", "Select tokens with `lmc grep`.")
+        raise OptionError("-f and -a: not available for logs of version 5.", "Select tokens with `lmc grep`.")
 
 
 def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
-    """For a log of ic without a mixture: the best one."""
+    """Find the best mixture of a log of ic; None for other games."""
     with opened(name, streams, 1) as lines:
         if not any(line.game == "ic" for _, line in lines):
             return None
     with opened(name, streams) as lines:
         table = read_table(lines, filters=[keep], mixes=interpolation.grid())
     mix, _ = stats.best(stats.search(table))
-    streams.err.write(f"note: {name}: coloured by the best mixture, {json.dumps(mix.as_dict())}\n")
+    streams.err.write(f"note: {name}: using the best mixture, {json.dumps(mix.as_dict())}\n")
     return mix
 
 
@@ -355,7 +356,7 @@ def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
 
 
 def show_difference(options: argparse.Namespace, streams: Streams) -> int:
-    """`diff`."""
+    """Run `diff`."""
     found = []
     for name in (options.baseline, options.log):
         with raw(name, streams) as log:
@@ -368,7 +369,7 @@ def show_difference(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def select(options: argparse.Namespace, streams: Streams) -> int:
-    """`grep`."""
+    """Run `grep`."""
     with raw(options.log, streams) as log:
         rows = version5_log.read_rows(log.lines, log.source)
         for row in selection.select(rows, [options.pattern, *options.more], options.keep):
@@ -377,7 +378,7 @@ def select(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def validate(options: argparse.Namespace, streams: Streams) -> int:
-    """`validate`: 1 where a line is not as version 5 asks."""
+    """Run `validate`; return 1 if a line does not have the form of version 5."""
     code = 0
     for name in options.log or ["-"]:
         with raw(name, streams) as log:
@@ -392,8 +393,9 @@ def validate(options: argparse.Namespace, streams: Streams) -> int:
 
 @dataclass(frozen=True)
 class _Side:
-    """A log that is compared: name, columns, mixture if one was given, and hashes of its text. Of version 5 only the
-    words are hashed."""
+    """A log in a comparison: name, columns, its mixture if one was set, and hashes of its text (version 5: of the words
+    only).
+    """
 
     name: str
     table: Table
@@ -406,22 +408,20 @@ class _Side:
         return self.text is not None and self.text.hidden
 
     def is_like(self, other: _Side) -> bool:
-        """Whether both are of one text, as far as both say."""
+        """Are both logs of one text, as far as they show it?"""
         if self.text is None or other.text is None:
-            return self.words.name == other.words.name
-        return self.text.same(other.text)
+            return self.words.hexdigest == other.words.hexdigest
+        return self.text.matches(other.text)
 
 
 def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
-    """`compare`: each log against the baseline."""
-    wanted = options.filter or FILTER
+    """Run `compare`: each log against the baseline."""
+    token_filter = options.filter or FILTER
     others = [name for name in options.log if name != options.baseline]
     pairs = paired([options.baseline, *others] if options.baseline else options.log, options.opt_args)
     if len(pairs) < 2:
-        raise OptionError(
-            "A comparison needs two logs.", "Name the log to compare with as well: lmc compare BASELINE LOG"
-        )
-    sides = [_side(name, mix, wanted, streams) for name, mix in pairs]
+        raise OptionError("A comparison needs two logs.", "Name both: lmc compare BASELINE LOG")
+    sides = [_side(name, mix, token_filter, streams) for name, mix in pairs]
     first = sides[0]
     for side in sides[1:]:
         if not games_correspond(first.table.game, side.table.game):
@@ -431,14 +431,15 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
             )
         if not side.is_like(first):
             raise OptionError(
-                f"{side.name} is of another text than {first.name}.", "Their figures cannot be compared."
+                f"{side.name} is of another text than {first.name}.", "Compare logs of one text."
             )
     of_5 = [side for side in sides if side.text is None]
     if of_5 and options.filter not in (None, "all"):
         raise OptionError(
-            f"-f: {of_5[0].name} is a log of version 5.", "All selected tokens count; select with `lmc grep`."
+            f"-f: {of_5[0].name} is a log of version 5.",
+            "All selected tokens count; select tokens with `lmc grep`.",
         )
-    keep = "all" if of_5 or any(side.is_hidden for side in sides) else wanted
+    keep = "all" if of_5 or any(side.is_hidden for side in sides) else token_filter
     selected = [side.table.by(keep) for side in sides]
     if 0 < len(of_5) < len(sides):
         selected = [table.without_empty_lines() for table in selected]
@@ -469,7 +470,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     if output == "csv":
         streams.say(tables.comparison_csv(rows))
         return 0
-    fingerprint = (first.text or first.words).name
+    fingerprint = (first.text or first.words).hexdigest
     comparisons = [record(row) for row in rows]
     streams.say(
         json.dumps(
@@ -479,16 +480,16 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _side(name: str, mix: Mix | None, wanted: str, streams: Streams) -> _Side:
+def _side(name: str, mix: Mix | None, token_filter: str, streams: Streams) -> _Side:
     words, text = WordsFingerprint(), TextFingerprint()
     with raw(name, streams) as log:
         if log.is_version_5:
-            tokens = list(words.through_messages(version5_log.read(log.lines, log.source)))
+            tokens = list(words.hash_messages(version5_log.read(log.lines, log.source)))
             return _Side(
                 name, version5_table.read_table(tokens, version5_pretty.game_of(tokens)), None, words, None
             )
-        lines = words.through(text.through(read_lines(log.lines, log.source)))
-        table = read_table(lines, filters=[wanted, "all"], mixes=[mix] if mix else interpolation.grid())
+        lines = words.hash_stream(text.hash_stream(read_lines(log.lines, log.source)))
+        table = read_table(lines, filters=[token_filter, "all"], mixes=[mix] if mix else interpolation.grid())
     if text.hidden:
-        streams.err.write(f"note: {name}: no words: all tokens count, and texts are compared by lengths.\n")
+        streams.err.write(f"note: {name}: no words, so all tokens count and texts are compared by lengths.\n")
     return _Side(name, table, mix, words, text)

@@ -1,7 +1,9 @@
-"""The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`; `diff`, `grep` and `validate` as
-that of version 5; `compare`, `corpus`, `serve`.
+"""The command line: parser and dispatch.
 
-Who plays as `model:NAME` is handed in: `lmgym lmc` loads models by path or hub id, `manage.py lmc` those of its site.
+`run`, `stats`, `ic-opt` and `pretty` work like the reference's `lmc` 4; `diff`, `grep` and `validate` like that of
+version 5; `compare`, `corpus` and `serve` are additions. The caller provides the players named `model:NAME`: `lmgym
+lmc` loads models by path or hub id, `manage.py lmc` those of its site. Modules of commands are imported on use,
+since they import numpy.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lmgym.lmchallenge.cli.streams import ModelPlayer, Streams
 from lmgym.lmchallenge.cli.values import above_zero, domain, json_object, mixture, number, whole
-from lmgym.lmchallenge.errors import LmcError, OptionError, said
+from lmgym.lmchallenge.errors import LmcError, OptionError, error_message
 from lmgym.lmchallenge.logs.log_rows import PARTITIONS
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
@@ -38,7 +40,7 @@ def main(
     model: ModelPlayer | None = None,
     named: Callable[[], Mapping[str, Command]] = dict,
 ) -> int:
-    """Run; the exit code. Wrong arguments end in SystemExit(2)."""
+    """Run a command and return its exit status. Wrong arguments raise SystemExit(2)."""
     streams = streams or Streams()
     options = parsed(joined(list(argv)), prog)
     try:
@@ -52,19 +54,19 @@ def main(
             sys.stdout.close()
         return 0
     except OSError as error:
-        streams.err.write(f"{prog}: {said(error)}\n")
+        streams.err.write(f"{prog}: {error_message(error)}\n")
         return EXIT_ERROR
 
 
 def named_players() -> Mapping[str, Command]:
-    """The players of the environment, which is where the settings have them from."""
+    """Return the players of GYM_LMC_PLAYERS in the environment."""
     from lmgym.lmchallenge.play.players import configured
 
     return configured(os.environ.get("GYM_LMC_PLAYERS", ""))
 
 
 def _no_model(slug: str, options: Mapping[str, Any]) -> Player:
-    raise OptionError(f"No model {slug} is known here.")
+    raise OptionError(f"Unknown model {slug}.")
 
 
 def _play(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
@@ -127,7 +129,7 @@ _HYPHENS = {
 
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
-    """Everything. `more` adds subcommands that are run elsewhere."""
+    """Build the parser. `more` adds subcommands that are run elsewhere."""
     top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add, words, _) in COMMANDS.items():
@@ -137,48 +139,47 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
 
 
 _IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compare")
-"""Commands whose files and options may be mixed."""
+"""Commands that accept files and options in any order."""
 
 
 def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
-    """The arguments, their options in any order where it can be told what they belong to; else SystemExit(2) with words
-    that say where they go."""
+    """Parse arguments, accepting options in any order where that is unambiguous; else SystemExit(2) with a message that
+    says where they belong.
+    """
     top = parser(prog)
     command, *rest = argv or [""]
     if command.startswith("-") and command not in ("-h", "--help"):
-        top.error(f"{command} stands before the command. Options stand behind it: {prog} COMMAND {command} …")
+        top.error(f"{command} comes before the command. Put options after it: {prog} COMMAND {command} …")
     if command in _IN_ANY_ORDER:
         add, words, _ = COMMANDS[command]
         mixed = argparse.ArgumentParser(prog=f"{prog} {command}", description=words)
         add(mixed)
         return mixed.parse_intermixed_args(rest, argparse.Namespace(command=command))
     if command == "corpus" and rest and rest[0].startswith("-") and rest[0] not in ("-h", "--help"):
-        top.error(
-            f"{rest[0]} stands before the tool. Options stand behind it: {prog} corpus TOOL {rest[0]} …"
-        )
+        top.error(f"{rest[0]} comes before the tool. Put options after it: {prog} corpus TOOL {rest[0]} …")
     if command != "run" or {"-h", "--help"} & set(rest):
         return top.parse_args(argv)
     first = argparse.ArgumentParser(
         prog=f"{prog} run", usage=f"{prog} run [options] PLAYER GAME [options of the game]", add_help=False
     )
     _run_options(first)
-    given, others = first.parse_known_args(rest)
+    run_options, others = first.parse_known_args(rest)
     if others and others[0].startswith("-"):
         first.error(
-            f"{others[0]} is no option of run. Options of a game stand behind it: "
+            f"{others[0]} is not an option of run. Put options of a game after its name: "
             f"{prog} run PLAYER GAME {others[0]} …"
         )
     options = top.parse_args(["run", *others])
-    vars(options).update(vars(given))
+    vars(options).update(vars(run_options))
     return options
 
 
 def joined(argv: Sequence[str]) -> list[str]:
-    """The arguments with values that begin with a hyphen fastened to their options."""
-    wanted = _HYPHENS.get(argv[0] if argv else "", ())
+    """Join values that begin with a hyphen to their options."""
+    hyphened = _HYPHENS.get(argv[0] if argv else "", ())
     result: list[str] = []
     for word in argv:
-        if result and result[-1] in wanted and word.startswith("-"):
+        if result and result[-1] in hyphened and word.startswith("-"):
             option = result.pop()
             result.append(f"{option}={word}" if option.startswith("--") else option + word)
         else:
@@ -193,42 +194,49 @@ def _options(command: argparse.ArgumentParser) -> None:
         type=json_object,
         default={},
         metavar="JSON",
-        help='for the player: {"positional": ["a"], "n": 10} adds `a --n 10` to a command',
+        help='options of the player; {"positional": ["a"], "n": 10} adds `a --n 10` to a command',
     )
 
 
 def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
     run.add_argument(
-        "-W", "--no-targets", dest="targets", action="store_false", help="leave the words out of the log"
+        "-W", "--no-targets", dest="targets", action="store_false", help="omit the words from the log"
     )
-    run.add_argument("-t", "--train", action="store_true", help="learn each line after it was played")
+    run.add_argument("-t", "--train", action="store_true", help="learn each line after playing it")
     run.add_argument("--no-train", dest="train", action="store_false", help="(default)")
     run.add_argument(
         "-f",
         "--format",
         choices=["auto", "text", "json"],
-        help="of the corpus (text; for games of version 5 auto: by its first line)",
+        help="format of the corpus (text; for games of version 5 auto: detected from the first line)",
     )
     _options(run)
     run.add_argument(
-        "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
+        "--readings",
+        choices=["reference", "corrected"],
+        default="reference",
+        help="see docs/lmchallenge-reference.md",
     )
     run.add_argument(
-        "--skip", type=whole(0), default=0, metavar="N", help="lines played before: go on after them"
+        "--skip",
+        type=whole(0),
+        default=0,
+        metavar="N",
+        help="number of lines already played: resume after them",
     )
     run.add_argument(
         "--log",
         metavar="FILE",
-        help="write the log there; if it is there already, go on behind its last whole line",
+        help="write the log to this file; if it exists, resume after its last complete line",
     )
-    run.add_argument("--gzip", action="store_true", help="pack the log")
-    run.add_argument("--transcript", metavar="FILE", help="write down everything said to and by a process")
+    run.add_argument("--gzip", action="store_true", help="compress the log")
+    run.add_argument("--transcript", metavar="FILE", help="record all traffic with a model program")
     run.add_argument("--report", metavar="FILE", help="latencies, oddities and warnings as JSON")
     run.add_argument("--quiet", action="store_true", help="no progress on standard error")
     for name in ("start", "reply"):
         run.add_argument(
-            f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="give up a process after this"
+            f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="time limit for a model program"
         )
 
 
@@ -242,51 +250,56 @@ def _run(run: argparse.ArgumentParser) -> None:
     )
     games = run.add_subparsers(dest="game", required=True, metavar="GAME")
     wp = games.add_parser("wp", help=GAME_WORDS["wp"])
-    wp.add_argument("-p", "--predictions", action="store_true", help="all predictions into the log")
+    wp.add_argument("-p", "--predictions", action="store_true", help="log all predictions")
     wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
     tc = games.add_parser("tc", help=GAME_WORDS["tc"])
     tc.add_argument(
-        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="predictions looked at (3)"
+        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="predictions considered (3)"
     )
-    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "0 takes the clock (42)")
+    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "0: from the clock (42)")
     wc, _, _, wr = (
         games.add_parser(game, help=f"{words} (version 5)") for game, words in GAME_WORDS_5.items()
     )
     wc.add_argument(
-        "-p", "--next-word-only", action="store_true", help="ask once for each word, before its first letter"
+        "-p", "--next-word-only", action="store_true", help="predict once per word, before its first letter"
     )
     wc.add_argument("--no-next-word-only", dest="next_word_only", action="store_false", help="(default)")
     _correction(wr, "(42)")
 
 
 def _correction(game: argparse.ArgumentParser, seed: str) -> None:
-    game.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
+    game.add_argument("vocab", metavar="VOCAB", help="file with one word per line")
     game.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help=seed)
     game.add_argument(
         "-n", "--num-candidates", type=whole(1), default=typing_errors.CANDIDATES, help="per word (100)"
     )
-    game.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
     game.add_argument(
-        "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="chance of an error (0.1)"
+        "--error-chars", default=typing_errors.ERROR_CHARS, help="characters that errors are drawn from"
+    )
+    game.add_argument(
+        "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="error probability (0.1)"
     )
 
 
 def _verbose(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "-v", "--verbose", action="count", default=0, help="more on standard error; twice for more"
+        "-v", "--verbose", action="count", default=0, help="more details on standard error; repeat for more"
     )
 
 
 def _filter(command: argparse.ArgumentParser) -> None:
     shown = "; ".join(f"{name}: {words}" for name, words in FILTER_WORDS.items())
     command.add_argument(
-        "-f", "--filter", choices=list(FILTERS), help=f"of version 4, alphaemoji by default; {shown}"
+        "-f", "--filter", choices=list(FILTERS), help=f"version 4: tokens that count (alphaemoji); {shown}"
     )
 
 
 def _colours(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
+        "--readings",
+        choices=["reference", "corrected"],
+        default="reference",
+        help="see docs/lmchallenge-reference.md",
     )
     command.add_argument(
         "-i",
@@ -295,23 +308,23 @@ def _colours(command: argparse.ArgumentParser) -> None:
         type=above_zero,
         default=10.0,
         metavar="NATS",
-        help="of version 5: range of the colours of we and ce (10)",
+        help="version 5: range of the colours of we and ce (10)",
     )
 
 
 def _output(command: argparse.ArgumentParser, *more: str) -> None:
     command.add_argument(
-        "-o", "--output", choices=["table", "json", *more], help="a table for a terminal, else json"
+        "-o", "--output", choices=["table", "json", *more], help="default: table on a terminal, else json"
     )
 
 
 def _stats(stats: argparse.ArgumentParser) -> None:
-    stats.add_argument("log", nargs="*", help="standard input if none is given")
+    stats.add_argument("log", nargs="*", help="default: standard input")
     _verbose(stats)
-    stats.add_argument("-n", "--lines", type=whole(1), help="read only so many lines")
+    stats.add_argument("-n", "--lines", type=whole(1), help="read only this many lines")
     _output(stats, "csv")
     stats.add_argument(
-        "-H", "--no-human", dest="human", action="store_false", help="of version 5: counts and sums, no rates"
+        "-H", "--no-human", dest="human", action="store_false", help="version 5: counts and sums, no rates"
     )
     stats.add_argument("--human", action="store_true", default=True, help="(default)")
     stats.add_argument("-p", "--partition", choices=list(PARTITIONS), default="all")
@@ -319,9 +332,7 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
     )
-    stats.add_argument(
-        "--more", action="store_true", help="also what the reference does not count, under `more`"
-    )
+    stats.add_argument("--more", action="store_true", help="also metrics beyond the reference, under `more`")
     savings = stats.add_argument_group("keystroke savings of tc (with --more)")
     savings.add_argument(
         "--selection-cost",
@@ -329,16 +340,16 @@ def _stats(stats: argparse.ArgumentParser) -> None:
         help="keystrokes to accept a prediction (1)",
     )
     savings.add_argument(
-        "--auto-space", action="store_true", help="a space after an accepted prediction costs nothing"
+        "--auto-space", action="store_true", help="spaces after accepted predictions are free"
     )
-    savings.add_argument("--literal", action="store_true", help="each typed stretch costs one selection more")
+    savings.add_argument("--literal", action="store_true", help="each typed stretch costs one more selection")
 
 
 def _ic_opt(search: argparse.ArgumentParser) -> None:
     search.add_argument("log")
     _verbose(search)
     search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
-    search.add_argument("-n", "--lines", type=whole(1), help="read only so many lines")
+    search.add_argument("-n", "--lines", type=whole(1), help="read only this many lines")
     _filter(search)
     search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
@@ -408,13 +419,16 @@ def _compare(compare: argparse.ArgumentParser) -> None:
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
     )
     compare.add_argument(
-        "--cluster", choices=["auto", "user", "line"], default="auto", help="what is resampled together"
+        "--cluster", choices=["auto", "user", "line"], default="auto", help="unit of resampling"
     )
 
 
 def _serve(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
-        "--model", required=True, metavar="MODEL", help="a model, as model: names it for run; or `adaptive`"
+        "--model",
+        required=True,
+        metavar="MODEL",
+        help="a model, named as after model: for run; or `adaptive`",
     )
     _options(serve)
 

@@ -1,5 +1,4 @@
-"""The commands that play: `run`, and `serve`, the model's side of the API. Apart from `cli`, since reading logs needs
-none of it."""
+"""`run`: play a game on a corpus and write its log."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from lmgym.lmchallenge import corpus, gzip_reader
-from lmgym.lmchallenge.corpus_tools import Watch
+from lmgym.lmchallenge.corpus_tools import CorpusInspector
 from lmgym.lmchallenge.errors import LmcError, OptionError, PlayerError
 from lmgym.lmchallenge.logs import log_rows
 from lmgym.lmchallenge.logs.log_rows import Recorder
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
-    """`run`."""
+    """Run `run`."""
     if options.gzip and options.log:
         raise OptionError(
-            "--gzip packs what goes to standard output; a log that can be gone on with is plain.",
-            "Leave --gzip away and pack the file afterwards.",
+            "--gzip compresses standard output; a log file is not compressed, so that a game can be resumed.",
+            "Omit --gzip and compress the file afterwards.",
         )
     game_options = _game_options(options)
     words = None
@@ -47,24 +46,24 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         )
         player = Timed(_player(options, model, named, transcript))
         stack.callback(_stop, player)
-        write, there = _log(options, streams, stack)
-        if options.skip and there:
+        write, existing = _log(options, streams, stack)
+        if options.skip and existing:
             raise OptionError(
-                f"{options.log} holds {there:,} lines already, behind which the game goes on, and --skip says "
+                f"{options.log} already has {existing:,} lines, after which the game would resume, but --skip is "
                 f"{options.skip:,}.",
-                "Leave --skip away, or name a new file.",
+                "Omit --skip, or choose a new file.",
             )
-        if there and isinstance(game_options, version5.Options):
+        if existing and isinstance(game_options, version5.Options):
             raise OptionError(
-                f"{options.log} is there already, and a log of version 5 does not tell which messages are done.",
-                "Name a new file, and say by --skip how many lines of the corpus were played.",
+                f"{options.log} already exists, and a log of version 5 does not show which messages are done.",
+                "Choose a new file, and pass the number of played lines with --skip.",
             )
-        skip = options.skip or there
+        skip = options.skip or existing
         if skip and options.game == "ic" and not options.seed:
-            raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
+            raise OptionError("Seed 0 uses the clock, so the errors cannot be reproduced.", "Set a seed.")
         form, source = _corpus(options, streams)
-        watch = Watch(form)
-        lines = watch.through(corpus.read(source, form, "standard input"))
+        inspector = CorpusInspector(form)
+        lines = inspector.inspect(corpus.read(source, form, "standard input"))
         progress = _Progress(streams.err, options.quiet)
         failure: LmcError | None = None
         try:
@@ -75,9 +74,9 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
             player.close()
         except LmcError as error:
             failure = error
-        progress.end(watch, player)
+        progress.end(inspector, player)
         if options.report:
-            _report(options.report, watch, player, failure)
+            _report(options.report, inspector, player, failure)
     if failure:
         raise failure
     return 0
@@ -87,14 +86,14 @@ def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options
     if options.game not in GAME_WORDS_5:
         return GameOptions.of(vars(options))
     if not options.targets:
-        raise OptionError("Logs of version 5 hold the words.", "Leave -W away.")
+        raise OptionError("Logs of version 5 always contain the words.", "Omit -W.")
     if options.readings != "reference":
-        raise OptionError("--readings is about games of version 4.", "Leave it away.")
+        raise OptionError("--readings applies to games of version 4.", "Omit it.")
     return version5.Options.of(vars(options))
 
 
 def _corpus(options: argparse.Namespace, streams: Streams) -> tuple[str, Iterable[bytes]]:
-    """The format of the corpus, and its lines."""
+    """Return the format of the corpus, and its lines."""
     stream = gzip_reader.unpacked(streams.source, "standard input")
     form = options.format or ("auto" if options.game in GAME_WORDS_5 else "text")
     if form != "auto":
@@ -110,7 +109,7 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """(number of the line, rows of the log) for each line of the corpus."""
+    """Yield (number of the line, its rows of the log) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, game, player, train=options.train, skip=skip):
             yield message.number, message.rows
@@ -122,7 +121,7 @@ def _played(
 def _log(
     options: argparse.Namespace, streams: Streams, stack: contextlib.ExitStack
 ) -> tuple[Callable[[log_rows.Row], None], int]:
-    """Where lines of the log go, and how many are there."""
+    """Return the function that writes rows, and the number of lines already in the log."""
     if options.log:
         recorder = stack.enter_context(Recorder(options.log))
         return recorder.add, recorder.done
@@ -145,9 +144,9 @@ def _player(
     if spec.startswith("model:"):
         return model(spec.removeprefix("model:"), options.options)
     limits = {
-        name: given
+        name: seconds
         for name in ("start_timeout", "reply_timeout")
-        if (given := getattr(options, name, None)) is not None
+        if (seconds := getattr(options, name, None)) is not None
     }
     return players.from_terminal(
         spec,
@@ -160,7 +159,7 @@ def _player(
 
 
 def _stop(player: Timed) -> None:
-    """End a process whatever happened; one that was closed properly stays as it is."""
+    """Kill a process whatever happened; one that was closed properly is left alone."""
     kill = getattr(player.player, "kill", None)
     if kill:
         kill()
@@ -174,10 +173,10 @@ def _protocol_warnings(player: Timed) -> dict[str, int]:
     return found.as_dict() if found else {}
 
 
-def _report(path: str, watch: Watch, player: Timed, failure: LmcError | None) -> None:
+def _report(path: str, inspector: CorpusInspector, player: Timed, failure: LmcError | None) -> None:
     data = {
-        "lines": watch.lines,
-        "warnings": [warning.as_dict() for warning in watch.warnings],
+        "lines": inspector.lines,
+        "warnings": [warning.as_dict() for warning in inspector.warnings],
         "latency": player.latency.as_dict(),
         "oddities": _protocol_warnings(player),
         "error": str(failure) if failure else None,
@@ -187,7 +186,7 @@ def _report(path: str, watch: Watch, player: Timed, failure: LmcError | None) ->
 
 
 class _Progress:
-    """A line on standard error every two seconds, and warnings at the end."""
+    """Progress on standard error every two seconds, and warnings at the end."""
 
     def __init__(self, err: TextIO, quiet: bool) -> None:
         self.err, self.quiet = err, quiet
@@ -199,25 +198,25 @@ class _Progress:
             self.err.write(f"{number:,} lines, {now - self.start:.0f} s\n")
             self.err.flush()
 
-    def end(self, watch: Watch, player: Timed) -> None:
+    def end(self, inspector: CorpusInspector, player: Timed) -> None:
         if self.quiet:
             return
-        for warning in watch.warnings:
+        for warning in inspector.warnings:
             times = f", {warning.count} times" if warning.count > 1 else ""
             self.err.write(f"warning: line {warning.line}{times}: {warning.message}\n")
         for name, count in _protocol_warnings(player).items():
             self.err.write(f"note: {count:,} {_WARNING_WORDS[name]}\n")
         calls = player.latency.calls("predict")
         self.err.write(
-            f"{watch.lines:,} lines, {calls:,} predictions, {time.monotonic() - self.start:.1f} s\n"
+            f"{inspector.lines:,} lines, {calls:,} predictions, {time.monotonic() - self.start:.1f} s\n"
         )
 
 
 _WARNING_WORDS = {
-    "odd_fields": "replies with a last field that has no score; it was dropped",
+    "odd_fields": "replies with a last field without a score, which was dropped",
     "not_finite": "scores that are not finite",
-    "repeated": "candidates answered more than once; the last counts",
-    "unasked": "candidates that nobody asked for",
+    "repeated": "candidates answered more than once; the last score counts",
+    "unasked": "candidates that were not requested",
     "omitted": "candidates left out",
     "empty": "replies without a prediction",
 }

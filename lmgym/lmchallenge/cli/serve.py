@@ -1,4 +1,4 @@
-"""`serve`: a model behind the text protocol that LM Challenge speaks with model programs."""
+"""`serve`: offer a model through the text protocol of LM Challenge's model programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def serve_model(options: argparse.Namespace, streams: Streams, model: ModelPlayer) -> int:
-    """`serve`."""
+    """Run `serve`."""
     if options.model == "adaptive":
         player = players.adaptive(options.options)
     else:
@@ -31,9 +31,11 @@ _BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})
 
 
 def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO) -> None:
-    """Until the input ends. A command that is not known, or has no text, is reported on `err` and not answered;
-    bytes that are not UTF-8 are read as U+FFFD. Predictions that the protocol cannot carry (tabs, newlines) are
-    left out."""
+    """Answer commands until the input ends.
+
+    An unknown command is reported on `err` and not answered. Bytes that are not UTF-8 are read as U+FFFD.
+    Predictions that the protocol cannot represent (tabs, newlines) are left out.
+    """
     for number, raw in enumerate(commands, 1):
         fields = raw.decode("utf-8", "replace").rstrip("\n").split("\t")
         if fields[0] == "predict":
@@ -53,7 +55,9 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
 
 
 def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
-    """Text and score in turn, separated by tabs. Scores are spelled so that reading them gives the same number."""
+    """Format a reply: text and score in turn, separated by tabs. Scores are written so that parsing gives the same
+    float.
+    """
     fields = [
         field
         for text, score in reply

@@ -1,4 +1,4 @@
-"""What the commands share: the standard streams, and the type of a function that loads a model as a player."""
+"""Shared by the commands: the standard streams, and the type of a function that loads a model as a player."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Streams:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether somebody reads along."""
+        """Is standard output a terminal?"""
         return self.out.isatty()
 
     @property
     def usual(self) -> str:
-        """The form of the output where none is asked for."""
+        """Default output format."""
         return "table" if self.is_terminal else "json"
 
     def say(self, text: str) -> None:
-        """One line of output."""
+        """Write one line of output."""
         self.out.write(text.encode("utf-8", "replace") + b"\n")

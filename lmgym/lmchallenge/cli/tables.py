@@ -1,4 +1,4 @@
-"""What `stats` and `compare` found as tables for people."""
+"""Results of `stats` and `compare` as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ GAP = "  "
 def statistics(
     results: Sequence[tuple[str, Any]], labels: Sequence[Sequence[str]], partition: str, *, is_of_5: bool
 ) -> str:
-    """A row for each figure and a column for each log; of a log in several parts, a row for each part. `labels`: of
-    each log what its parts are called, none where it is whole."""
+    """Format statistics: a row per metric and a column per log; a log in several parts has a row per part.
+
+    `labels`: names of the parts of each log, empty for a whole log.
+    """
     whole: list[tuple[str, dict[str, Any]]] = []
     tables = []
     for at, (name, found) in enumerate(results):
@@ -46,7 +48,7 @@ def _in_order(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Names of files without their folders, where that tells them apart."""
+    """Shorten paths to file names if these are distinct."""
     found = [PurePath(name).name or name for name in names]
     return found if len(set(found)) == len(found) else list(names)
 
@@ -58,7 +60,7 @@ def comparison_csv(rows: Sequence[GameComparison]) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """Quoted where it has to be."""
+    """Quote a cell if necessary."""
     text = "" if value is None else str(value)
     return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"\r\n') else text
 
@@ -114,7 +116,7 @@ def _p(p: float | None) -> str | None:
 
 
 def aligned(rows: Sequence[Sequence[Any]]) -> str:
-    """Columns of equal width, the first row being their names; numbers stand at the right."""
+    """Align columns. The first row is the header; numbers are right-aligned."""
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = []

@@ -1,4 +1,4 @@
-"""Values of options on the command line: what argparse makes of their text, and what it says of a wrong one."""
+"""Converters of option values for argparse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Whole numbers from `least` on."""
+    """Return a converter to whole numbers of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -31,7 +31,7 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def number(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Finite numbers between these two."""
+    """Return a converter to finite numbers in this range."""
 
     def read(text: str) -> float:
         try:
@@ -49,7 +49,7 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 
 def above_zero(text: str) -> float:
-    """A finite number above 0."""
+    """Convert to a finite number above 0."""
     value = number(0)(text)
     if not value:
         raise ArgumentTypeError(f"{text} is out of range: above 0")
@@ -57,7 +57,7 @@ def above_zero(text: str) -> float:
 
 
 def json_value(text: str) -> Any:
-    """JSON, or the name of a file with JSON."""
+    """Parse JSON, or a file with JSON."""
     try:
         if os.path.isfile(text):
             with open(text, encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def json_value(text: str) -> Any:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """A JSON object."""
+    """Parse a JSON object."""
     value = json_value(text)
     if not isinstance(value, dict):
         raise ArgumentTypeError("a JSON object is needed")
@@ -76,7 +76,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def mixture(text: str) -> Mix:
-    """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
+    """Parse {"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
     from lmgym.lmchallenge.logs.interpolation import Mix
 
     value = json_object(text)
@@ -87,7 +87,7 @@ def mixture(text: str) -> Mix:
 
 
 def domain(text: str) -> Domain:
-    """MIN:MAX:N or a value."""
+    """Parse MIN:MAX:N or a value."""
     from lmgym.lmchallenge.logs.interpolation import Domain
 
     try:

@@ -1,8 +1,8 @@
-"""Whether a log is of a corpus: its lines beside those of the corpus, as far as the log says what the text was.
+"""Check that a log was played on a corpus, and find the corpus lines that its first and last line are.
 
-The words of a line are found by their letters, digits, punctuation and symbols, so that a tokenizer with other emoji
-than ours, which cuts the same text elsewhere, is told from another text. Users and times are not compared: they may be
-left out of a log, or changed.
+Words of a line are compared by their letters, digits, punctuation and symbols, so a tokenizer with another list of
+emoji, which splits the same text differently, is not mistaken for another text. Users and times are not compared: a
+log may lack or change them.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from lmgym.lmchallenge.errors import LogError
 from lmgym.lmchallenge.tokens import tokens
 
 Part: TypeAlias = str | int
-"""A text, or the length of one that is hidden."""
+"""A text, or the length of a hidden one."""
 SHOWN = 40
 NOWHERE = "\0"
 _WORDS = {
-    "tokens": "All tokens are those of the corpus",
-    "texts": "The text is that of the corpus",
-    "token lengths": "The log has no words; the lengths of all tokens are those of the corpus",
-    "line lengths": "The log has no words; the lengths of all lines are those of the corpus",
+    "tokens": "All tokens match the corpus",
+    "texts": "The text matches the corpus",
+    "token lengths": "The log has no words; the lengths of all tokens match the corpus",
+    "line lengths": "The log has no words; the lengths of all lines match the corpus",
 }
 
 
 @dataclass(frozen=True)
 class Match:
-    """A log that is of a corpus.
+    """A log that matches a corpus.
 
-    compared     "tokens" (wp, ic), "texts" (tc: whole lines); of a log without words "token lengths", "line lengths"
-    lines        of the log
-    of           of the corpus
-    first, last  lines of the corpus that the log's first and last line are
-    recut        lines with the same characters in other tokens
+    compared     "tokens" (wp, ic) or "texts" (tc: whole lines); without words "token lengths" or "line lengths"
+    lines        number of lines of the log
+    of           number of lines of the corpus
+    first, last  corpus lines of the log's first and last line
+    recut        number of lines with the same characters split into other tokens
     """
 
     compared: str
@@ -50,24 +50,24 @@ class Match:
     recut: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return plain JSON types."""
         return asdict(self)
 
     @property
     def words(self) -> str:
-        """In a sentence or two."""
+        """Describe the match in one or two sentences."""
         if self.lines == self.of:
             which = f"{self.lines:,} of {self.of:,} lines"
         elif self.last - self.first + 1 == self.lines:
             which = f"lines {self.first:,} to {self.last:,} of {self.of:,}"
         else:
             which = f"{self.lines:,} of {self.of:,} lines, in the order of the corpus"
-        recut = f" {self.recut:,} of them cut into other tokens than here." if self.recut else ""
+        recut = f" {self.recut:,} of them are split into other tokens than here." if self.recut else ""
         return f"{_WORDS[self.compared]}: {which}.{recut}"
 
 
-class Said(Protocol):
-    """A line as a log tells it: its game, and its text in parts."""
+class LoggedText(Protocol):
+    """A line of a log: its game, and its text in parts."""
 
     @property
     def game(self) -> str: ...
@@ -77,7 +77,7 @@ class Said(Protocol):
 
 
 class LogText:
-    """What a log says of its text, a few bytes a line. A line of a log of version 5 is a message."""
+    """The text of a log, at a few bytes per line. A message counts as a line in version 5."""
 
     def __init__(self) -> None:
         self.game = ""
@@ -85,8 +85,8 @@ class LogText:
         self.numbers = array("q")
         self._texts, self._sizes, self._cuts = array("q"), array("q"), array("q")
 
-    def add(self, number: int, line: Said) -> None:
-        """The next line, with its number in the file."""
+    def add(self, number: int, line: LoggedText) -> None:
+        """Add the next line, with its number in the file."""
         self.game = line.game
         parts = line.text
         self.numbers.append(number)
@@ -96,12 +96,21 @@ class LogText:
         self._cuts.append(hash(tuple(texts)))
         self._texts.append(self._key("".join(texts)))
 
-    def beside(
-        self, lines: Callable[[], Iterable[Line]], logged: Callable[[int], Said], source: str
+    def match(
+        self, lines: Callable[[], Iterable[Line]], logged: Callable[[int], LoggedText], source: str
     ) -> Match:
-        """Where the log stands in the corpus. With words, some of the corpus's lines in their order; without, lines
-        that follow each other, since lengths alone fit by chance. Raises LogError at the first line that does not fit.
-        `logged(n)` is the log's line n, from 0."""
+        """Match the log against the corpus.
+
+        With words, the log's lines are a subsequence of the corpus's; without, they must be consecutive, since
+        lengths alone fit by chance.
+
+        Args:
+            lines: opens the corpus; called again for each pass.
+            logged: returns line n of the log, from 0.
+
+        Raises:
+            LogError: at the first line that does not fit.
+        """
         # One character a line, the same for lines that the log cannot tell apart.
         names: dict[int, str] = {}
         keys = (_sizes(self._parts(line)) if self.hidden else self._key(line.text) for line in lines())
@@ -139,13 +148,13 @@ class LogText:
         cuts = dict(zip(places, self._cuts, strict=True))
         return sum(hash(tuple(self._parts(line))) != cuts[at] for at, line in enumerate(lines) if at in cuts)
 
-    def _differs(self, source: str, number: int, logged: Said, line: Line | None, of: int) -> LogError:
+    def _differs(self, source: str, number: int, logged: LoggedText, line: Line | None, of: int) -> LogError:
         where = f"{source}, line {number}: this is not the text of the corpus."
         hint = "Choose the corpus that was played, or none."
         if not self.hidden:
-            hint += " A log may leave lines out, but keeps their order."
+            hint += " A log may omit lines but must keep their order."
         if line is None:
-            return LogError(f"{where} No line is left there: it has {of:,}.", hint)
+            return LogError(f"{where} The corpus has only {of:,} lines.", hint)
         said, have = logged.text, self._parts(line)
         there = f"line {line.number} of the corpus"
         if self.game == "tc":
@@ -159,7 +168,7 @@ class LogText:
             )
         pair = (map(_size, said), map(_size, have)) if self.hidden else (said, have)
         at = next(_apart(*pair), min(len(said), len(have)))
-        theirs, ours = (_told(parts[at : at + 1], self.hidden) for parts in (said, have))
+        theirs, ours = (_described(parts[at : at + 1], self.hidden) for parts in (said, have))
         return LogError(f"{where} Token {at + 1} is {theirs}; in {there} it is {ours}.", hint)
 
 
@@ -167,8 +176,8 @@ def _apart(first: Iterable[Part], second: Iterable[Part]) -> Iterator[int]:
     return (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
 
 
-def _told(parts: Sequence[Part], hidden: bool) -> str:
-    """A token, or its length, or that there is none."""
+def _described(parts: Sequence[Part], hidden: bool) -> str:
+    """Describe a token for a message: its text, its length, or that there is none."""
     if not parts:
         return "missing"
     part = parts[0]
@@ -178,12 +187,12 @@ def _told(parts: Sequence[Part], hidden: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """Quoted, with escapes for what no page takes."""
+    """Quote a text, escaping characters that a page cannot show."""
     return repr(text[:SHOWN]) + ("…" if len(text) > SHOWN else "") if text else "nothing"
 
 
 def _in_order(part: str, whole: str) -> list[int]:
-    """Where the characters of `part` are in `whole`, each behind the one before; shorter where one is not."""
+    """Return the positions of the characters of `part` in `whole`, in order; shorter if a character is not found."""
     places: list[int] = []
     at = -1
     for char in part:
@@ -195,8 +204,10 @@ def _in_order(part: str, whole: str) -> list[int]:
 
 
 class _Solid(dict[int, "int | None"]):
-    """For str.translate: what can be part of a token. Blanks, combining marks, joiners and what this Python does not
-    know are left out, of both sides."""
+    """Table for str.translate that keeps what can be part of a token.
+
+    Blanks, combining marks, joiners and code points unknown to this Python are dropped on both sides.
+    """
 
     def __missing__(self, code: int) -> int | None:
         found = self[code] = code if category(chr(code))[0] in "LNPS" else None

@@ -1,6 +1,6 @@
-"""Lines of a log as coloured pieces with everything there is to say of each, for pages, exports and the API.
+"""Lines of a log as coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
 
-Colours of wp mean what they say: rank 1, and up to 3 (the reference's `pretty` counts ranks from 0 there).
+Colours of wp use ranks 1 and up to 3 as labelled; the reference's `pretty` counts from 0 there.
 """
 
 from __future__ import annotations
@@ -24,22 +24,27 @@ from lmgym.lmchallenge.logs.version5.reranking import Mixture
 
 PREDICTIONS = 5
 MOST_STARS = 200
-"""Of one hidden text: a few bytes of a log may stand for any number of characters."""
+"""Stars for one hidden text: a few bytes of a log can declare any number of characters."""
 LEGENDS = pretty.LEGENDS | version5_pretty.LEGENDS
 GAPLESS = ("tc", *version5_pretty.LEGENDS)
-"""Games whose pieces say themselves what stands between them."""
+"""Games whose pieces carry the space before them."""
 
 
 def words_of(game: str) -> dict[str, str]:
-    """Each outcome of the game in words."""
+    """Return the game's outcomes with their labels."""
     known = version5_pretty.words() if game in version5_pretty.LEGENDS else OUTCOME_WORDS
     return {name: known[name] for name in LEGENDS[game]}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A token, or a stretch of characters with one outcome, and the outcome in words (`meaning`). `place` is the rank
-    in words, `words` all there is to say. `before`: of version 5 the space before a token that touches no other."""
+    """A token, or a run of characters with one outcome.
+
+    meaning      the outcome in words
+    place        the rank in words
+    words        the full description, for a tooltip
+    before       version 5: the space before a token that touches no other
+    """
 
     text: str
     outcome: str
@@ -69,7 +74,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class ColouredLine:
-    """A line of a log of version 4, or a message of version 5, which has the number of its first row."""
+    """A line (version 4), or a message (version 5), numbered by its first row."""
 
     number: int
     user: Any
@@ -86,7 +91,10 @@ def line_of(
     base: int | None = 1,
     readings: str = "corrected",
 ) -> ColouredLine:
-    """`base`: the number of the first prediction of tc in the log, None if that is not known."""
+    """Colour one line.
+
+    `base` is the lowest possible rank of tc in the log, 0 or 1; None if unknown.
+    """
     found = spans(line, keep, mix, readings, MOST_STARS)
     words = OUTCOME_WORDS
     if readings == "reference" and line.game == "wp":
@@ -97,7 +105,7 @@ def line_of(
 
 
 def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) -> Iterator[ColouredLine]:
-    """The messages of a log of version 5; tokens of one message follow each other."""
+    """Colour a log of version 5, message by message. Tokens of one message must be consecutive."""
     words = version5_pretty.words()
     for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
         members = list(group)
@@ -131,12 +139,12 @@ def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], befo
 
 
 def encodable(text: str) -> str:
-    """Without half surrogate pairs, which no page takes."""
+    """Replace lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _three_digits(score: float) -> str:
-    """Three significant digits, with a true minus sign."""
+    """Format with three significant digits and a minus sign (−)."""
     return f"{score:.3g}".replace("-", "−")
 
 
@@ -144,7 +152,7 @@ NO_USER = "(no user)"
 
 
 def user_words(name: str) -> str:
-    """A user of a log, whose name is JSON, as people write it."""
+    """Return a log's user for display. `name` is JSON."""
     user = json.loads(name)
     return NO_USER if user is None else encodable(user) if isinstance(user, str) else name
 
@@ -155,7 +163,7 @@ def pieces(
     base: int | None = 1,
     words: dict[str, str] = OUTCOME_WORDS,
 ) -> Iterator[Piece]:
-    """Spans as pieces; characters of one entry with one outcome become one. `base`: as `line_of`."""
+    """Turn spans into pieces, joining characters of one entry with one outcome. `base`: see `line_of`."""
     run: list[Span] = []
     for span in found:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
@@ -185,7 +193,7 @@ def _piece(run: list[Span], mix: Mix | None, base: int | None, words: dict[str, 
 
 
 def _place(rank: int | None, base: int | None) -> str:
-    """A rank counted from 1, with what the log says where that is another number."""
+    """Describe a rank counted from 1, adding the log's own number where it differs."""
     if rank is None:
         return ""
     if base is None:
@@ -194,7 +202,7 @@ def _place(rank: int | None, base: int | None) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """A score that can be shown: foreign logs hold anything."""
+    """Return a score as float; None for anything else that a foreign log contains."""
     try:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     except OverflowError:
@@ -202,7 +210,7 @@ def _number(value: Any) -> float | None:
 
 
 def _best(predictions: Any) -> list[tuple[str, float | None]]:
-    """Texts with their scores, best first; what has another shape is shown as it stands."""
+    """Return the best predictions with their scores. Malformed ones are shown as text."""
     found: list[tuple[str, float | None]] = []
     for one in predictions if isinstance(predictions, list) else []:
         parts = one if isinstance(one, list) else [one]
@@ -214,10 +222,10 @@ def _best(predictions: Any) -> list[tuple[str, float | None]]:
 
 
 def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:
-    """The best candidates of ic by their mixed scores."""
+    """Return the best candidates of ic by mixed score."""
     candidates: list[Any] = entry.candidates
-    given = [score for *_, score in candidates if score is not None]
-    floor = mix.oov_penalty + min(given, default=0.0)
+    known = [score for *_, score in candidates if score is not None]
+    floor = mix.oov_penalty + min(known, default=0.0)
     worth = [
         (encodable(str(names[0])), (1 - mix.alpha) * error + mix.alpha * (floor if score is None else score))
         for *names, error, score in candidates

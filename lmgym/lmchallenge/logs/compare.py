@@ -1,8 +1,7 @@
-"""Two runs on the same text: what differs, and whether it could be chance.
+"""Compare two logs on the same text: the difference of a metric, and whether it could be chance.
 
-Tokens of one user, or of one line, hang together, so whole clusters are resampled. McNemar's test looks at the
-tokens that only one of the two got right; it takes tokens for independent, which makes it bold: the bootstrap is
-the one to trust.
+Tokens of one user or line depend on each other, so the bootstrap resamples whole clusters. McNemar's test treats
+tokens as independent, which makes its p too small; trust the bootstrap.
 """
 
 from __future__ import annotations
@@ -30,21 +29,23 @@ ALPHA = 0.05
 
 
 def games_correspond(first: str, second: str) -> bool:
-    """Whether figures of these games measure the same thing: one game, or its counterpart of the other version."""
+    """Do metrics of these games measure the same thing: one game, or its counterpart in the other version?"""
     return first == second or {first, second} in ALIKE
 
 
 class TextFingerprint:
-    """A hash of the text that a log is about, taken as its lines go by: users and targets in order, or the lengths of
-    targets that are hidden. Logs of wp and ic on one corpus share it; tc cuts its text elsewhere, so its whole lines
-    are hashed. `hidden`: the log does not have all of its words."""
+    """Hash of the text of a log, updated as its lines pass.
+
+    Hashes users and targets in order, or the lengths of hidden targets. Logs of wp and ic on one corpus agree; tc
+    splits its text elsewhere, so whole lines are hashed. `hidden`: the log lacks some of its words.
+    """
 
     def __init__(self) -> None:
         self.hidden = False
         self._names, self._lengths = hashlib.sha256(), hashlib.sha256()
 
-    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """The same lines."""
+    def hash_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """Pass the lines through, hashing them."""
         for number, line in lines:
             self._add(line)
             yield number, line
@@ -58,34 +59,37 @@ class TextFingerprint:
         self.hidden = self.hidden or any(isinstance(part, int) for part in parts)
 
     @property
-    def name(self) -> str:
-        """Hexadecimal."""
+    def hexdigest(self) -> str:
+        """Return the hash in hexadecimal."""
         return self._names.hexdigest()
 
-    def same(self, other: TextFingerprint) -> bool:
-        """Whether both are of one text, as far as both say: a log without words says lengths (of tc: of its lines)
-        only."""
+    def matches(self, other: TextFingerprint) -> bool:
+        """Are both logs of one text, as far as they show it? A log without words is compared by lengths (tc: of its
+        lines).
+        """
         if self.hidden == other.hidden:
-            return self.name == other.name
+            return self.hexdigest == other.hexdigest
         return self._lengths.digest() == other._lengths.digest()
 
 
 class WordsFingerprint:
-    """A hash of the words of a log of words, of either version: targets in order, of lines (messages) that have some.
-    Words that are hidden count by their lengths."""
+    """Hash of the words of a log of either version: targets in order, for lines (messages) that have some.
+
+    Hidden words count by their lengths.
+    """
 
     def __init__(self) -> None:
         self._words = hashlib.sha256()
 
-    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """The same lines, of version 4."""
+    def hash_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """Pass lines of version 4 through, hashing them."""
         for number, line in lines:
             if line.entries:
                 self._add(line.text)
             yield number, line
 
-    def through_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
-        """The same tokens of version 5."""
+    def hash_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
+        """Pass tokens of version 5 through, hashing them."""
         for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
             message = list(group)
             self._add([token.target for _, token in message])
@@ -95,8 +99,8 @@ class WordsFingerprint:
         self._words.update(repr(list(words)).encode("utf-8", "surrogatepass") + b"\n")
 
     @property
-    def name(self) -> str:
-        """Hexadecimal."""
+    def hexdigest(self) -> str:
+        """Return the hash in hexadecimal."""
         return self._words.hexdigest()
 
 
@@ -224,7 +228,7 @@ def _check_comparable(first: Table, second: Table) -> None:
 
 
 def _other_scored(a: Measured, b: Measured, both: int, counted: int) -> list[str]:
-    """A log may leave hard tokens without a score: its mean is then of other tokens."""
+    """Note tokens that only one log scores: a log without scores for hard tokens would look better than it is."""
     if np.array_equal(a.below, b.below):
         return []
     return [
@@ -244,7 +248,7 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
     if not count:
         return []
     return [
-        "The two games corrected different typing errors: part of the difference is theirs. "
+        "The two games have different typing errors, which explain part of the difference. "
         f"{count:,} of {int(first.kept.sum()):,} words were typed differently."
     ]
 

@@ -1,8 +1,8 @@
-"""From the bytes of a log to its lines, read as a stream.
+"""Stream a log from bytes to decoded lines.
 
-msgspec decodes what is counted, coloured and compared of each line by its schema. What the schema refuses (NaN, counts
-written as 2.0 or true, odd shapes) is read by the standard library, checked value by value and converted, or refused
-with an error that names the place.
+msgspec decodes the counted, coloured and compared fields by schema. What the schema refuses (NaN, counts written as
+2.0 or true, odd shapes) is parsed by the standard library, checked value by value and converted, or refused with an
+error that names the place.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Score: TypeAlias = float | None
 
 
 class Entry(Struct, gc=False, kw_only=True):
-    """A token, or a stretch of text: its target, or only how many characters it has."""
+    """A token, or a run of text: its target, or only its number of characters."""
 
     target: str | UnsetType = UNSET
     target_chars: Count | UnsetType = field(name="targetChars", default=UNSET)
 
     @property
     def text(self) -> str | None:
-        """The target; None where the log hides it."""
+        """The target; None if the log hides it."""
         return None if self.target is UNSET else self.target
 
     @property
     def part(self) -> str | int:
-        """The target, or its number of characters where it is hidden."""
+        """The target, or its number of characters if the log hides it."""
         if self.target is not UNSET:
             return self.target
         assert self.target_chars is not UNSET  # __post_init__ of both kinds of entries refuses such an entry
@@ -43,7 +43,7 @@ class Entry(Struct, gc=False, kw_only=True):
 
     def _require_target(self) -> None:
         if self.target is UNSET and self.target_chars is UNSET:
-            raise ValueError("there is neither a target nor a number of targetChars")
+            raise ValueError("both target and targetChars are missing")
 
 
 class RankedEntry(Entry, gc=False, kw_only=True):
@@ -57,13 +57,14 @@ class RankedEntry(Entry, gc=False, kw_only=True):
         self._require_target()
 
     def predicted(self) -> Any:
-        """The predictions, whatever they are: nothing counts them. None where there are none."""
+        """The predictions as they are in the log, unchecked because nothing counts them; None if there are none."""
         return json.loads(bytes(self.predictions)) if isinstance(self.predictions, Raw) else None
 
 
 class CorrectionEntry(Entry, gc=False, kw_only=True):
-    """An entry of ic. A candidate is [text, typing score, model score], or the scores alone; `score` has those of the
-    target."""
+    """An entry of ic. A candidate is [text, typing score, model score], or the scores alone; `score` has both for the
+    target.
+    """
 
     score: tuple[float, Score]
     candidates: list[list[str | float | None]]
@@ -74,7 +75,7 @@ class CorrectionEntry(Entry, gc=False, kw_only=True):
         self._require_target()
         if self.right_before is None:
             if self.target is UNSET or self.verbatim is UNSET:
-                raise ValueError("what was typed is missing")
+                raise ValueError("verbatim is missing")
             self.right_before = self.target == self.verbatim
 
 
@@ -91,8 +92,9 @@ class LogLine(Struct, gc=False, kw_only=True):
 
     @property
     def text(self) -> list[str | int]:
-        """Targets, or their lengths where they are hidden; of tc, which cuts a line wherever the typist accepts, the
-        whole line or its length."""
+        """Targets, or their lengths if hidden; for tc, which splits a line wherever the typist accepts, the whole line
+        or its length.
+        """
         parts = [entry.part for entry in self.entries]
         if self.game != "tc":
             return parts
@@ -127,8 +129,11 @@ _DECODERS = {game: Decoder(line) for game, line in LINES.items()}
 def read_lines(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, LogLine]]:
-    """(line number, line) for each line that is not blank, from the number `first` on. All are of the first line's
-    game. Raises LogError for a line that statistics cannot count."""
+    """Yield (line number, line) for each nonblank line, counting from `first`. All lines are of the first line's game.
+
+    Raises:
+        LogError: a line that cannot be counted.
+    """
     decoder: Decoder[LogLine] | None = None
     game = ""
     for number, raw in islice(enumerate(stream, first), limit):
@@ -144,9 +149,11 @@ def read_lines(
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, Row]]:
-    """(line number, row) for each line that is not blank: everything in the line, for writing it again. Checked as
-    by `read_lines`, except for trainingChars. Keys of other games' results are left out, so that `game_of` a row is
-    that of the log. Raises LogError."""
+    """Yield (line number, row) for each nonblank line: everything in the line, for writing it again.
+
+    Checks the same as `read_lines`, except trainingChars. Keys with results of other games are dropped, so that
+    `game_of` each row is the log's game. Raises LogError.
+    """
     game = ""
     for number, raw in enumerate(stream, 1):
         row = _row(raw, f"{source}, line {number}", game)
@@ -156,7 +163,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
 
 
 def line_of_row(row: Row, number: int) -> LogLine:
-    """A row of `read_rows` as a line. Raises LogError for trainingChars that cannot be counted."""
+    """Decode a row of `read_rows`. Raises LogError for trainingChars that cannot be counted."""
     learnt = row.get("trainingChars")
     if learnt is not None and type(learnt) not in (int, float):
         raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
@@ -169,7 +176,7 @@ def line_of_row(row: Row, number: int) -> LogLine:
 
 
 def _decoded(raw: bytes, decoder: Decoder[LogLine]) -> LogLine | None:
-    """None if the line does not fit the schema."""
+    """Decode a line by schema; None if it does not fit."""
     try:
         if not raw.isascii():
             raw.decode("utf-8")  # msgspec does not look at what stands in keys that it passes over
@@ -209,7 +216,7 @@ def _correction(entry: Row) -> CorrectionEntry:
 
 
 def _row(raw: bytes, where: str, game: str) -> Row | None:
-    """The row of a line in a log of this game (whatever it is, if it is empty), checked; None for a blank line."""
+    """Parse and check a line of a log of this game ("" accepts any); None for a blank line."""
     if not raw.strip():
         return None
     row = _object(raw, where)
@@ -217,7 +224,7 @@ def _row(raw: bytes, where: str, game: str) -> Row | None:
     if not game:
         game = found
     elif RESULT_KEYS[game] not in row:
-        raise LogError(f"{where}: a {found} line in a log of {game}.", "One log holds one game.")
+        raise LogError(f"{where}: a {found} line in a log of {game}.", "A log contains one game.")
     key = RESULT_KEYS[game]
     _check(game, row[key], where)
     for other in GAMES.keys() - {key}:
@@ -235,14 +242,16 @@ def _object(raw: bytes, where: str) -> Row:
     except RecursionError:
         raise LogError(f"{where}: the JSON is nested too deeply.") from None
     except ValueError as error:
-        raise LogError(f"{where}: this is not JSON ({error}).", "Each line is one JSON object.") from None
+        raise LogError(
+            f"{where}: this is not JSON ({error}).", "Each line must be one JSON object."
+        ) from None
     if not isinstance(row, dict):
-        raise LogError(f"{where}: this is not a JSON object.", "Each line is one JSON object.")
+        raise LogError(f"{where}: this is not a JSON object.", "Each line must be one JSON object.")
     return row
 
 
 def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogError:
-    """What is wrong and in which column. `has_end`: the line ends with a newline."""
+    """Describe a JSON error and its column. `has_end`: the line ends with a newline."""
     text, at = error.doc, error.pos
     comma = text.rfind(",", 0, at + 1)
     # Python names the bracket up to 3.12, and the comma from 3.13 on.
@@ -254,7 +263,7 @@ def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogErro
     if not has_end:
         hint = "The log may have been cut off here."
     elif text[at:].strip():
-        hint = "Each line is one JSON object."
+        hint = "Each line must be one JSON object."
     else:
         hint = "The line ends inside the object: write each object on one line."
     column = len(text[:at].rstrip("\r\n")) + 1
@@ -280,14 +289,14 @@ def _check_ranked(entry: Any) -> str:
         if not isinstance(entry["target"], str):
             return "target is not a string"
     elif not _is_count(entry, "targetChars"):
-        return "there is neither a target nor a number of targetChars"
+        return "both target and targetChars are missing"
     if entry.get("rank") is not None and not _is_count(entry, "rank"):
         return f"rank is {entry['rank']!r}, not a count"
     return _huge(entry.get("score"))
 
 
 def _is_count(entry: Any, key: str) -> bool:
-    """Whether it is a whole number that is not negative; 2.0, which the reference takes, becomes 2."""
+    """Is the entry's value a nonnegative whole number? A 2.0, which the reference accepts, becomes 2."""
     value = entry.get(key)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         value = entry[key] = int(value)
@@ -295,7 +304,7 @@ def _is_count(entry: Any, key: str) -> bool:
 
 
 def _huge(score: Any) -> str:
-    """Words for a whole number that no double holds."""
+    """Describe a score that is a whole number too large for a double; "" for others."""
     try:
         float(score if type(score) is int else 0)
     except OverflowError:
@@ -306,11 +315,11 @@ def _huge(score: Any) -> str:
 def _check_ic(entry: Any) -> str:
     target = entry.get("target")
     if target is None and not _is_count(entry, "targetChars"):
-        return "there is neither a target nor a number of targetChars"
+        return "both target and targetChars are missing"
     if not isinstance(target, str | None):
         return "target is not a string"
     if entry.get("verbatimMatch") is None and not ("target" in entry and "verbatim" in entry):
-        return "what was typed is missing (verbatim or verbatimMatch)"
+        return "verbatim is missing (verbatim or verbatimMatch)"
     pair = entry["score"]
     if len(pair) != 2 or type(pair[0]) not in _NUMBERS or type(pair[1]) not in _SCORES:
         return f"{pair!r} is not a pair of scores"

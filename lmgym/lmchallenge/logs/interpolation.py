@@ -1,8 +1,8 @@
-"""How `ic` interpolates the two scores of a candidate, and the grid that is searched for the best mixture.
+"""The mixture of the two scores of a candidate of `ic`, and the grid that is searched for the best one.
 
-A candidate with the scores e (typing) and l (model) is worth (1 - alpha) e + alpha l; without l, it takes the
-lowest model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is
-the number of candidates worth at least as much.
+A candidate with the scores e (typing) and l (model) is worth (1 - alpha) e + alpha l. Without l, it takes the lowest
+model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is the number
+of candidates worth at least as much.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mix:
     oov_penalty: float
 
     def as_dict(self) -> dict[str, float]:
-        """As `ic-opt` prints it."""
+        """Return the JSON that `ic-opt` prints."""
         return {"alpha": self.alpha, "oov_penalty": self.oov_penalty}
 
 
@@ -48,7 +48,7 @@ class Domain:
 
     @classmethod
     def parse(cls, text: str) -> Domain:
-        """MIN:MAX:N or one value. Raises OptionError."""
+        """Parse MIN:MAX:N or one value. Raises OptionError."""
         try:
             if ":" not in text:
                 return cls(float(text), float(text), 1)
@@ -56,16 +56,16 @@ class Domain:
             domain = cls(float(low), float(high), int(n))
         except ValueError:
             raise OptionError(
-                f"{text!r} is no range.", "Write MIN:MAX:N or one value, such as 0:1:11."
+                f"{text!r} is not a range.", "Write MIN:MAX:N or one value, such as 0:1:11."
             ) from None
         if not 1 <= domain.n <= MOST_VALUES:
-            raise OptionError(
-                f"{text!r} asks for {domain.n:,} values.", f"From 1 to {MOST_VALUES:,} are possible."
-            )
+            raise OptionError(f"{text!r} has {domain.n:,} values.", f"Use 1 to {MOST_VALUES:,}.")
         return domain
 
     def values(self) -> list[float]:
-        """The values, spelled as min + step * i, which is not always the nearest float to the round number."""
+        """Return min + step * i for each i, as the reference computes it; not always the float nearest to the round
+        number.
+        """
         if self.n == 1:
             return [(self.low + self.high) / 2]
         step = (self.high - self.low) / (self.n - 1)
@@ -77,13 +77,13 @@ OOV_PENALTY = Domain(-8, 0, 5)
 
 
 def grid(alpha: Domain = ALPHA, oov_penalty: Domain = OOV_PENALTY) -> list[Mix]:
-    """All mixtures, lowest penalty first and within it the lowest alpha."""
+    """Return all mixtures by penalty, then alpha, ascending."""
     return [Mix(a, o) for o in oov_penalty.values() for a in alpha.values()]
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens with their candidates side by side: candidates of token k stand from starts[k] to starts[k + 1]."""
+    """Tokens with their candidates in flat arrays: those of token k are at starts[k] to starts[k + 1]."""
 
     starts: Ints  # (tokens + 1,)
     error: Floats  # (candidates,)
@@ -101,8 +101,11 @@ class Tokens:
         scores: Sequence[tuple[float, float | None]],
         where: str = "the log",
     ) -> Tokens:
-        """`candidates` and the target's `scores` of each token; of a candidate the last two values count. Raises
-        LogError."""
+        """Build from the candidates and the target's scores of each token. The last two values of a candidate are its
+        scores.
+
+        Raises LogError.
+        """
         error: list[Any] = []
         model: list[Any] = []
         for found in filter(None, candidates):
@@ -131,12 +134,13 @@ class Tokens:
         return len(self.starts) - 1
 
     def ranks(self, mix: Mix) -> Ints:
-        """Rank of each target: 1 is best; 0 if no candidate is worth as much (the target is not among them, or
-        NaN)."""
+        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate is worth as much (the target is
+        not among them, or its score is NaN).
+        """
         return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
 
     def correct(self, mixes: Sequence[Mix]) -> Flags:
-        """(tokens, mixes): whether the target's rank is 1."""
+        """Return bool[n_tokens, n_mixtures]: is the target's rank 1?"""
         columns: list[Flags] = []
         for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
             scores = self._with_floor(penalty)
@@ -144,7 +148,7 @@ class Tokens:
         return np.stack(columns, axis=1)
 
     def _with_floor(self, penalty: float) -> tuple[Floats, Floats]:
-        """Model scores of candidates and targets, with what stands for a missing one."""
+        """Return the model scores of candidates and targets, with missing ones filled in."""
         floor = penalty + self.floor
         model = np.where(self.null, np.repeat(floor, np.diff(self.starts)), self.model)
         return model, np.where(self.target_null, floor, self.target_model)
@@ -159,11 +163,11 @@ class Tokens:
 
 
 def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floats, Flags]:
-    """Numbers as an array, and where null stood."""
+    """Return numbers as an array, and a mask of the nulls."""
     kinds = set(map(type, values))
     if not kinds <= ({int, float, type(None)} if nulls else {int, float}):
         odd = next(value for value in values if type(value) not in (int, float))
-        raise LogError(f"{where}: {odd!r} stands where a score belongs.")
+        raise LogError(f"{where}: {odd!r} is not a score.")
     try:
         numbers = np.array(values, dtype=np.float64)
     except OverflowError:
@@ -175,7 +179,9 @@ def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floa
 
 
 def _floor(model: Floats, null: Flags, starts: Ints) -> Floats:
-    """Per token the lowest model score, 0 without any. As Python's min does it, a NaN counts only in first place."""
+    """Return the lowest model score of each token, 0 without any. As with Python's min, a NaN counts only in first
+    place.
+    """
     sizes = np.diff(starts)
     floor = np.zeros(len(sizes))
     if not len(model):

@@ -1,8 +1,7 @@
-"""The figures of a log token by token: each is a ratio of two sums, so that parts of a log can be counted, drawn and
-compared in one way.
+"""Metrics of a log, token by token: each is a ratio of two sums, so parts of a log are counted, drawn and compared
+alike.
 
-A table of version 5 (`version5.table`) has the games wc, we, ce and wr; what its figures share with those of version 4
-has one name here.
+A table of version 5 (`version5.table`) has the games wc, we, ce and wr; metrics shared with version 4 have one name.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lmgym.lmchallenge.logs.stats import LAST_INDEX, best, places, search
 from lmgym.lmchallenge.logs.table import Flags, Floats, Ints, Table
 
 CHAR_BITS = 8.0
-"""What a character of a word without a score costs: it could always be spelled out in bytes."""
+"""Cost in bits of a character of a word without a score: it could be spelled out in bytes."""
 MOST_RANK = 1_000
 _HITS = ("hit3", "hit1", "hit2", "hit5", "hit10", "hit20")
 _PLACES = tuple(f"idx{index}_hit3" for index in range(LAST_INDEX + 1))
@@ -41,22 +40,22 @@ METRICS: dict[str, tuple[str, ...]] = {
     "ce": ("entropy.mean", "entropy.bits", "entropy.hit"),
     "wr": ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
-"""By game, the main one first. Of wp and wc any `hitN` is one."""
+"""Metrics by game, the main one first. wp and wc also take any other `hitN`."""
 LOWER_IS_BETTER = frozenset({"kpc", "bits", "miscorrected", "entropy.mean", "entropy.bits"})
 ENTROPIES = frozenset({"entropy.mean", "entropy.bits"})
-"""Means of the tokens that have a score."""
+"""Means over the tokens that have a score."""
 ALIKE = ({"wp", "wc"}, {"ic", "wr"})
-"""Games of the two versions whose figures of one name are the same figure, counted over all tokens."""
+"""Games of the two versions whose metrics of one name are the same, counted over all tokens."""
 _HIT = re.compile(r"hit([1-9]\d{0,3})")
 
 
 def metrics_of(games: Sequence[str]) -> tuple[str, ...]:
-    """Those that all of these games have."""
+    """Return the metrics that all of these games have."""
     return tuple(name for name in METRICS[games[0]] if all(name in METRICS[game] for game in games))
 
 
 def metric_of(games: Sequence[str], name: str = "") -> str:
-    """The metric of this name, or the main one. Raises OptionError."""
+    """Return the metric of this name, or the main one. Raises OptionError."""
     known = metrics_of(games)
     name = name or known[0]
     hit = _HIT.fullmatch(name)
@@ -71,9 +70,11 @@ def metric_of(games: Sequence[str], name: str = "") -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """above   what the metric adds up, for each token (of tc: each typed or accepted text)
-    below   what it is divided by
-    is_share  whether each token is right or wrong, so that McNemar's test has a meaning
+    """A metric as a ratio of sums over tokens (tc: over typed and accepted texts).
+
+    above     float64[n_tokens], numerator
+    below     float64[n_tokens], denominator
+    is_share  each token is right or wrong, so McNemar's test applies
     """
 
     metric: str
@@ -87,11 +88,11 @@ class Measured:
         return float(self.above.sum()) / total if total else None
 
     def only(self, tokens: Flags) -> Measured:
-        """The same of some of the tokens."""
+        """Keep some of the tokens."""
         return replace(self, above=np.where(tokens, self.above, 0.0), below=np.where(tokens, self.below, 0.0))
 
     def by(self, part: Ints, parts: int) -> tuple[Floats, Floats]:
-        """Both sums of each part; `part` is that of each token."""
+        """Sum both by part. `part` is int64[n_tokens]."""
         return (
             np.bincount(part, weights=self.above, minlength=parts).astype(np.float64),
             np.bincount(part, weights=self.below, minlength=parts).astype(np.float64),
@@ -99,8 +100,16 @@ class Measured:
 
 
 def measure(table: Table, metric: str = "", mix: Mix | None = None) -> Measured:
-    """`mix`: of ic, one of the table's mixtures; by default the best of them. Raises OptionError for a metric that the
-    game has not, LogError for scores that are no logarithms of probabilities."""
+    """Compute a metric token by token.
+
+    Args:
+        metric: default: the game's main metric.
+        mix: for ic, one of the table's mixtures; default: the best of them.
+
+    Raises:
+        OptionError: the game does not have the metric.
+        LogError: scores that are not logarithms of probabilities.
+    """
     name = metric_of([table.game], metric)
     if table.game in ("wp", "wc"):
         return _predicted(table, name)
@@ -178,11 +187,11 @@ def _corrected(table: Table, name: str, mix: Mix | None) -> Measured:
 
 
 def _bits(table: Table) -> Measured:
-    """Bits per character, a token without a score by CHAR_BITS."""
+    """Compute bits per character; a token without a score costs CHAR_BITS per character."""
     kept, scored = table.kept, np.isfinite(table.score)
     if bool((table.score[kept & scored] > 0).any()):
         raise LogError(
-            "Some scores are above 0, so they are no logarithms of probabilities.", "Choose another metric."
+            "Some scores are above 0, so they are not logarithms of probabilities.", "Choose another metric."
         )
     bits = np.where(scored, -table.score / math.log(2), table.chars * CHAR_BITS)
     chars = np.where(kept, table.chars, 0).astype(np.float64)
@@ -190,7 +199,7 @@ def _bits(table: Table) -> Measured:
 
 
 def ranks(table: Table, most: int = 100) -> dict[str, Any]:
-    """wp, wc: how many counted tokens have each rank up to `most`; `beyond` it, and `missed`."""
+    """Count the tokens of wp or wc at each rank up to `most`, `beyond` it, and `missed`."""
     rank = table.rank[table.kept]
     counts = np.bincount(rank[(rank > 0) & (rank <= most)], minlength=1)
     return {
@@ -202,8 +211,9 @@ def ranks(table: Table, most: int = 100) -> dict[str, Any]:
 
 
 def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
-    """Figures of parts of a log of version 5 under the names of METRICS: {"messages", "tokens", "characters",
-    "skipped", …}; a rate of nothing is None."""
+    """Compute the METRICS of parts of a log of version 5: {"messages", "tokens", "characters", "skipped", …}. A rate of
+    nothing is None.
+    """
     parts = int(part_of_line[-1]) + 1
     part, kept = part_of_line[table.line], table.kept
     columns: dict[str, list[Any]] = {

@@ -1,8 +1,8 @@
-"""A log as coloured text: each token, or character, with what became of it.
+"""A log as coloured text: each token, or character, with its outcome.
 
-`spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, never seen, since
-ranks count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" takes rank 1 and
-rank <= 3, as its help says.
+`spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, never seen, since ranks
+count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" uses rank 1 and rank <=
+3, as its help states.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ LEGENDS = {
     "tc": ("accepted", "saved", "typed", "skipped"),
     "ic": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
 }
-"""The outcomes of each game, for a legend."""
+"""Outcomes of each game, in the order of the legend."""
 OUTCOME_WORDS = {
     "skipped": "not counted by the filter",
     "missed": "not predicted",
-    "first": "predicted first",
+    "first": "predicted at rank 1",
     "near": "correct at rank 2 or 3",
     "far": "correct at rank 4 or later",
     "typed": "typed",
     "accepted": "accepted here",
-    "saved": "came with an accepted prediction",
+    "saved": "saved by an accepted prediction",
     "still-wrong": "left wrong",
     "corrected": "wrong before, right after",
     "broken": "right before, wrong after",
     "still-right": "right before and after",
 }
 REFERENCE_WORDS = {"first": "", "near": "correct at rank 1 or 2", "far": "correct at rank 3 or later"}
-"""Of wp, as the reference colours it; its first colour is never seen."""
+"""Labels of wp as the reference colours it; the first colour never occurs."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text with its outcome (a key of OUTCOMES) and the entry of the log it is from."""
+    """A piece of text with its outcome (a key of OUTCOMES) and its entry in the log."""
 
     text: str
     outcome: str
@@ -71,7 +71,7 @@ MOST_STARS = 1_000_000
 
 
 def shown(entry: Entry, most: int = MOST_STARS) -> str:
-    """The target, or as many stars; of more than `most`, those and the number."""
+    """Return the target, or as many stars as it has characters; beyond `most`, `most` stars and the number."""
     hidden = entry.part
     if isinstance(hidden, str):
         return hidden
@@ -85,7 +85,7 @@ def spans(
     readings: str = "reference",
     most: int = MOST_STARS,
 ) -> list[Span]:
-    """The pieces of one line. tc gives characters; `ic` needs a mixture. `most`: stars for one hidden text."""
+    """Split one line into spans; tc gives characters. `ic` needs a mixture. `most`: stars for one hidden text."""
     entries, keeps = line.entries, keeper(keep)
     if line.game == "wp":
         return [_predicted(entry, keeps, readings, most) for entry in entries]
@@ -96,11 +96,9 @@ def spans(
 
 
 def ic_ranks(entries: Sequence[CorrectionEntry], mix: Mix | None) -> list[int]:
-    """The rank of each target under the mixture."""
+    """Return the rank of each target under the mixture."""
     if mix is None:
-        raise LogError(
-            "A log of ic is coloured by a mixture of its scores.", "Give one, such as ic-opt finds."
-        )
+        raise LogError("A log of ic needs a mixture of its scores.", "Find one with ic-opt.")
     if not entries:
         return []
     tokens = Tokens.of([entry.candidates for entry in entries], [entry.score for entry in entries])
@@ -157,8 +155,11 @@ def ansi(
     mixes: Sequence[Mix | None],
     readings: str,
 ) -> Iterator[str]:
-    """Lines with colour codes. Of several logs the last is shown against the best of the others, token by token,
-    as long as the shortest lasts. Raises LogError where their texts differ."""
+    """Yield lines with colour codes. With several logs, the last is shown against the best of the others, token by
+    token, up to the length of the shortest.
+
+    Raises LogError where their texts differ.
+    """
     for number, lines in enumerate(zip(*logs, strict=False), 1):
         if len({line.game for line in lines}) > 1:
             raise LogError(f"Line {number}: the logs are of different games.")
@@ -172,7 +173,7 @@ def ansi(
 
 
 def coded(pieces: list[tuple[str, Colour]]) -> str:
-    """Texts with their colours, as a terminal takes them."""
+    """Return texts with their colours as escape codes."""
     out: list[str] = []
     now: Colour = (DEFAULT, False)
     for text, colour in [*pieces, ("", (DEFAULT, False))]:
@@ -193,7 +194,7 @@ CHANGES: dict[str, int] = {
     "both-wrong": YELLOW,
     "skipped": BLUE,
 }
-"""What became of a token against the best of the baselines -> its colour; some are bold, see CHANGE_WORDS."""
+"""Change of a token from the best of the baselines -> its colour; some are bold, see CHANGE_WORDS."""
 CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
     "wp": {
         ("better", True): "better, and now within rank 1 or 3",
@@ -211,17 +212,17 @@ CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
         ("skipped", False): "not counted by the filter",
     },
     "ic": {
-        ("better", False): "an error, corrected only now",
+        ("better", False): "error, corrected only now",
         ("better", True): "typed right, no longer broken",
         ("same", False): "right in both",
         ("both-wrong", False): "left wrong in both",
         ("both-wrong", True): "typed right, broken in both",
-        ("worse", False): "an error, no longer corrected",
+        ("worse", False): "error, no longer corrected",
         ("worse", True): "typed right, broken only now",
         ("skipped", False): "not counted by the filter",
     },
 }
-"""By game: (change, whether it is bold) in words, for a legend."""
+"""Labels by game: (change, is bold) -> words, for a legend."""
 Change: TypeAlias = tuple[str, bool]
 
 
@@ -232,8 +233,9 @@ def changes(
     where: str,
     most: int = MOST_STARS,
 ) -> list[tuple[str, Change, list[Span]]]:
-    """(text, change, its spans in all logs) of the last line against the best of the others. Raises LogError where the
-    texts differ."""
+    """Return (text, change, its spans in all logs) of the last line against the best of the others. Raises LogError
+    where the texts differ.
+    """
     columns = [spans(line, keep, mix, most=most) for line, mix in zip(lines, mixes, strict=True)]
     judge, found = _CHANGES[lines[0].game], []
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):

@@ -1,4 +1,4 @@
-"""A log, coloured, as one HTML file that needs nothing else: legend, lines, and at each word what was predicted."""
+"""A coloured log as one self-contained HTML file: legend, lines, and at each word what was predicted."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ def document(
     about: Sequence[str] = (),
     words: dict[str, str] | None = None,
 ) -> Iterator[str]:
-    """The file, piece by piece. `about`: sentences below the title; `words`: of the legend, where they are not the
-    usual ones."""
-    said = "".join(f"<p>{escape(one)}</p>\n" for one in about)
+    """Yield the file in pieces. `about`: sentences below the title. `words`: labels of the legend, default:
+    `words_of(game)`.
+    """
+    paragraphs = "".join(f"<p>{escape(one)}</p>\n" for one in about)
     known = words or words_of(game)
     legend = "".join(f'<p><span class="{name}">text</span> {escape(known[name])}</p>' for name in known)
     yield (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width"><title>{escape(title)}</title><style>{_STYLE}</style></head>\n'
-        f'<body><h1>{escape(title)}</h1>\n{said}<div class="legend">{legend}</div>\n<table>\n'
+        f'<body><h1>{escape(title)}</h1>\n{paragraphs}<div class="legend">{legend}</div>\n<table>\n'
     )
     for line in lines:
         yield _row(line)

@@ -1,6 +1,6 @@
-"""The statistics of LM Challenge 4: the same names, the same numbers.
+"""The statistics of LM Challenge 4: same names, same numbers.
 
-A rate of nothing is None; the reference fails there (ZeroDivisionError).
+A rate of nothing is None; the reference raises ZeroDivisionError there.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ IC_METRICS = ("accuracy", "corrected_errors", "miscorrected", "improvement", "sk
 
 
 def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> list[dict[str, Any]]:
-    """One dictionary per part, in the order of the log.
+    """Return one dictionary per part, in the order of the log.
 
-    For `ic`, `mix` must be one of the table's mixtures; by default it is the one with the best accuracy of all of
-    them, found on the whole log, which is what the reference does.
+    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log,
+    as the reference does.
     """
     part_of_line = table.lines.parts(partition)
     parts = int(part_of_line[-1]) + 1
@@ -47,7 +47,9 @@ def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> 
 
 
 def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | None]]:
-    """Every mixture with its value of `target` over the whole log, in the order of the search. Raises OptionError."""
+    """Return every mixture with its value of `target` over the whole log, in the order of the search. Raises
+    OptionError.
+    """
     if target not in IC_METRICS:
         raise OptionError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     nothing = np.zeros(len(table.line), dtype=np.int64)
@@ -58,7 +60,7 @@ def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | No
 
 
 def best(found: list[tuple[Mix, float | None]]) -> tuple[Mix, float | None]:
-    """The first mixture with the highest value: the lowest penalty, then the lowest alpha."""
+    """Return the first mixture with the highest value: of equals, the lowest penalty, then the lowest alpha."""
     return max(found, key=lambda pair: -np.inf if pair[1] is None else pair[1])
 
 
@@ -67,12 +69,12 @@ def _number_of(table: Table, mix: Mix | None) -> int:
         return 0
     chosen = mix or best(search(table))[0]
     if chosen not in table.mixes:
-        raise OptionError("The table was not made for this mixture.", "Give it to read_table.")
+        raise OptionError("The table was made without this mixture.", "Pass it to read_table.")
     return table.mixes.index(chosen)
 
 
 def _about_lines(lines: Lines, part_of_line: Ints, parts: int) -> list[dict[str, Any]]:
-    """lines, users and training_chars. The last is the highest number so far, but a line without one forgets it."""
+    """Count lines, users and training_chars. The last is the highest number so far; a line without one resets it."""
     results: list[dict[str, Any]] = [{"lines": 0, "users": 0, "training_chars": None} for _ in range(parts)]
     users: set[str] = set()
     current = -1
@@ -117,15 +119,15 @@ def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any
         columns[f"hit{most}"] = _rates(_sums(part, parts, hit & (table.rank <= most)), words)
     place = np.minimum(places(table), LAST_INDEX)
     for index in range(LAST_INDEX + 1):
-        there = kept & (place == index)
-        ranked = _sums(part, parts, hit & there)
-        rates = _rates(_sums(part, parts, hit & there & (table.rank <= 3)), _sums(part, parts, there))
+        at_index = kept & (place == index)
+        ranked = _sums(part, parts, hit & at_index)
+        rates = _rates(_sums(part, parts, hit & at_index & (table.rank <= 3)), _sums(part, parts, at_index))
         columns[f"idx{index}_hit3"] = [rate if n else None for rate, n in zip(rates, ranked, strict=True)]
     return columns
 
 
 def places(table: Table) -> Ints:
-    """For each token how many counted tokens are before it in its line."""
+    """Return int64[n_tokens]: how many counted tokens precede each in its line."""
     before: Ints = np.cumsum(table.kept, dtype=np.int64) - table.kept
     first = np.searchsorted(table.line, np.arange(len(table.lines)))
     start = (

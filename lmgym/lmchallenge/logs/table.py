@@ -1,8 +1,8 @@
-"""A log as columns: a few bytes per token instead of its JSON, so that large logs can be counted again and again, with
-any filter.
+"""A log as columns: a few bytes per token instead of its JSON, so that large logs are counted repeatedly with any
+filter.
 
-Memory grows with the tokens (about 30 bytes each and one more for each filter, of tc eight; for `ic` 8 more, and with a
-search grid another 7), not with the size of the log.
+Memory grows with the tokens (about 30 bytes each and one more for each filter, eight for tc; for `ic` 8 more, and 7
+more with a search grid), not with the size of the log.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 BLOCK = 4096
-"""Entries that are turned into columns together."""
+"""Entries per block."""
 CORRECTIONS = 512
-"""The same of ic, whose entries hold all their candidates."""
+"""Entries per block of ic, which hold all their candidates."""
 
 
 NOBODY = "null"
 
 
 def name_of(user: Any) -> str:
-    """A name for a userId that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
+    """Name a userId; names are equal exactly where values are equal in the reference (1, 1.0 and true are)."""
     if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
         user = int(user)
     return json.dumps(user, sort_keys=True)
 
 
 UNKNOWN = -1
-"""In place of the hash of a word that the log does not have."""
+"""Hash of a word that the log does not have."""
 
 
 def typed_hash(word: Any) -> int:
-    """A hash of a word as it was typed, or UNKNOWN."""
+    """Hash a word as it was typed; UNKNOWN if it is not a string."""
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) if isinstance(word, str) else UNKNOWN
 
 
@@ -59,15 +59,16 @@ _name_of_text = lru_cache(maxsize=10_000)(name_of)  # users follow each other li
 
 @dataclass
 class Lines:
-    """What a log says of each line: number in the file, userId as JSON (NOBODY if missing or null), trainingChars
-    (None if missing) and the number of the first entry."""
+    """Columns of the lines: number in the file, userId as JSON (NOBODY if missing or null), trainingChars (None if
+    missing) and the number of the first entry.
+    """
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
     users: list[str] = field(default_factory=list)
     learnt: list[float | None] = field(default_factory=list)
 
     def add(self, number: int, user: Any, learnt: float | None) -> None:
-        """The next line. `user` is UNSET where there is no userId."""
+        """Add the next line. `user` is UNSET if there is no userId."""
         self.numbers.append(number)
         name = _name_of_text if type(user) is str else name_of
         self.users.append(NOBODY if user is UNSET else name(user))
@@ -77,8 +78,9 @@ class Lines:
         return len(self.users)
 
     def parts(self, partition: str) -> Ints:
-        """The number of the part that each line is in: consecutive lines that belong together; lines without a userId
-        are nobody's. Raises OptionError."""
+        """Return int64[n_lines], the part of each line: consecutive lines that belong together. Lines without a userId
+        form parts of their own. Raises OptionError.
+        """
         if partition == "all":
             return np.zeros(len(self), dtype=np.int64)
         if partition == "line":
@@ -95,16 +97,16 @@ class Table:
 
     line      number of the line in `lines`, from 0
     chars     code points of the target
-    counted   (values, filters): wp, ic: whether the filter counts the token; tc: code points that it counts
+    counted   [values, filters]: wp, ic: does the filter count the token? tc: code points that it counts
     rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
     score     model score of the target, NaN if none
     before    ic: typed without error
     blank     tc: the text begins with a blank
-    correct   ic: (tokens, ceil(mixes / 8)) bits, whether the target came first
+    correct   ic: [tokens, ceil(mixes / 8)] bits: the target ranks first
     completed version 5, wc: characters that were completed, 0 if the token never was
-    typed     ic, wr: a hash of the word as it was typed (`typed_hash`)
+    typed     ic, wr: hash of the word as typed (`typed_hash`)
 
-    `filter` is the one of `filters` by which statistics count. `zero_ranks`: how many ranks are 0 in the log.
+    `filter` is the one of `filters` by which statistics count. `zero_ranks`: number of ranks that are 0 in the log.
     """
 
     game: str
@@ -126,18 +128,18 @@ class Table:
 
     @property
     def allowed(self) -> NDArray[Any]:
-        """The column of the filter in `counted`."""
+        """Column of the filter in `counted`."""
         column: NDArray[Any] = self.counted[:, self.filters.index(self.filter)]
         return column
 
     @property
     def kept(self) -> Flags:
-        """wp, ic: whether the token counts."""
+        """Does each token count? (wp, ic)"""
         return self.allowed > 0
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Remarks for the reader of the statistics."""
         if self.game != "wp" or not self.zero_ranks:
             return ()
         return (
@@ -146,23 +148,22 @@ class Table:
 
     @property
     def rank_base(self) -> int | None:
-        """tc: whether ranks count from 0 (a 0 is there) or, as in the format's document, from 1. None if no rank is
-        there."""
+        """First rank of tc in the log: 0 if a 0 occurs, else 1 as in the format's document; None without any rank."""
         if self.zero_ranks:
             return 0
         return 1 if bool((self.rank > 0).any()) else None
 
     def by(self, keep: str) -> Table:
-        """The same, counted by another of its filters."""
+        """Return the table counted by another of its filters."""
         return replace(self, filter=keep)
 
     def part(self, inside: Flags) -> Table:
-        """Some of the tokens."""
+        """Return some of the tokens."""
         columns = [name for name in (*COLUMNS, "completed", "typed") if len(getattr(self, name))]
         return replace(self, **{name: getattr(self, name)[inside] for name in columns})
 
     def without_empty_lines(self) -> Table:
-        """The same without lines that have no token: logs of version 5 have none."""
+        """Drop lines without tokens, which logs of version 5 do not have."""
         used = np.unique(self.line)
         lines = Lines()
         for at in used.tolist():
@@ -171,7 +172,7 @@ class Table:
         return replace(self, lines=lines, line=np.searchsorted(used, self.line))
 
     def first(self, mix: int) -> Flags:
-        """ic: whether each target came first under the mixture of that number."""
+        """Return bool[n_tokens] for ic: does each target rank first under the mixture of this number?"""
         bits = self.correct[:, mix >> 3] >> np.uint8(7 - (mix & 7)) & np.uint8(1)
         return bits.astype(np.bool_)
 
@@ -185,8 +186,10 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Take in the lines of `decoder.read_lines`; they are counted by the first filter until `by` names another.
-    Raises LogError for an empty log, and for candidates of ic that cannot be counted if there are mixtures."""
+    """Build a table from the lines of `decoder.read_lines`, counted by the first filter until `by` selects another.
+
+    Raises LogError for an empty log, and, with mixtures, for candidates of ic that cannot be counted.
+    """
     for name in filters:
         if name not in FILTERS:
             raise OptionError(f"There is no filter {name!r}.", f"Choose one of {', '.join(FILTERS)}.")
@@ -197,7 +200,7 @@ def read_table(
 
 
 class _Builder:
-    """Collects entries, and turns them into columns a block at a time."""
+    """Collect entries and turn them into columns a block at a time."""
 
     def __init__(self, filters: tuple[str, ...], mixes: tuple[Mix, ...]) -> None:
         self.filters, self.mixes = filters, mixes
@@ -210,7 +213,7 @@ class _Builder:
         self.zero_ranks = 0
 
     def add(self, number: int, line: LogLine) -> None:
-        """The next line."""
+        """Add the next line."""
         self.game = line.game
         self.lines.add(number, line.user, line.training_chars)
         self.sizes.append(len(line.entries))
@@ -220,7 +223,7 @@ class _Builder:
             self._turn()
 
     def table(self) -> Table:
-        """Everything that was added. Raises LogError."""
+        """Return the table of everything added. Raises LogError."""
         if not len(self.lines):
             raise LogError("The log is empty.", "There is nothing to count.")
         self._turn()
@@ -286,7 +289,7 @@ class _Builder:
 
 
 def _tokens(entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Tokens:
-    """Raises LogError naming the line."""
+    """Build Tokens. Raises LogError naming the line."""
     try:
         return Tokens.of([entry.candidates for entry in entries], [entry.score for entry in entries])
     except LogError:
@@ -299,8 +302,9 @@ def _tokens(entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Token
 
 
 def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> NDArray[Any]:
-    """(parts, filters): of tc how many characters of each text count, of others whether it counts. What is hidden
-    always does."""
+    """Return [parts, filters]: for tc the number of characters of each text that count, else whether it counts. Hidden
+    text always counts.
+    """
     if game != "tc":
         flags = [[isinstance(part, int) or keep(part) for part in parts] for keep in map(keeper, filters)]
         return np.array(flags, dtype=np.bool_).T
@@ -311,7 +315,7 @@ def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> N
 
 
 class _Characters:
-    """How many characters of each text a filter lets through, looked up by code point."""
+    """Counter of the characters of each text that pass a filter, by code point."""
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:
         self.keeps = keeps
@@ -330,5 +334,5 @@ class _Characters:
 
 @cache
 def characters_of(name: str) -> _Characters:
-    """The counter of that filter, one for all logs."""
+    """Return the filter's counter, shared by all logs."""
     return _Characters(keeper(name))

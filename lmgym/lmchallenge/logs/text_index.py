@@ -1,5 +1,6 @@
-"""What can be looked for in a log: for each line (of version 5, each message) its user, its loss, and what became of
-its tokens. Lines are found and put in order without colouring them. It is made while a log is counted, and packed.
+"""Search index of a log: for each line (version 5: message) its user, its loss, and the outcomes of its tokens.
+
+Finds and sorts lines without colouring them. Built while a log is counted, and stored packed.
 
 The loss of a line is a mean over its counted tokens, 0 at best:
 
@@ -38,7 +39,7 @@ ERRORS = {
     "ce": ("entropy-5", "unknown"),
     "wr": ("still-wrong", "broken"),
 }
-"""Outcomes that "errors only" looks for."""
+"""Outcomes selected by "errors only"."""
 ERROR = "errors"
 LOSSES = {
     "wp": "1 − 1/rank, mean",
@@ -49,27 +50,29 @@ LOSSES = {
     "ce": "nats per scored token",
     "wr": "share left or made wrong",
 }
-"""What the loss of a line is, in words."""
+"""Label of a line's loss."""
 WHOLE_TEXT = ("tc", "ce")
-"""Games without words for entries: a word is looked for in the text of the line."""
+"""Games whose entries are not words: a search looks for a word in the line's text."""
 
 
 def outcomes_of(game: str) -> tuple[str, ...]:
-    """The outcomes that can be looked for; what comes with an accepted prediction of tc is found with it."""
+    """Return the searchable outcomes. Characters that a prediction of tc saved are found with the prediction."""
     return tuple(name for name in LEGENDS[game] if (game, name) != ("tc", "saved"))
 
 
 @dataclass(frozen=True)
 class Index:
-    """numbers   number of each line in the log; of a message that of its first row
-    rows      rows of the log that each takes, 1 in version 4
-    users     of each, in words
-    counted   its counted tokens (characters of tc and wc)
-    loss      NaN where nothing is counted
-    line      of each token, from 0
-    outcome   of each token, as its place in `outcomes_of`
-    word      of each token, as its place in `words`; -1 where it is hidden
-    texts     of each line, where words are looked for in them
+    """Columns of the index.
+
+    numbers   number of each line in the log; of a message, the number of its first row
+    rows      rows of the log in each line, 1 in version 4
+    users     user of each line, for display
+    counted   counted tokens of each line (characters for tc and wc)
+    loss      loss of each line; NaN if nothing is counted
+    line      line of each token, from 0
+    outcome   outcome of each token, as its index in `outcomes_of`
+    word      word of each token, as its index in `words`; -1 if hidden
+    texts     text of each line, for games whose lines are searched as a whole
     """
 
     game: str
@@ -85,38 +88,46 @@ class Index:
     texts: list[str]
 
     def found(self, *, outcome: str = "", word: str = "", user: str = "", worst_first: bool = False) -> Ints:
-        """Places of the lines that have a token with the outcome (ERROR: one of those) and the word, whatever its case,
-        and are by the user (NOBODY: also those without one); in the order of the log, or the highest loss first, then
-        more counted tokens. Lines without counted tokens come last."""
-        wanted = np.ones(len(self.numbers), dtype=np.bool_)
+        """Find the lines that match.
+
+        Args:
+            outcome: a line has a token with it; ERROR: with any error.
+            word: a line has it, ignoring case, with that outcome.
+            user: of this user; NOBODY includes lines without one.
+            worst_first: sort by loss, then by counted tokens, descending. Default: the order of the log.
+
+        Returns:
+            int64, indices of lines; those without counted tokens come last.
+        """
+        mask = np.ones(len(self.numbers), dtype=np.bool_)
         if user:
             names = {user, NO_USER} if user == NOBODY else {user}
-            wanted &= np.array([one in names for one in self.users], dtype=np.bool_)
+            mask &= np.array([one in names for one in self.users], dtype=np.bool_)
         if outcome or word:
-            wanted &= self._with(self._tokens(outcome, word))
+            mask &= self._with(self._tokens(outcome, word))
         if word and self.game in WHOLE_TEXT:
             sought = word.casefold()
-            wanted &= np.array([sought in text for text in self.texts], dtype=np.bool_)
-        places = np.flatnonzero(wanted)
+            mask &= np.array([sought in text for text in self.texts], dtype=np.bool_)
+        places = np.flatnonzero(mask)
         if worst_first:
             loss = np.where(np.isnan(self.loss), -np.inf, self.loss)[places]
             places = places[np.lexsort((places, -self.counted[places], -loss))]
         return places
 
     def place_of(self, number: int) -> int | None:
-        """The line that holds the row of that number."""
+        """Return the index of the line that contains the row of this number, or None."""
         place = int(np.searchsorted(self.numbers, number, side="right")) - 1
         return place if place >= 0 and number < self.numbers[place] + self.rows[place] else None
 
     def _tokens(self, outcome: str, word: str) -> Flags:
-        wanted = np.ones(len(self.line), dtype=np.bool_)
+        mask = np.ones(len(self.line), dtype=np.bool_)
         if outcome:
             names = outcomes_of(self.game)
             sought = ERRORS[self.game] if outcome == ERROR else (outcome,)
-            wanted &= np.isin(self.outcome, [names.index(name) for name in sought])
+            mask &= np.isin(self.outcome, [names.index(name) for name in sought])
         if word and self.game not in WHOLE_TEXT:
-            wanted &= self.word == self.words.get(word.casefold(), -2)
-        return wanted
+            mask &= self.word == self.words.get(word.casefold(), -2)
+        return mask
 
     def _with(self, tokens: Flags) -> Flags:
         return np.bincount(self.line[tokens], minlength=len(self.numbers)) > 0
@@ -128,7 +139,7 @@ TEXTS = ("game", "users", "words", "texts")
 
 
 def pack(indexes: Mapping[str, Index]) -> bytes:
-    """The indexes of one log by the filters that count its tokens, which share everything but FILTERED."""
+    """Pack the indexes of one log, by filter. They share everything but FILTERED."""
     first = next(iter(indexes.values()))
     columns = {name: getattr(first, name) for name in SHARED}
     texts = json.dumps({name: getattr(first, name) for name in TEXTS}).encode()
@@ -141,7 +152,7 @@ def pack(indexes: Mapping[str, Index]) -> bytes:
 
 
 def unpack(packed: bytes, keep: str) -> Index:
-    """That of one filter."""
+    """Unpack the index of one filter."""
     with np.load(io.BytesIO(packed)) as columns:
         found = {name: columns[name] for name in SHARED}
         found |= {name: columns[f"{keep}.{name}"] for name in FILTERED}
@@ -150,22 +161,22 @@ def unpack(packed: bytes, keep: str) -> Index:
 
 @dataclass
 class Words:
-    """The words of a log's tokens as numbers, or the texts of its lines, taken down as they go by."""
+    """Words of a log's tokens as numbers, or texts of its lines, recorded as they pass."""
 
     whole: bool = False
     known: dict[str, int] = field(default_factory=dict)
     at: array[int] = field(default_factory=lambda: array("q"))
     texts: list[str] = field(default_factory=list)
 
-    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """The same lines of version 4."""
+    def record_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """Pass lines of version 4 through, recording them."""
         for number, line in lines:
             self.whole = line.game in WHOLE_TEXT
             self.add([entry.part for entry in line.entries])
             yield number, line
 
     def add(self, parts: Sequence[str | int]) -> None:
-        """The targets of a line, or of a message; a number where one is hidden."""
+        """Record the targets of a line or message; a number is the length of a hidden one."""
         if self.whole:
             self.texts.append("".join(part for part in parts if isinstance(part, str)).casefold())
             return
@@ -174,12 +185,12 @@ class Words:
             self.at.append(-1 if hidden else self.known.setdefault(part.casefold(), len(self.known)))  # type: ignore[union-attr]
 
     def of(self, tokens: int) -> Ints:
-        """The number of each of so many tokens."""
+        """Return int64[tokens], the number of each token's word."""
         return np.array(self.at, dtype=np.int64) if not self.whole else np.full(tokens, -1, dtype=np.int64)
 
 
 def index_of(table: Table, words: Words, mix: int = 0) -> Index:
-    """Of a log of version 4 as columns, counted by the table's filter; of ic by its mixture of that number."""
+    """Build the index of a log of version 4, by the table's filter; for ic, by the mixture of this number."""
     outcome, above, below = _ranked(table) if table.game == "wp" else _other(table, mix)
     size = len(table.lines)
     counted = _sums(table.line, below, size)
@@ -215,7 +226,7 @@ def _coded(game: str, conditions: Sequence[tuple[Flags, str]], last: str) -> Int
 
 
 def _ranked(table: Table) -> tuple[Ints, Floats, Floats]:
-    """wp: outcome, loss and weight of each token."""
+    """Return outcome, loss and weight of each token of wp."""
     kept, rank = table.kept, table.rank
     conditions = [
         (~kept, "skipped"),
@@ -248,7 +259,7 @@ def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
 
 
 def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: Mixture | None) -> Index:
-    """Of a log of version 5, whose games are not told apart by one token."""
+    """Build the index of a log of version 5. The game is passed because one token does not tell we from ce."""
     codes = {name: code for code, name in enumerate(outcomes_of(game))}
     numbers, rows, users = array("q"), array("q"), []
     line, outcome, above, below = array("q"), array("q"), array("d"), array("d")
@@ -290,7 +301,7 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
 
 
 def _judged(token: Token, mixture: Mixture | None) -> tuple[str, float, float]:
-    """Outcome, loss and weight of a token of version 5."""
+    """Return outcome, loss and weight of a token of version 5."""
     found = version5.outcomes(token, mixture)
     outcome = next((name for text, name in reversed(found) if text), found[-1][1])
     if outcome == "skipped":

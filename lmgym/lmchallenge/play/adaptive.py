@@ -15,20 +15,23 @@ START = ""  # no token is empty
 
 
 class AdaptivePlayer:
-    """A simple n-gram model that knows nothing but what `train` taught it.
+    """An n-gram model that knows only what `train` taught it.
 
-    Tokens are those of the games. The probability of a token after the last words is interpolated by Witten-Bell from
-    the longest context down to a uniform share for everything never seen: with N(h) tokens and T(h) different tokens
-    seen after the context h,
+    Tokens are those of the games. The probability of a token after the last words is interpolated (Witten-Bell) from
+    the longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen
+    after the context h,
 
         p(w | h) = (c(h, w) + T(h) p(w | shorter h)) / (N(h) + T(h)).
 
-    Scores are natural logarithms. Where a context ends in a token, the token may go on (p(word) / p(words that begin
-    so)) or be over and another one follow (p(it is over) p(the next)); which of the two a candidate is, the tokenizer
-    says.
+    Scores are natural logarithms. If a context ends inside a token, the token may continue (p(word) / p(words with
+    this prefix)) or be complete and followed by another one (p(complete) p(the next)); the tokenizer decides which
+    of the two a candidate is.
 
-    order: words of context plus one, 1 to 8. predictions: most that are offered. unseen: the uniform share for
-    a word that was never seen."""
+    Args:
+        order: words of context plus one, 1 to 8.
+        predictions: most predictions per reply.
+        unseen: the uniform share of an unseen word.
+    """
 
     together = 64
 
@@ -36,18 +39,18 @@ class AdaptivePlayer:
         if not (isinstance(order, int) and 1 <= order <= 8):
             raise OptionError(f"The order is {order!r}.", "Choose 1 to 8.")
         if not (isinstance(predictions, int) and predictions >= 1):
-            raise OptionError(f"{predictions!r} predictions make no sense.", "Choose at least 1.")
+            raise OptionError(f"{predictions!r} predictions are not possible.", "Choose at least 1.")
         if not (isinstance(unseen, int | float) and 0 < unseen < 1):
             raise OptionError(f"The share of unseen words is {unseen!r}.", "It must be above 0 and below 1.")
         self.order, self.predictions, self.unseen = order, predictions, unseen
         self.clear()
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Nothing is known at first: the reply to a request without candidates is empty then."""
+        """Reply to each request. Before any training, the reply to a request without candidates is empty."""
         return [self._predict(request.context, request.candidates) for request in requests]
 
     def train(self, text: str) -> None:
-        """Count the line."""
+        """Count the tokens of a line."""
         history = [START] * (self.order - 1)
         for token in TOKEN.findall(text):
             for length in range(self.order):
@@ -66,11 +69,11 @@ class AdaptivePlayer:
         self._words: list[str] = []
 
     def check(self, now: bool = False) -> bool:
-        """Nothing can be amiss."""
+        """Always False: replies are final at once."""
         return False
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
     def _predict(self, context: str, candidates: Sequence[str] | None) -> Reply:
         history, begun = self._split(context)
@@ -101,8 +104,9 @@ class AdaptivePlayer:
         ]
 
     def _next(self, history: tuple[str, ...]) -> dict[str, float]:
-        """The likeliest next words. Those seen after the longest context are taken first; shorter ones are looked
-        at while there are too few."""
+        """Return the likeliest next words, those seen after the longest context first; shorter contexts only while
+        there are too few.
+        """
         found: dict[str, float] = {}
         for length in range(len(history), -1, -1):
             after = self._counts.get(history[len(history) - length :])
@@ -132,12 +136,12 @@ class AdaptivePlayer:
         return (self._words[at] for at in beginning_with(self._words, prefix))
 
     def _split(self, context: str) -> tuple[tuple[str, ...], str]:
-        """The last tokens, and the token that the context ends within ("" if it ends between two)."""
+        """Return the last tokens, and the token in which the context ends ("" if it ends between two)."""
         found = list(TOKEN.finditer(context))
         begun = found.pop().group() if found and found[-1].end() == len(context) else ""
-        wanted = self.order - 1
-        words = [START] * wanted + [match.group() for match in found[-wanted:]] if wanted else []
-        return tuple(words[len(words) - wanted :]), begun
+        size = self.order - 1
+        words = [START] * size + [match.group() for match in found[-size:]] if size else []
+        return tuple(words[len(words) - size :]), begun
 
 
 def _one_token(text: str) -> bool:

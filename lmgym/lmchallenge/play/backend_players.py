@@ -1,29 +1,27 @@
-"""Models of the site as players. They learn nothing, and nothing can be amiss with what they answer.
+"""Loaded models as players. They do not learn, and their replies are final at once.
 
-**Causal models.** What a candidate c is worth after a context x is the natural logarithm of the probability that the
-text goes on with c and c is over there (what follows does not make it a longer token of the game):
+**Causal models.** The score of a candidate c after a context x is the natural logarithm of the probability that the
+text continues with c and c ends there (what follows does not make it a longer token of the game):
 
     p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
 
-Both are sums over token sequences. Tokens up to the last blank of x (or its start) are those that the tokenizer
-gives; from there on, through the end of c, all ways to spell the bytes are summed, up to `paths` ways with the
-fewest tokens, the tokenizer's own always among them. So a context that ends in a blank, or inside a word, is not
-tied to where its own tokens happen to end. With unlimited paths, and `whole` or a context of one word, this is
-the exact value (the tests compare with brute force); without, tokens that run from one word into the next are not
-taken apart.
+Both are sums over token sequences. Tokens up to the last blank of x (or its start) are those of the tokenizer; from
+there through the end of c, all spellings of the bytes are summed, up to `paths` spellings with the fewest tokens,
+always including the tokenizer's own. So a context that ends in a blank, or inside a word, does not depend on where
+its own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests
+compare it with brute force); otherwise tokens that span two words are not split.
 
-Predictions without candidates come from a beam search whose first tokens are held to what is left of the context:
-`beam` ways, up to `steps` tokens past the context, each ended where the model may end a token of the game.
+Predictions without candidates come from a beam search whose first tokens are constrained to the rest of the context:
+`beam` paths, up to `steps` tokens past the context, each ended where the model may end a token of the game.
 
-A context that does not fit into the model's window loses its beginning; a candidate for which there would be no room
-even then is left out.
+A context that does not fit the model's window loses its beginning; a candidate that would still not fit is left out.
 
-Requests of a call are computed together: contexts of a line share their prefixes, which run through the model once for
-some thousands of ways (`candidate_scoring.TOGETHER`).
+Requests of a call are computed together: contexts of a line share prefixes, which run through the model once for
+some thousands of spellings (`candidate_scoring.TOGETHER`).
 
 **N-gram models.** Their words are not quite the tokens of the games, so a candidate is split by the model's own
-tokenizer, together with the word that the context ends in, if it ends in one: p(rest of the word) = p(word) / p(words
-that begin so). Candidates with a word that the model does not know are left out. Scores are natural logarithms.
+tokenizer, together with the word in which the context ends, if any: p(rest of the word) = p(word) / p(words with
+this prefix). Candidates with a word unknown to the model are left out. Scores are natural logarithms.
 """
 
 from __future__ import annotations
@@ -47,50 +45,60 @@ from lmgym.models.backends.ngram import NgramBackend
 from lmgym.models.backends.ngram_model import BOS, EOS, SPECIALS, UNK, Floats, tokenize
 
 PLAYABLE = ("causal", "ngram")
-"""Kinds of backends that can play."""
+"""Backends that can play."""
 
 
 def player_for_backend(backend: Backend, options: Mapping[str, Any] | None = None) -> Player:
-    """A loaded model as a player. Options: `predictions`, `together` for both kinds; `paths`, `beam`, `steps`, `whole`
-    for causal ones. Raises OptionError for other models and other options."""
-    given = dict(options or {})
+    """Wrap a loaded model as a player.
+
+    Options: `predictions` and `together` for both kinds; `paths`, `beam`, `steps` and `whole` for causal models.
+    Raises OptionError for other models and other options.
+    """
+    values = dict(options or {})
     try:
         if isinstance(backend, NgramBackend):
-            return NgramPlayer(backend, **given)
+            return NgramPlayer(backend, **values)
         if isinstance(backend, CausalBackend):
-            return CausalPlayer(backend, **given)
+            return CausalPlayer(backend, **values)
     except TypeError as error:
         raise OptionError(f"These options do not fit this model: {error}.") from None
-    raise OptionError("Only causal and n-gram models can play.", "Masked models see what comes after.")
+    raise OptionError(
+        "Only causal and n-gram models can play.", "Masked models also see the text after a word."
+    )
 
 
 def _check_counts(**counts: Any) -> None:
-    """Raise OptionError for the first that is no whole number above 0."""
+    """Raise OptionError for the first value that is not a whole number above 0."""
     for name, value in counts.items():
         if not isinstance(value, int) or value < 1:
             raise OptionError(f"{name} is {value!r}.", "It must be a whole number above 0.")
 
 
 class _FixedPlayer:
-    """What no model of the site needs."""
+    """No-op train, clear, check and close."""
 
     def train(self, text: str) -> None:
-        """Nothing is learnt: the weights stay."""
+        """Do nothing: weights are fixed."""
 
     def clear(self) -> None:
-        """Nothing was learnt."""
+        """Do nothing."""
 
     def check(self, now: bool = False) -> bool:
-        """Nothing can be amiss."""
+        """Always False: replies are final at once."""
         return False
 
     def close(self) -> None:
-        """The model stays loaded for others."""
+        """Do nothing: the model stays loaded for others."""
 
 
 class CausalPlayer(_FixedPlayer):
-    """See the module. predictions: most that are offered. together: lines played side by side. whole: sum over the
-    ways to spell the whole context, not only its last word; for short contexts."""
+    """A causal model; see the module.
+
+    Args:
+        predictions: most predictions per reply.
+        together: lines played side by side.
+        whole: sum over the spellings of the whole context, not only of its last word; for short contexts.
+    """
 
     def __init__(
         self,
@@ -115,8 +123,9 @@ class CausalPlayer(_FixedPlayer):
         self._search = Search(self._token_strings, window, Limits(predictions, beam, steps))
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """All at once; one call after the other if `together` is 1, as a served model is asked: what is computed in
-        company differs in the last digits."""
+        """Compute all requests at once; one by one if `together` is 1, as for a served model, because batching changes
+        the last digits.
+        """
         if self.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
         with self.backend.held() as (runner, tokenizer):
@@ -126,8 +135,8 @@ class CausalPlayer(_FixedPlayer):
             free = [at for at, request in enumerate(requests) if request.candidates is None]
             held = [at for at, request in enumerate(requests) if request.candidates is not None]
             if held:
-                given = [(split[at], list(requests[at].candidates or ())) for at in held]
-                for at, reply in zip(held, self._scorer.of(runner, tokenizer, given), strict=True):
+                values = [(split[at], list(requests[at].candidates or ())) for at in held]
+                for at, reply in zip(held, self._scorer.of(runner, tokenizer, values), strict=True):
                     replies[at] = reply
             if free:
                 for at, reply in zip(free, self._search.of(runner, [split[at] for at in free]), strict=True):
@@ -136,7 +145,7 @@ class CausalPlayer(_FixedPlayer):
 
 
 class NgramPlayer(_FixedPlayer):
-    """predictions: most that are offered. together: lines played side by side, which changes no number here."""
+    """An n-gram model. `predictions`: most per reply. `together`: lines played side by side; changes no number here."""
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:
         _check_counts(predictions=predictions, together=together)
@@ -150,7 +159,7 @@ class NgramPlayer(_FixedPlayer):
         self._distribution = lru_cache(maxsize=512)(self._logs)
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Distributions are remembered by the words that the model can see."""
+        """Reply to each request. Distributions are cached by the words that the model can see."""
         return [
             self._free(context) if candidates is None else self._worth(context, candidates)
             for context, candidates in requests
@@ -161,7 +170,7 @@ class NgramPlayer(_FixedPlayer):
             return np.asarray(np.log(self.model.distribution(history)), dtype=np.float64)
 
     def _split(self, context: str) -> tuple[tuple[int, ...], str]:
-        """What the model sees, and the word that the context ends in ("" if it ends between two)."""
+        """Return the words that the model sees, and the word in which the context ends ("" if it ends between two)."""
         words = tokenize(context)
         begun = words.pop().text if words and words[-1].end == len(context) else ""
         return self._seen([BOS, *self.model.ids(word.text for word in words)]), begun
@@ -174,7 +183,7 @@ class NgramPlayer(_FixedPlayer):
         return [self._sorted[at][1] for at in beginning_with(self._keys, begun)]
 
     def _begun(self, history: tuple[int, ...], begun: str) -> float:
-        """Log of the probability of all words that begin so; unknown words may."""
+        """Return the log probability of all words with this prefix, unknown words included."""
         logs = self._distribution(history)
         return float(np.logaddexp.reduce([logs[number] for number in (*self._starting(begun), UNK)]))
 

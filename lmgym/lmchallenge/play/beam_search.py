@@ -1,8 +1,8 @@
 """Predictions of a causal model: beam search for tokens of the games.
 
-The first tokens are held to what is left of the context. A character that takes several tokens is carried as bytes
-until it is whole; only then may a prediction end. Whole distributions of what may come next are computed for many token
-sequences at once, with shared beginnings run once. torch is imported inside the functions.
+The first tokens are constrained to the rest of the context. A character that takes several tokens is carried as
+bytes until it is complete; only then may a prediction end. Distributions over the next token are computed for many
+token sequences at once, and shared prefixes run once. torch is imported inside the functions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ BEHIND = 2.0  # nats: a way so far behind the last prediction is given up
 
 @dataclass(frozen=True)
 class Limits:
-    """predictions: most that are offered. beam: ways kept. steps: tokens past the context, at most."""
+    """Limits of the search. `predictions`: most per reply. `beam`: paths kept. `steps`: most tokens past the
+    context."""
 
     predictions: int
     beam: int
@@ -57,8 +58,9 @@ class Limits:
 
 @dataclass
 class _Beam:
-    """A way on: tokens after the prefix, bytes of the context not yet spelled, predicted text, the bytes of a character
-    that is not whole yet, log probability."""
+    """A path: tokens after the prefix, bytes of the context not yet spelled, predicted text, the bytes of an incomplete
+    character, log probability.
+    """
 
     path: Path
     rest: bytes
@@ -68,13 +70,13 @@ class _Beam:
 
 
 class Search:
-    """Beam searches from many contexts at once."""
+    """Beam search from many contexts at once."""
 
     def __init__(self, token_strings: TokenStrings, window: Window, limits: Limits) -> None:
         self._token_strings, self._window, self._limits = token_strings, window, limits
 
     def of(self, runner: ModelRunner, split: list[SplitContext]) -> list[Reply]:
-        """One reply per context. Equal contexts are searched once."""
+        """Return one reply per context. Equal contexts are searched once."""
         distinct = {context: at for at, context in enumerate(dict.fromkeys(split))}
         steps = [self._steps(context) for context in distinct]
         prefixes = [self._window.before(*pair) for pair in zip(distinct, steps, strict=True)]
@@ -97,8 +99,8 @@ class Search:
                 on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]
                 if on:
                     logs = logs if len(on) == len(rows) else logs[on]
-                    self._go_on(logs, [rows[row] for row in on], beams, ended)
-            beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
+                    self._extend(logs, [rows[row] for row in on], beams, ended)
+            beams = [self._best_paths(own, done) for own, done in zip(beams, ended, strict=True)]
         replies = []
         for done, below in zip(ended, base, strict=True):
             best = sorted(done.items(), key=lambda pair: (-pair[1], pair[0]))[: self._limits.predictions]
@@ -106,13 +108,14 @@ class Search:
         return [list(replies[distinct[context]]) for context in split]
 
     def _steps(self, context: SplitContext) -> int:
-        """Tokens after the prefix: a context whose last word takes many tokens gets as many more."""
+        """Return the most tokens after the prefix: a context whose last word takes many tokens gets as many more."""
         ways = self._token_strings.segmentations(context.rest, 1)
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 
-    def _likeliest(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """The best ways on, without those that are far behind the last prediction: going on only costs. What they would
-        have added to the score of another way to spell a prediction is lost."""
+    def _best_paths(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
+        """Keep the best paths, without those far behind the last prediction: longer paths only lose probability. What
+        they would add to another spelling of a prediction is lost.
+        """
         most = self._limits.predictions
         least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
         kept = (beam for beam in beams if beam.score > least)
@@ -125,8 +128,8 @@ class Search:
         ended: list[dict[str, float]],
         base: list[float],
     ) -> None:
-        """End each way whose token of the game may end here, and add up what reaches the end of the context."""
-        sets = [self._ends(beam) for _, beam in rows]
+        """End each path whose token of the game may end here, and add up what reaches the end of the context."""
+        sets = [self._ending_mask(beam) for _, beam in rows]
         chosen = [row for row, flags in enumerate(sets) if flags is not None]
         if not chosen:
             return
@@ -139,20 +142,22 @@ class Search:
             elif beam.text and mass > -math.inf:
                 _add(ended[at], beam.text, beam.score + mass)
 
-    def _ends(self, beam: _Beam) -> Flags | None:
-        """Tokens that reach the end of the context, or end the token of the game. None: nothing can end here."""
+    def _ending_mask(self, beam: _Beam) -> Flags | None:
+        """Return a mask of the tokens that reach the end of the context, or end the token of the game; None if nothing
+        can end here.
+        """
         if beam.rest:
             return self._token_strings.beginning(beam.rest)
         return None if beam.part else self._token_strings.ending.get(kind_of(beam.text))
 
-    def _go_on(
+    def _extend(
         self,
         logs: torch.Tensor,
         rows: list[tuple[int, _Beam]],
         beams: list[list[_Beam]],
         ended: list[dict[str, float]],
     ) -> None:
-        """Every way with the likeliest tokens that fit."""
+        """Extend every path with the likeliest tokens that fit."""
         values, numbers = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
         scores = values + np.array([[beam.score] for _, beam in rows])
         row, column = self._worthwhile(numbers, scores, rows)
@@ -174,8 +179,9 @@ class Search:
                 beams[at].append(_Beam(path, b"", text, part, score))
 
     def _worthwhile(self, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]) -> tuple[Ints, Ints]:
-        """Rows and columns of the tokens that may end a prediction, and of those that only go on with one, of as many
-        as are kept per context: the others would be given up at once."""
+        """Return rows and columns of the tokens that may end a prediction, and of those that only continue one, as many
+        as are kept per context: the others would be dropped at once.
+        """
         kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
         nothing = np.zeros(self._token_strings.size, np.bool_)
         table = np.stack([nothing, self._token_strings.plain(WORD), self._token_strings.plain(SIGNS)])
@@ -192,14 +198,16 @@ class Search:
         return row, column
 
     def _kind(self, beam: _Beam) -> str | None:
-        """What a token of the games that has begun is; None while nothing has, or may not go on."""
+        """Return the kind of the token of the games that has begun; None if none has, or it may not continue."""
         if beam.rest or beam.part or not beam.text.strip():
             return None
         kind = kind_of(beam.text)
         return None if kind == ALONE else kind
 
     def _fitting(self, beam: _Beam) -> Flags:
-        """Tokens that fit: what is left of the context, or of a character, then the kind of token that began."""
+        """Return a mask of the tokens that fit the rest of the context, or of a character, then the kind of token that
+        has begun.
+        """
         if beam.rest:
             return self._token_strings.fitting(beam.rest)
         if beam.part:
@@ -209,7 +217,7 @@ class Search:
 
 
 def _whole(data: bytes) -> tuple[str, bytes] | None:
-    """The characters that are whole, and the bytes of one that is not yet. None: these bytes are no text."""
+    """Split bytes into complete characters and the bytes of an incomplete one; None if they are not UTF-8."""
     try:
         return data.decode("utf-8"), b""
     except UnicodeDecodeError as error:
@@ -231,14 +239,14 @@ def _add(sums: dict[str, float], key: str, score: float) -> None:
 
 
 FAINT = -60.0
-"""Nats: of masses below, probabilities that fp32 cannot hold may be a part; they are added up as logarithms."""
+"""Nats. Masses below may contain probabilities that fp32 cannot represent; they are added up as logarithms."""
 
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
-    """Log of the probability of a set of tokens per row; the sets may be one object many times."""
+    """Return the log probability of a set of tokens per row. The sets may be one object many times."""
     import torch
 
-    different, which = _told_apart(sets)
+    different, which = _distinct(sets)
     weights = torch.from_numpy(np.stack(different, 1)).to(logs)
     masses: list[float] = (logs.exp() @ weights).log_()[range(len(which)), which].tolist()
     faint = [row for row, mass in enumerate(masses) if mass < FAINT]
@@ -252,23 +260,24 @@ def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
 def likeliest(
     logs: torch.Tensor, sets: Sequence[Flags], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Per row the log probabilities and ids of the likeliest tokens of its set, best first; -inf where the set has no
-    more."""
+    """Return, per row, log probabilities and ids of the likeliest tokens of its set, best first; -inf where the set has
+    no more.
+    """
     values, numbers = _within(logs, sets).topk(min(most, logs.shape[1]))
     return values.double().cpu().numpy(), numbers.cpu().numpy()
 
 
 def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
-    """The rows, with -inf outside their sets."""
+    """Return the rows with -inf outside their sets."""
     import torch
 
-    different, which = _told_apart(sets)
+    different, which = _distinct(sets)
     outside = torch.from_numpy(~np.stack(different)).to(logs.device)
     return logs.masked_fill(outside[torch.tensor(which, device=logs.device)], -math.inf)
 
 
-def _told_apart(sets: Sequence[Flags]) -> tuple[list[Flags], list[int]]:
-    """The different objects, and which of them each one is."""
+def _distinct(sets: Sequence[Flags]) -> tuple[list[Flags], list[int]]:
+    """Return the distinct objects, and the index of each one among them."""
     different = {id(flags): flags for flags in sets}
     place = {key: at for at, key in enumerate(different)}
     return list(different.values()), [place[id(flags)] for flags in sets]
@@ -280,9 +289,12 @@ def distributions(
     stems: Sequence[Path] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
-    Sequence k goes on after stems[stem_of[k]]; -1 = after nothing. Shared beginnings run once where the model takes
-    tree attention. Raises PlayerError where memory runs out on one sequence alone."""
+    """Yield log probabilities [n, vocabulary] of the token after each whole sequence, with the numbers of the n
+    sequences.
+
+    Sequence k continues stems[stem_of[k]]; -1: nothing before it. Shared prefixes run once if the model takes tree
+    attention. Raises PlayerError if memory does not suffice for one sequence alone.
+    """
     from lmgym.models.engine.forest import grow
     from lmgym.models.engine.memory import default_budget
     from lmgym.models.engine.passes import USUAL, lots, through, turn_back
@@ -322,7 +334,7 @@ def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
 def _read_off(
     runner: ModelRunner, states: torch.Tensor, owners: list[list[int]]
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Project in blocks, smaller ones where memory runs out; a row that several sequences ask for is repeated."""
+    """Project in blocks, smaller ones when memory runs out. A row that several sequences ask for is repeated."""
     from lmgym.models.engine.memory import unless_full
 
     start, block = 0, runner.block
@@ -340,7 +352,7 @@ def _read_off(
 
 
 def _projected(runner: ModelRunner, states: torch.Tensor, times: list[int]) -> torch.Tensor:
-    """Log probabilities, each row so many times."""
+    """Return log probabilities, each row repeated `times`."""
     import torch
 
     # Here alone, so that it ends before whoever reads the values goes on.

@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 LN2 = math.log(2)
 NONE = -1
 TOGETHER = 4096
-"""Ways that are run in one call, of at least one context: what they share is then shared, and lists stay short."""
+"""Spellings run in one call, but at least one context: shared prefixes are run once, and lists stay short."""
 
 
 class _Way(NamedTuple):
-    """Tokens after the prefix, and what the next token must be of: a kind that ends the candidate, bytes that it must
-    begin with, or None for anything."""
+    """A spelling: tokens after the prefix, and the constraint on the next token: a kind that ends the candidate, bytes
+    that it must begin with, or None for anything.
+    """
 
     path: Path
     after: bytes | str | None
 
 
 class _Plan(NamedTuple):
-    """The ways of what is left of a context (owner 0) and of its candidates (owner k + 1), whatever stands before.
+    """The spellings of the rest of a context (owner 0) and of its candidates (owner k + 1), whatever comes before.
 
     longest  most tokens, by owner
     """
@@ -54,7 +55,7 @@ class _Plan(NamedTuple):
 
 @dataclass
 class _Sums:
-    """Token sequences whose probabilities are to be added up, per sum. Those behind one prefix share it as a stem."""
+    """Token sequences whose probabilities are added up, per sum. Those with one prefix share it as a stem."""
 
     sequences: list[Path] = field(default_factory=list)
     stems: dict[Path, int] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class _Sums:
     count: int = 0
 
     def add(self, prefix: Path, plan: _Plan) -> int:
-        """The sums of a plan behind a prefix; the number of the first."""
+        """Add the sums of a plan after a prefix; return the number of the first."""
         stem, first, sets = self.stems.setdefault(prefix, len(self.stems)), self.count, self.sets
         self.sequences += [path or prefix for path, _ in plan.ways]
         self.stem_of += [stem if path else NONE for path, _ in plan.ways]
@@ -78,41 +79,41 @@ class _Sums:
 
 
 class CandidateScorer:
-    """Log probabilities of candidates, by up to `paths` ways to spell each with the fewest tokens, the tokenizer's own
-    always among them."""
+    """Score candidates by up to `paths` spellings of each with the fewest tokens, always including the
+    tokenizer's own."""
 
     def __init__(self, token_strings: TokenStrings, window: Window, paths: int) -> None:
         self._token_strings, self._window, self._paths = token_strings, window, paths
 
     def of(
-        self, runner: ModelRunner, tokenizer: Any, given: Sequence[tuple[SplitContext, Sequence[str]]]
+        self, runner: ModelRunner, tokenizer: Any, requests: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> list[Reply]:
-        """One reply per context. A candidate that does not fit into the model's window is left out."""
-        own = self._own_ways(tokenizer, given)
+        """Return one reply per context. A candidate that does not fit the model's window is left out."""
+        own = self._own_ways(tokenizer, requests)
         plans: dict[tuple[bytes, tuple[str, ...]], _Plan] = {}
         replies: list[Reply] = []
         sums = _Sums()
         added: list[tuple[int, tuple[str, ...]]] = []
-        for context, words in given:
+        for context, words in requests:
             key = context.rest, tuple(words)
             plan = plans[key] = plans.get(key) or self._plan(*key, own)
             added.append(self._add(context, plan, own, sums))
             if len(sums.sequences) >= TOGETHER:
-                replies += self._replies(runner, sums, added, given[len(replies) :])
+                replies += self._replies(runner, sums, added, requests[len(replies) :])
                 sums, added = _Sums(), []
-        return replies + self._replies(runner, sums, added, given[len(replies) :])
+        return replies + self._replies(runner, sums, added, requests[len(replies) :])
 
     def _replies(
         self,
         runner: ModelRunner,
         sums: _Sums,
         added: list[tuple[int, tuple[str, ...]]],
-        given: Sequence[tuple[SplitContext, Sequence[str]]],
+        requests: Sequence[tuple[SplitContext, Sequence[str]]],
     ) -> list[Reply]:
-        """Of the first contexts of `given`, as many as were added."""
+        """Return the replies for the first contexts of `given`, as many as were added."""
         logs = self._added_up(runner, sums).tolist()
         replies: list[Reply] = []
-        for (first, words), (context, _) in zip(added, given, strict=False):
+        for (first, words), (context, _) in zip(added, requests, strict=False):
             below = logs[first] if context.rest else 0.0
             found = zip(words, logs[first + 1 : first + 1 + len(words)], strict=True)
             worths = [(word, worth - below) for word, worth in found]
@@ -122,7 +123,7 @@ class CandidateScorer:
     def _add(
         self, context: SplitContext, plan: _Plan, own: dict[bytes, Path], sums: _Sums
     ) -> tuple[int, tuple[str, ...]]:
-        """Add the sums of a context and its candidates; the number of the first, and the candidates that fit."""
+        """Add the sums of a context and its candidates; return the number of the first, and the candidates that fit."""
         if self._window.before(context, max(plan.longest)) is None:
             base = plan.longest[0]
             fits = [self._window.before(context, max(base, length)) is not None for length in plan.longest]
@@ -140,7 +141,7 @@ class CandidateScorer:
         return _Plan(words, list(chain.from_iterable(parts)), owner, longest)
 
     def _ways(self, data: bytes, kind: str, own: dict[bytes, Path]) -> list[_Way]:
-        """To spell a candidate so that it is over."""
+        """Return the spellings of a candidate that end it."""
         spelled = dict.fromkeys(self._token_strings.segmentations(data, self._paths))
         if data in own:
             spelled.setdefault(own[data])
@@ -150,11 +151,11 @@ class CandidateScorer:
         return [_Way(path, kind) for path in spelled] + [_Way(path, None) for path in over]
 
     def _own_ways(
-        self, tokenizer: Any, given: Sequence[tuple[SplitContext, Sequence[str]]]
+        self, tokenizer: Any, requests: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> dict[bytes, Path]:
-        """The tokenizer's own spelling of what is left of each context with each candidate."""
+        """Return the tokenizer's own spelling of the rest of each context with each candidate."""
         texts: dict[str, bytes] = {}
-        for context, words in given:
+        for context, words in requests:
             for word in words:
                 data = context.rest + word.encode("utf-8", "replace")
                 text = data.decode("utf-8", "replace")
@@ -172,7 +173,7 @@ class CandidateScorer:
         }
 
     def _added_up(self, runner: ModelRunner, sums: _Sums) -> np.ndarray[Any, Any]:
-        """Natural logarithm of each sum; -inf for an empty one."""
+        """Return the natural logarithm of each sum; -inf for an empty one."""
         import torch
 
         from lmgym.models.engine.execute import compute_flat

@@ -1,9 +1,9 @@
-"""The three games: next word (wp), text completion (tc), input correction (ic).
+"""The three games of version 4: next word (wp), text completion (tc), input correction (ic).
 
 A game plays one line at a time as a generator: it yields lists of requests, is sent the lists of replies, and
-returns what the log has for the line. That way several lines can be played side by side with one batch of calls.
-What a game draws from its random stream it draws before its first request, so that starting the lines in order
-keeps the stream in order.
+returns the line's entries for the log. That way several lines are played side by side with one batch of calls.
+Random numbers are drawn before the first request of a line, so that starting the lines in order keeps the stream in
+order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
 SELECT_FROM = 3
 MOST_SELECTION_COST = 100
-"""Keystrokes that accepting a prediction may cost."""
+"""Most keystrokes that accepting a prediction may cost."""
 PIECE = 64
-"""Calls of a line that are asked together; each has the line up to there as its context, so that all at once would take
-memory with the square of the line."""
+"""Requests of a line that are sent together. Each has the line so far as its context, so sending all at once would take
+memory quadratic in the line.
+"""
 
 
 def pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
-    """PIECE at a time."""
+    """Yield lists of up to PIECE calls."""
     left = iter(calls)
     while part := list(islice(left, PIECE)):
         yield part
@@ -47,21 +48,21 @@ class Game(Protocol):
 
     @property
     def key(self) -> str:
-        """Where its results stand in a log line."""
+        """Key of the results in a log line."""
 
     def play(self, line: str) -> Play:
         """Play one line."""
 
     def skip(self, line: str) -> None:
-        """Draw what `play` would draw, and nothing else: for going on after a break."""
+        """Draw the random numbers of `play` and nothing else, to resume after a break."""
 
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """For each token, the model is asked what follows everything before it.
+    """Next word: for each token, the model predicts what follows everything before it.
 
-    The score is that of the first prediction that is the token itself; the rank is the number of predictions with
-    at least that score, so ties are counted against the model and the order of the predictions does not matter.
+    The score is that of the first prediction equal to the token; the rank is the number of predictions with at least
+    that score, so ties count against the model and the order of the predictions does not matter.
     """
 
     targets: bool = True
@@ -69,7 +70,8 @@ class WordPrediction:
     key: str = field(default=RESULT_KEYS["wp"], init=False)
 
     def play(self, line: str) -> Play:
-        """One entry per token: target or targetChars, rank and score if predicted, predictions if wanted."""
+        """Play a line. One entry per token: target or targetChars, rank and score if predicted, predictions on
+        request."""
         entries: list[Entry] = []
         for part in pieces(tokens(line)):
             replies = yield [Request(line[:start]) for start, _ in part]
@@ -77,7 +79,7 @@ class WordPrediction:
         return entries
 
     def skip(self, line: str) -> None:
-        """Nothing is drawn."""
+        """Do nothing: the game draws no random numbers."""
 
     def _entry(self, token: str, reply: Reply) -> Entry:
         entry: Entry = {"target": token} if self.targets else {"targetChars": len(token)}
@@ -92,8 +94,10 @@ class WordPrediction:
 
 @dataclass(frozen=True)
 class TextCompletion:
-    """A typist who accepts the longest fitting one of the first `select_from` predictions, as returned, or else types
-    one character. Ranks of accepted predictions count from 0, as in the reference, or from `first_rank`."""
+    """Text completion: a typist accepts the longest matching one of the first `select_from` predictions, as returned,
+    or else types one character. Ranks of accepted predictions count from 0, as in the reference, or from
+    `first_rank`.
+    """
 
     targets: bool = True
     select_from: int = SELECT_FROM
@@ -101,7 +105,7 @@ class TextCompletion:
     key: str = field(default=RESULT_KEYS["tc"], init=False)
 
     def play(self, line: str) -> Play:
-        """Entries with rank and score were accepted, the others typed; their texts make up the line."""
+        """Play a line. Entries with rank and score were accepted, the others typed; their texts make up the line."""
         entries: list[Entry] = []
         typed = at = 0
         while at < len(line):
@@ -125,14 +129,14 @@ class TextCompletion:
         return entries
 
     def skip(self, line: str) -> None:
-        """Nothing is drawn."""
+        """Do nothing: the game draws no random numbers."""
 
     def _entry(self, text: str) -> Entry:
         return {"target": text} if self.targets else {"targetChars": len(text)}
 
 
 class InputCorrection:
-    """Each token is corrupted; the model scores the words that may have been meant."""
+    """Input correction: each token is corrupted, and the model scores the words that may have been meant."""
 
     key = RESULT_KEYS["ic"]
 
@@ -152,7 +156,7 @@ class InputCorrection:
         self.random = random
 
     def play(self, line: str) -> Play:
-        """One entry per token: score [error, model], candidates with both scores, and what was typed."""
+        """Play a line. One entry per token: score [error, model], candidates with both scores, and what was typed."""
         found = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
         entries: list[Entry] = []
         for part in pieces(found):
@@ -175,12 +179,12 @@ class InputCorrection:
             self.errors.corrupt(token, self.random)
 
     def error_scores(self, typed: str, words: Sequence[str]) -> dict[str, float]:
-        """What each word is worth as the one that was meant, by the typing errors alone."""
+        """Score each word as the intended one, by the typing errors alone."""
         steps = [self.errors.score(same, len(typed)) for same in range(len(typed) + 1)]
         return {word: steps[typing_errors.matches(typed, word)] for word in words}
 
     def entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
-        """What the log has of one token."""
+        """Return the log entry of one token."""
         length = len(token)
         error = self.error_scores(typed, words)
         score = [error[token], model.get(token)]
@@ -201,10 +205,10 @@ class InputCorrection:
 
 @dataclass(frozen=True)
 class GameOptions:
-    """Everything that decides a game besides corpus and model; JSON-able through `as_dict`.
+    """Everything that decides a game besides corpus and model; JSON through `as_dict`.
 
-    `readings` is "reference", or "corrected": then ranks of tc count from 1, and trainingChars counts what was
-    learnt.
+    `readings` is "reference" or "corrected"; with the latter, ranks of tc count from 1, and trainingChars counts
+    what was learnt.
     """
 
     game: str
@@ -222,25 +226,25 @@ class GameOptions:
         if self.game not in RESULT_KEYS:
             raise OptionError(f"There is no game {self.game!r}.", "Choose wp, tc or ic.")
         if self.readings not in ("reference", "corrected"):
-            raise OptionError(f"There is no reading {self.readings!r}.", "Choose reference or corrected.")
+            raise OptionError(f"Unknown readings {self.readings!r}.", "Choose reference or corrected.")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> GameOptions:
-        """Those of the values that are options of a game. Raises OptionError."""
-        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})
+    def of(cls, values: Mapping[str, Any]) -> GameOptions:
+        """Pick the values that are options of a game. Raises OptionError."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return plain JSON types."""
         return dict(vars(self))
 
     def build(self, words: Sequence[str] | None = None) -> Game:
-        """The game. `ic` needs the words of a vocabulary. Raises OptionError."""
+        """Build the game. `ic` needs the words of a vocabulary. Raises OptionError."""
         if self.game == "wp":
             return WordPrediction(self.targets, self.predictions)
         if self.game == "tc":
             return TextCompletion(self.targets, self.select_from, int(self.readings == "corrected"))
         if words is None:
-            raise OptionError("Input correction needs a vocabulary.", "Give a file with one word a line.")
+            raise OptionError("Input correction needs a vocabulary.", "Pass a file with one word per line.")
         return InputCorrection(
             typing_errors.Vocabulary(words),
             targets=self.targets,

@@ -1,4 +1,4 @@
-"""Playing a corpus: the order of lines, users, batches and training, and going on after a break."""
+"""Play a corpus: the order of lines, users, batches and training, and resuming after a break."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmgym.lmchallenge.play.player import Player, Reply, Request
 
 @dataclass(frozen=True)
 class Played:
-    """One line, played: its number, and the line of the log."""
+    """A played line: its number, and its row in the log."""
 
     number: int
     row: dict[str, Any]
@@ -22,7 +22,7 @@ class Played:
 
 @dataclass
 class _Learning:
-    """What the model knows of the current user."""
+    """Training state of the current user."""
 
     counted: int = 0  # as the reference counts
     learnt: int = 0
@@ -39,19 +39,18 @@ def play(
     readings: str = "reference",
     skip: int = 0,
 ) -> Iterator[Played]:
-    """Play every line and yield each as soon as its replies can be trusted. At the end of the corpus, a player that
-    still had to be checked is closed: what it says until its end is the last check.
+    """Play every line and yield each as soon as its replies are known to be valid. At the end of the corpus, a player
+    that still has to be checked is closed: its output until it ends is the last check.
 
-    With `train`, the model is cleared where a group of lines of one user begins (a user who comes back is a new
-    group), and learns each line after all lines of the same timestamp were played. The reference adds the length
-    of the batch's last line to trainingChars once for every line of the batch; readings="corrected" adds what was
-    learnt.
+    With `train`, the model is cleared where a group of lines of one user begins (a returning user is a new group),
+    and learns each line after all lines with the same timestamp were played. The reference adds the length of the
+    batch's last line to trainingChars once for every line of the batch; readings="corrected" adds what was learnt.
 
-    The first `skip` lines are not played: they are learnt again, and what was drawn for them is drawn again, so
-    that the rest comes out as if there had been no break.
+    The first `skip` lines are not played: they are learnt again, and their random numbers are drawn again, so that
+    the rest is the same as without a break.
 
-    Raises PlayerError, naming the line; lines yielded before stand. Lines whose replies may belong to other questions
-    are never yielded.
+    Raises PlayerError, naming the line; lines yielded before remain valid. Lines whose replies may belong to other
+    questions are never yielded.
     """
     held: list[Played] = []
     blocks = _played_blocks(lines, game, player, train, readings, skip)
@@ -76,8 +75,9 @@ def play(
 
 
 def _verified(error: Exception, held: list[Played], player: Player) -> Exception:
-    """The error. If it is not the player's, lines that were held back are looked at: they go if they do not stand, and
-    if nobody broke the game off, that is the error."""
+    """Return the error to raise. If it is not the player's, held lines are checked: if they are invalid, they are
+    dropped, and unless the game was cancelled, that is the error.
+    """
     if not held or isinstance(error, PlayerError):
         return error
     try:
@@ -90,7 +90,7 @@ def _verified(error: Exception, held: list[Played], player: Player) -> Exception
 
 
 def _without(held: list[Played], failure: PlayerError) -> PlayerError:
-    """The failure, with the lines that are left out for it."""
+    """Return the failure, adding which lines it invalidates."""
     if not held:
         return failure
     lines = f"line {held[0].number}" if len(held) == 1 else f"lines {held[0].number} to {held[-1].number}"
@@ -101,7 +101,7 @@ def _without(held: list[Played], failure: PlayerError) -> PlayerError:
 def _played_blocks(
     lines: Iterable[Line], game: Game, player: Player, train: bool, readings: str, skip: int
 ) -> Iterator[list[Played]]:
-    """The lines that were played together, together."""
+    """Yield the lines that were played together."""
     learning = _Learning()
     before: Line | None = None
     for block in _blocks(lines, train, player.together, skip):
@@ -138,7 +138,9 @@ def _played_blocks(
 
 
 def learnt_before(lines: Iterable[Line]) -> Iterator[int]:
-    """For each line of a game with training, the characters that the model had really learnt from its user."""
+    """Yield, for each line of a game with training, the number of characters that the model had really learnt from its
+    user.
+    """
     learnt = waiting = 0
     before: Line | None = None
     for line in lines:
@@ -161,8 +163,9 @@ def _played(
 
 
 def _between(learning: _Learning, before: Line | None, first: Line, player: Player, skip: int) -> None:
-    """What the model is told between two blocks: forget at a new user, learn at a new batch. At the first line
-    after a break, it is brought to where it was."""
+    """Train and clear between two blocks: forget at a new user, learn at a new batch. At the first line after a break,
+    restore the model's state.
+    """
     playing = first.number > skip
     if before is None or not same_user(before, first):
         if before is not None and before.number > skip:
@@ -180,7 +183,7 @@ def _between(learning: _Learning, before: Line | None, first: Line, player: Play
 
 
 def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
-    """The batch is over: teach it."""
+    """Teach the finished batch."""
     batch, learning.waiting = learning.waiting, []
     for text in batch:
         if skipping:
@@ -192,7 +195,7 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 
 
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
-    """Lines that may be played side by side: any when nothing is learnt, else those of one batch."""
+    """Yield lines that may be played side by side: any lines without training, else those of one batch."""
     block: list[Line] = []
     source = iter(lines)
     while True:
@@ -217,22 +220,22 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
 
 
 def _side_by_side(plays: list[Play], player: Player) -> list[list[Entry]]:
-    """Run generators in step: one batch of calls for what all of them ask next."""
+    """Run generators in lockstep: one batch of calls for the next requests of all of them."""
     results: list[list[Entry]] = [[] for _ in plays]
-    asked: dict[int, list[Request]] = {}
+    pending: dict[int, list[Request]] = {}
 
     def step(at: int, replies: list[Reply] | None) -> None:
         try:
-            asked[at] = next(plays[at]) if replies is None else plays[at].send(replies)
+            pending[at] = next(plays[at]) if replies is None else plays[at].send(replies)
         except StopIteration as end:
-            asked.pop(at, None)
+            pending.pop(at, None)
             results[at] = end.value
 
     for at in range(len(plays)):
         step(at, None)
-    while asked:
-        order = list(asked)
-        replies = iter(player.predict([request for at in order for request in asked[at]]))
+    while pending:
+        order = list(pending)
+        replies = iter(player.predict([request for at in order for request in pending[at]]))
         for at in order:
-            step(at, [next(replies) for _ in asked[at]])
+            step(at, [next(replies) for _ in pending[at]])
     return results

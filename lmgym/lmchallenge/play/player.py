@@ -12,7 +12,7 @@ Reply: TypeAlias = list[Prediction]
 
 
 class Request(NamedTuple):
-    """What follows `context`, and if candidates are given: what are they worth. Nothing is cleaned here."""
+    """A request: what follows `context`, or, with candidates, the score of each. Texts are sent as they are."""
 
     context: str
     candidates: Sequence[str] | None = None
@@ -30,8 +30,9 @@ class Player(Protocol):
         """1 or more."""
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a
-        higher score is better. Raises PlayerError."""
+        """Return one reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a
+        higher score is better. Raises PlayerError.
+        """
 
     def train(self, text: str) -> None:
         """Learn from a line."""
@@ -40,15 +41,16 @@ class Player(Protocol):
         """Forget what `train` taught."""
 
     def check(self, now: bool = False) -> bool:
-        """Raise PlayerError if what was answered so far cannot be trusted. True if that is not known yet, so that lines
-        are to be held back; never with `now`, which may take a moment."""
+        """Check the replies so far. Returns True if their validity is not known yet, so that lines must be held; never
+        with `now`, which may take a moment. Raises PlayerError if they are invalid.
+        """
 
     def close(self) -> None:
-        """End. Raises PlayerError if the end itself went wrong. May be called twice."""
+        """Close. Raises PlayerError if the end itself failed. May be called twice."""
 
 
 class Latency:
-    """How long calls took, in milliseconds. Calls of one batch share its time evenly."""
+    """Durations of calls in milliseconds. Calls of one batch share its time evenly."""
 
     def __init__(self) -> None:
         self.first: float | None = None
@@ -59,8 +61,9 @@ class Latency:
         }
 
     def add(self, kind: str, seconds: float, calls: int = 1) -> None:
-        """Note `calls` calls that took `seconds` together. The very first predict is kept apart: a process loads
-        its model within it."""
+        """Record `calls` calls that took `seconds` together. The very first predict is kept apart: a process loads its
+        model in it.
+        """
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls
         if calls == 1:
@@ -69,7 +72,7 @@ class Latency:
             self._times[kind].extend([seconds * 1000 / calls] * calls)
 
     def calls(self, kind: str) -> int:
-        """How many calls of that kind there were."""
+        """Return the number of calls of this kind."""
         return len(self._times[kind])
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,7 +96,7 @@ class Latency:
 
 
 class Timed:
-    """A player with a clock. What it measures is in `latency`."""
+    """A player whose calls are timed, in `latency`."""
 
     def __init__(self, player: Player) -> None:
         self.player = player
@@ -101,11 +104,11 @@ class Timed:
 
     @property
     def together(self) -> int:
-        """As the player says."""
+        """The player's value."""
         return self.player.together
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Timed; a player that takes one call at a time is timed call by call."""
+        """Time the calls, one by one for a player that takes one call at a time."""
         if self.player.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
         start = time.perf_counter()
@@ -114,21 +117,21 @@ class Timed:
         return replies
 
     def train(self, text: str) -> None:
-        """Timed."""
+        """Time the call."""
         start = time.perf_counter()
         self.player.train(text)
         self.latency.add("train", time.perf_counter() - start)
 
     def clear(self) -> None:
-        """Timed."""
+        """Time the call."""
         start = time.perf_counter()
         self.player.clear()
         self.latency.add("clear", time.perf_counter() - start)
 
     def check(self, now: bool = False) -> bool:
-        """Passed on."""
+        """Delegate to the player."""
         return self.player.check(now)
 
     def close(self) -> None:
-        """Passed on."""
+        """Delegate to the player."""
         self.player.close()

@@ -1,4 +1,6 @@
-"""Players by name: processes from the settings, commands from a terminal, Python objects, the built-in learner."""
+"""Make players from their names: processes of the settings, commands from a terminal, Python objects, the adaptive
+player.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ _NUMBERS = ("start_timeout", "reply_timeout", "stop_timeout", "settle")
 
 
 def configured(text: str) -> dict[str, Command]:
-    """The players of a settings value: a JSON object of names, each with an object: "argv" (list of strings), and
-    if wanted "cwd", "env" (object of strings), "start_timeout", "reply_timeout", "stop_timeout", "settle" (seconds).
-    Raises OptionError."""
+    """Parse the players of a settings value.
+
+    A JSON object of names, each with an object: "argv" (list of strings), optionally "cwd", "env" (object of
+    strings), "start_timeout", "reply_timeout", "stop_timeout" and "settle" (seconds). Raises OptionError.
+    """
     if not text.strip():
         return {}
     try:
@@ -31,7 +35,7 @@ def configured(text: str) -> dict[str, Command]:
     except ValueError as error:
         raise OptionError(f"The players are not JSON: {error}.") from None
     if not isinstance(data, dict):
-        raise OptionError("The players must be a JSON object: name -> how to start it.")
+        raise OptionError("The players must be a JSON object of names and commands.")
     return {name: _command(name, value) for name, value in data.items()}
 
 
@@ -45,7 +49,7 @@ def _command(name: str, value: Any) -> Command:
     argv, env = value["argv"], value.get("env", {})
     if not isinstance(argv, list) or not all(isinstance(part, str) for part in argv):
         raise OptionError(
-            f"{where}: argv is not a list of strings.", "No shell is involved: one string per argument."
+            f"{where}: argv is not a list of strings.", "Write one string per argument; no shell is involved."
         )
     if not isinstance(env, dict) or not all(isinstance(part, str) for part in env.values()):
         raise OptionError(f"{where}: env is not an object of strings.")
@@ -59,9 +63,12 @@ def _command(name: str, value: Any) -> Command:
 
 
 def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The argument list for a command as the reference takes it: words of `text`, then the positional options, then
-    `--key value` for every other one (a key that begins with a hyphen stays as it is). Quotes and backslashes work
-    as in a shell; variables, pipes and the like do not: no shell reads this. Raises OptionError."""
+    """Build the argument list of a command as the reference does: words of `text`, the positional options, then `--key
+    value` for each other one (a key that begins with a hyphen stays as it is).
+
+    Quotes and backslashes work as in a shell; variables and pipes do not, because no shell is involved. Raises
+    OptionError.
+    """
     try:
         argv = shlex.split(text)
         positional = options.get("positional", [])
@@ -75,15 +82,15 @@ def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         if key != "positional":
             argv.extend([key if key.startswith("-") else f"--{key}", str(value)])
     if not argv:
-        raise OptionError("The player is empty.", "Name a player or give a command.")
+        raise OptionError("The player is empty.", "Name a player or a command.")
     return tuple(argv)
 
 
 class Echo:
-    """A transcript for people on standard error, as the reference's option `verbose` has it."""
+    """A transcript on standard error, for the reference's option `verbose`."""
 
     def write(self, data: bytes) -> int:
-        """One line of the transcript."""
+        """Write one line of the transcript."""
         mark, text = ("#>", data[2:]) if data.startswith(b"> ") else ("#<", data[2:])
         shown = text.decode("utf-8", "replace").rstrip("\n").replace("\t", " <TAB> ")
         sys.stderr.write(f"{mark} {shown}\n")
@@ -91,8 +98,11 @@ class Echo:
 
 
 class PythonPlayer:
-    """An object with predict(context, candidates), train(text) and clear(), made by calling `module:name` with the
-    options, as one argument or, `by_name` (as version 5 does), each by its name; used within `with` if it can be."""
+    """An object with predict(context, candidates), train(text) and clear(), made by calling `module:name`.
+
+    The options are passed as one argument or, with `by_name` (as version 5 does), as keyword arguments. A context
+    manager is entered and left.
+    """
 
     together = 1
 
@@ -108,15 +118,15 @@ class PythonPlayer:
             self._leave = getattr(model, "__exit__", None)
             self._model = model.__enter__() if hasattr(model, "__enter__") else model
         except Exception as error:
-            raise PlayerError(f"{spec} could not be made: {type(error).__name__}: {error}.") from error
+            raise PlayerError(f"{spec} could not be created: {type(error).__name__}: {error}.") from error
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Ask one after the other."""
+        """Call predict for each request."""
         replies: list[Reply] = []
         for context, candidates in requests:
-            given = None if candidates is None else list(candidates)
+            words = None if candidates is None else list(candidates)
             try:
-                found = self._model.predict(context, given)
+                found = self._model.predict(context, words)
                 # A candidate without a score is as good as left out: the reference logs null for both.
                 replies.append([(str(text), float(score)) for text, score in found if score is not None])
             except Exception as error:
@@ -124,19 +134,19 @@ class PythonPlayer:
         return replies
 
     def train(self, text: str) -> None:
-        """Passed on."""
+        """Delegate to the object."""
         self._call("train", text)
 
     def clear(self) -> None:
-        """Passed on."""
+        """Delegate to the object."""
         self._call("clear")
 
     def check(self, now: bool = False) -> bool:
-        """Nothing can be amiss."""
+        """Always False: replies are final at once."""
         return False
 
     def close(self) -> None:
-        """Leave `with`."""
+        """Leave the context manager."""
         leave, self._leave = self._leave, None
         if leave:
             leave(None, None, None)
@@ -149,12 +159,12 @@ class PythonPlayer:
 
 
 def adaptive(options: Mapping[str, Any]) -> Player:
-    """The built-in learner. Raises OptionError."""
+    """Make the adaptive player. Raises OptionError."""
     try:
         return AdaptivePlayer(**options)
     except TypeError as error:
         raise OptionError(
-            f"These options do not fit the adaptive model: {error}.",
+            f"These options do not fit the adaptive n-gram: {error}.",
             "It takes order, predictions and unseen.",
         ) from None
 
@@ -168,8 +178,10 @@ def from_terminal(
     limits: Mapping[str, Any],
     by_name: bool = False,
 ) -> Player:
-    """The player that somebody at a terminal asks for: a name of the settings, `adaptive`, `module:name`, or a
-    command. `by_name`: see PythonPlayer."""
+    """Make the player that a command line asks for: a name of the settings, `adaptive`, `module:name`, or a command.
+
+    `by_name`: see PythonPlayer.
+    """
     if spec == "adaptive":
         return adaptive(options)
     if spec not in named and _PYTHON.match(spec):

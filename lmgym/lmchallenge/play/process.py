@@ -1,15 +1,15 @@
-"""A model process that speaks the API: one command a line on its standard input, replies on its standard output.
+"""A model process that speaks the protocol: one command per line on standard input, replies on standard output.
 
-No shell is involved. Every wait ends: at the start, and at each reply. What a process writes to standard error is
-kept (its end); everything said can be copied into a transcript. Tabs, newlines and carriage returns of the corpus
-are sent as blanks and half surrogate pairs as U+FFFD, character for character, so that offsets stay.
+No shell is involved. Every wait has a timeout: at the start, and at each reply. The end of standard error is kept;
+all traffic can be copied into a transcript. Tabs, newlines and carriage returns of the corpus are sent as spaces and
+lone surrogates as U+FFFD, character for character, so that offsets stay.
 
-A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. What comes unasked
-is found before the next command is sent. But a line too many can come while a reply is awaited, and pass for it: from
-then on every reply belongs to the question before, and one is always on its way. So there are checkpoints: nothing is
-asked, and nothing may come, for the time of two slow replies, at least `settle`. They follow the first line, the first
-reply after the first `clear` and the one after the first `train`; then one comes every CHECK_EVERY seconds, and the end
-of the output is the last. Between them, `check` says that lines are to be held back.
+A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. Unrequested output is
+detected before the next command is sent. But an extra line can arrive while a reply is awaited, and be taken for it:
+from then on every reply belongs to the question before, and one is always pending. So there are checkpoints: nothing
+is asked, and nothing may arrive, for the time of two slow replies, at least `settle`. They follow the first line,
+the first reply after the first `clear` and the one after the first `train`; then one comes every CHECK_EVERY
+seconds, and the end of the output is the last. Between them, `check` says that lines must be held.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
-from lmgym.lmchallenge.errors import PlayerError, said
+from lmgym.lmchallenge.errors import PlayerError, error_message
 from lmgym.lmchallenge.play.player import Reply, Request
 
 
 @dataclass
 class ProtocolWarnings:
-    """How often each came up in the replies."""
+    """Counts of oddities in the replies."""
 
     odd_fields: int = 0  # a last field without a score, dropped
     not_finite: int = 0  # scores that are NaN or infinite
     repeated: int = 0  # candidates answered more than once
-    unasked: int = 0  # candidates that nobody asked for
+    unasked: int = 0  # candidates that were not requested
     omitted: int = 0  # candidates left out
     empty: int = 0  # replies without predictions
 
     def as_dict(self) -> dict[str, int]:
-        """The counts that are not 0."""
+        """Return the counts that are not 0."""
         return {name: count for name, count in vars(self).items() if count}
 
 
@@ -61,7 +61,7 @@ STDERR_KEPT = 8_000
 
 @dataclass(frozen=True)
 class Command:
-    """How to start a model. Times in seconds."""
+    """How to start a model. Times are in seconds."""
 
     argv: tuple[str, ...]
     start_timeout: float = START_TIMEOUT
@@ -73,7 +73,7 @@ class Command:
 
 
 class ProcessPlayer:
-    """The process as a player. Start it with `with`, or close it yourself."""
+    """A process as a player. Use it as a context manager, or close it yourself."""
 
     together = 1
 
@@ -106,7 +106,7 @@ class ProcessPlayer:
             )
         except (OSError, ValueError) as error:
             raise PlayerError(
-                f"The model could not be started: {said(error)}", "Is the program there?"
+                f"The model could not be started: {error_message(error)}", "Check that the program exists."
             ) from None
         process = self._process
         pipes = (process.stdin, process.stdout, process.stderr)
@@ -130,27 +130,30 @@ class ProcessPlayer:
     # -- the API ---------------------------------------------------------------------------------------------
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Ask one after the other."""
+        """Ask one request after the other."""
         return [self._predict(request) for request in requests]
 
     def train(self, text: str) -> None:
         """Send the line."""
         self._said.add("train")
-        self._tell(f"train\t{on_the_wire(text)}")
+        self._send(f"train\t{on_the_wire(text)}")
 
     def clear(self) -> None:
         """Send the command."""
         self._said.add("clear")
-        self._tell("clear")
+        self._send("clear")
 
     def check(self, now: bool = False) -> bool:
-        """Raise PlayerError if something came that nobody asked for. Whether a checkpoint is still to come before the
-        replies can be trusted; `now` makes it come at once. None comes before a second reply has told how long answers
-        take: the first waits for the start."""
+        """Check for unrequested output.
+
+        Returns whether a checkpoint is still needed before the replies can be trusted; `now` forces one. None
+        happens before a second reply has shown how long answers take: the first includes the start. Raises
+        PlayerError.
+        """
         self._look()
         if not now and (self._replies < 2 or time.monotonic() < self._checkpoint):
             return True
-        self._silence()
+        self._run_checkpoint()
         return False
 
     def _look(self) -> None:
@@ -159,20 +162,21 @@ class ProcessPlayer:
         if self._read:
             shown = self._read[:80].decode("utf-8", "replace")
             self._fail(
-                f"The model wrote something nobody asked for: {shown!r}",
+                f"The model sent unrequested output: {shown!r}",
                 "It must be silent after train and clear, and answer predict with one line.",
             )
 
-    def _silence(self) -> None:
-        """A checkpoint: wait, and raise PlayerError if anything comes."""
-        pause = self._listen()
+    def _run_checkpoint(self) -> None:
+        """Run a checkpoint: wait, and raise PlayerError if anything arrives."""
+        pause = self._await_extra_line()
         self._look()
         self._slowest /= 2  # one slow reply is not waited for for ever
         self._checkpoint = time.monotonic() + max(CHECK_EVERY, PAUSE_SHARE * pause)
 
-    def _listen(self) -> float:
-        """Wait for a line too many, and say how long at most. A process that is one reply ahead shows the next after
-        about the time that an answer takes; one that has ended shows nothing more."""
+    def _await_extra_line(self) -> float:
+        """Wait for an extra line; return the longest wait in seconds. A process that is one reply ahead shows the next
+        after about the time of an answer; one that has ended shows nothing more.
+        """
         pause = min(max(self.command.settle, 2 * self._slowest), self._limit())
         deadline = time.monotonic() + pause
         while not self._read and (remaining := deadline - time.monotonic()) > 0 and not self._closed():
@@ -180,7 +184,7 @@ class ProcessPlayer:
         return pause
 
     def close(self) -> None:
-        """Close its standard input, wait for its end and look at what is left."""
+        """Close standard input, wait for the end and check the remaining output."""
         if self._ended:
             return
         deadline = time.monotonic() + self.command.stop_timeout
@@ -199,16 +203,14 @@ class ProcessPlayer:
         self._finish()
         if left:
             raise PlayerError(
-                f"The model wrote something nobody asked for before it ended: {left[:80]!r}.{self._tail()}",
+                f"The model sent unrequested output before it ended: {left[:80]!r}.{self._tail()}",
                 doubtful=True,
             )
         if code:
-            raise PlayerError(
-                f"After everything was played, the model ended with {_ending(code)}.{self._tail()}"
-            )
+            raise PlayerError(f"After the last line, the model ended with {_ending(code)}.{self._tail()}")
 
     def kill(self) -> None:
-        """End it now, with all processes of its group."""
+        """Kill the process with its whole group."""
         if self._ended:
             return
         with contextlib.suppress(OSError):
@@ -220,7 +222,7 @@ class ProcessPlayer:
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The end of its standard error."""
         return b"".join(self._errors).decode("utf-8", "replace")[-STDERR_KEPT:]
 
     # -- beneath ---------------------------------------------------------------------------------------------
@@ -228,14 +230,14 @@ class ProcessPlayer:
     def _predict(self, request: Request) -> Reply:
         context, candidates = request
         message = f"predict\t{on_the_wire(context)}"
-        wanted: dict[str, list[str]] = {}
+        by_text: dict[str, list[str]] = {}
         if candidates is not None:
             clean = "".join(candidates).isprintable()
             for word in dict.fromkeys(candidates):
-                wanted.setdefault(word if clean else on_the_wire(word), []).append(word)
-            message = "\t".join((message, *wanted))
+                by_text.setdefault(word if clean else on_the_wire(word), []).append(word)
+            message = "\t".join((message, *by_text))
         start = time.monotonic()
-        self._tell(message)
+        self._send(message)
         answered_before = self._answered
         raw = self._line(start)
         self._replies += 1
@@ -254,16 +256,16 @@ class ProcessPlayer:
             )
         if self._unverified and self._unverified & self._said:
             self._unverified -= self._said
-            self._listen()
+            self._await_extra_line()
             self._look()
         if candidates is not None:
-            reply = respelled(reply, wanted, self.protocol_warnings)
+            reply = respelled(reply, by_text, self.protocol_warnings)
         elif not reply:
             self.protocol_warnings.empty += 1
         return reply
 
-    def _tell(self, message: str) -> None:
-        """Send a command, reading what comes meanwhile so that neither side waits for ever."""
+    def _send(self, message: str) -> None:
+        """Send a command, reading meanwhile so that neither side blocks forever."""
         if self._read or self._poll.poll(0):
             self._look()
         data = f"{message}\n".encode()
@@ -274,7 +276,7 @@ class ProcessPlayer:
         except BlockingIOError:
             sent = 0
         except BrokenPipeError:
-            self._gone()
+            self._fail_early_end()
         if sent < len(data):
             self._send_rest(memoryview(data)[sent:])
 
@@ -291,12 +293,12 @@ class ProcessPlayer:
                 except BlockingIOError:
                     continue
                 except BrokenPipeError:
-                    self._gone()
+                    self._fail_early_end()
         finally:
             self._poll.unregister(self._in)
 
     def _line(self, start: float) -> bytes:
-        """The reply to the last command."""
+        """Return the reply to the last command."""
         limit = self._limit()
         line = b"" if self._read else self._usual(min(limit, EXIT_GRACE))
         if not line:
@@ -307,8 +309,10 @@ class ProcessPlayer:
         return line[:-2] if line.endswith(b"\r\n") else line[:-1]
 
     def _usual(self, limit: float) -> bytes:
-        """Wait for one read that is one line, as most replies are. b"" if it comes otherwise, and is then kept."""
-        ready = self._soon() if self._brisk else []
+        """Wait for a single read that is one line, as most replies are. Returns b"" if it arrives in pieces, which are
+        then kept.
+        """
+        ready = self._poll_briskly() if self._brisk else []
         if (ready or self._poll.poll(limit * 1000)) != self._ready:
             return b""
         data = os.read(self._out, 65536)
@@ -317,9 +321,10 @@ class ProcessPlayer:
             return b""
         return data
 
-    def _soon(self) -> list[tuple[int, int]]:
-        """What can be read within BRISK. With a processor to spare, looking again and again takes no more of it than
-        sleeping does, and ends sooner. Others are let go first; where they stay, sleeping is better for a while."""
+    def _poll_briskly(self) -> list[tuple[int, int]]:
+        """Poll for input for up to BRISK seconds. With an idle processor, polling takes no more of it than sleeping and
+        returns sooner. Other threads run first; if they keep the processor busy, sleep for a while.
+        """
         start = time.monotonic()
         if start < self._tired:
             return []
@@ -330,7 +335,7 @@ class ProcessPlayer:
         return ready
 
     def _whole_line(self, start: float, limit: float) -> bytes:
-        """The next line, with its newline, in however many pieces it comes."""
+        """Return the next line, with its newline, from any number of reads."""
         end = -1
         while not self._read or (end := self._read.find(b"\n")) < 0:
             if len(self._read) > MAX_REPLY:
@@ -344,7 +349,7 @@ class ProcessPlayer:
             if self._pump(min(remaining, EXIT_GRACE)):
                 continue
             if self._closed() or self._process.poll() is not None:
-                self._gone()
+                self._fail_early_end()
         line = bytes(self._read[: end + 1])
         del self._read[: end + 1]
         return line
@@ -353,7 +358,7 @@ class ProcessPlayer:
         return self.command.reply_timeout if self._answered else self.command.start_timeout
 
     def _pump(self, timeout: float) -> bool:
-        """Read what is there, waiting up to `timeout` seconds for something. Whether anything came."""
+        """Read available output, waiting up to `timeout` seconds; return whether anything arrived."""
         came = False
         for descriptor, _ in self._poll.poll(timeout * 1000):
             if descriptor == self._in:
@@ -379,15 +384,15 @@ class ProcessPlayer:
             self._errors_size -= len(self._errors.popleft())
 
     def _closed(self) -> bool:
-        """Whether its standard output has ended."""
+        """Has standard output ended?"""
         try:
             self._poll.modify(self._out, select.POLLIN)
         except (KeyError, OSError):
             return True
         return False
 
-    def _gone(self) -> NoReturn:
-        """It ended, or closed its pipes, before it was told to."""
+    def _fail_early_end(self) -> NoReturn:
+        """Fail because the process ended, or closed its pipes, too early."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         self._pump(0.05)
@@ -399,7 +404,9 @@ class ProcessPlayer:
         )
 
     def _fail(self, message: str, hint: str = "", *, doubtful: bool = True) -> NoReturn:
-        """Nothing tells now whether it was one reply ahead, so what came since the last checkpoint is in doubt."""
+        """Raise PlayerError. The process may have been one reply ahead, so everything since the last checkpoint is in
+        doubt.
+        """
         self.kill()
         raise PlayerError(f"{message}.{self._tail()}", hint, doubtful=doubtful)
 
@@ -428,12 +435,12 @@ _WIRE = str.maketrans(
 
 
 def on_the_wire(text: str) -> str:
-    """The text as it is sent: same length, nothing in it that ends a field or a line, nothing that is not Unicode."""
+    """Return the text as it is sent: same length, without characters that end a field or a line, valid Unicode."""
     return text.translate(_WIRE) if not text.isprintable() else text
 
 
 def parsed(raw: bytes, context: str, protocol_warnings: ProtocolWarnings) -> Reply:
-    """Text and score in turn. Raises PlayerError, its message without a full stop."""
+    """Parse a reply: text and score in turn. Raises PlayerError, its message without a full stop."""
     try:
         fields = raw.decode("utf-8").split("\t")
     except UnicodeDecodeError as error:
@@ -451,26 +458,26 @@ def parsed(raw: bytes, context: str, protocol_warnings: ProtocolWarnings) -> Rep
 
 
 def _no_number(fields: list[str], context: str) -> NoReturn:
-    """Name the first score that is none."""
+    """Raise PlayerError naming the first score that is not a number."""
     for text, score in zip(fields[::2], fields[1::2], strict=False):  # noqa: B007 - both are told below
         try:
             float(score)
         except ValueError:
             break
     raise PlayerError(
-        f"The score of {text!r} is {score!r}, which is no number (asked after {context[-40:]!r})",
+        f"The score of {text!r} is {score!r}, which is not a number (asked after {context[-40:]!r})",
         "A reply is text and score in turn, separated by tabs.",
     )
 
 
 def respelled(
-    reply: Reply, wanted: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
+    reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Spellings of the wire turned back into those that were asked."""
+    """Map texts as sent back to the texts that were asked."""
     texts = [text for text, _ in reply]
-    if texts != list(wanted):  # most models answer as asked
+    if texts != list(by_text):  # most models answer as asked
         seen = set(texts)
         protocol_warnings.repeated += len(reply) - len(seen)
-        protocol_warnings.unasked += len(seen - wanted.keys())
-        protocol_warnings.omitted += len(wanted.keys() - seen)
-    return [(word, score) for text, score in reply for word in wanted.get(text, (text,))]
+        protocol_warnings.unasked += len(seen - by_text.keys())
+        protocol_warnings.omitted += len(by_text.keys() - seen)
+    return [(word, score) for text, score in reply for word in by_text.get(text, (text,))]

@@ -1,10 +1,10 @@
-"""The vocabulary of a subword model as byte strings: what each token spells, and which may follow the end of a word. A
-context is tokens that are kept, and bytes that are spelled anew.
+"""The vocabulary of a subword model as byte strings: what each token spells, and which tokens may follow the end of a
+word.
 
-A language model over tokens gives a probability to a string by all the ways to spell it. `segmentations` lists the
-ways with the fewest tokens, `covers` those by which a beginning can be reached or passed. A context that is longer than
-the model's window loses its beginning, a quarter of the window at a time, so that the contexts of a line share what is
-left. No torch.
+A language model over tokens gives a string the probability of all its spellings. `segmentations` lists the spellings
+with the fewest tokens, `covers` those by which a prefix is reached or passed. A context longer than the model's
+window loses its beginning, a quarter of the window at a time, so that the contexts of a line share the rest. Does
+not import torch.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 Path: TypeAlias = tuple[int, ...]
 
 WORD, SIGNS, ALONE = "word", "signs", "alone"
-"""What a token of the games is: letters and the like; punctuation and symbols; an emoji, after which anything may
-stand."""
+"""Kinds of tokens of the games: letters and the like; punctuation and symbols; an emoji, which ends at once."""
 
 _WORD = regex.compile(r"[\p{L}\p{N}\p{Pc}\p{Pd}'@#]")
 _SIGN = regex.compile(r"[\p{P}\p{S}]")
@@ -38,7 +37,7 @@ _MARK = "\u2581"
 
 @lru_cache(maxsize=50_000)
 def kind_of(text: str) -> str:
-    """What the end of the text is; blanks before it do not matter."""
+    """Return the kind of the text's end, ignoring blanks before it."""
     text = text.lstrip()
     if not text or is_emoji(text) or text[-1].isspace():
         return ALONE
@@ -48,8 +47,8 @@ def kind_of(text: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def goes_on(kind: str, char: str) -> bool:
-    """Whether this character would make a token of that kind longer."""
+def extends(kind: str, char: str) -> bool:
+    """Would this character extend a token of this kind?"""
     if kind == WORD:
         return _WORD.match(char) is not None
     return kind == SIGNS and _SIGN.match(char) is not None
@@ -57,8 +56,9 @@ def goes_on(kind: str, char: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
-    """Leading blanks with the token of the games that follows, and whether it is over within the text. No token at
-    all, but something else than blanks: ("", False)."""
+    """Return leading blanks with the first token of the games, and whether it ends within the text; ("", False) if
+    other characters come first.
+    """
     at = len(text) - len(text.lstrip())
     if at == len(text):
         return text, False
@@ -67,16 +67,16 @@ def first_token(text: str) -> tuple[str, bool]:
     kind = kind_of(text[at])
     if kind == ALONE:
         return "", False
-    end = next((place for place in range(at, len(text)) if not goes_on(kind, text[place])), len(text))
+    end = next((place for place in range(at, len(text)) if not extends(kind, text[place])), len(text))
     return text[:end], end < len(text)
 
 
 class TokenStrings:
     """Byte strings of a vocabulary.
 
-    pieces    bytes per id; None for special tokens and unused rows
-    prefixed  whether the tokenizer puts a blank before a text
-    continuing  tokens that go on with a character that the one before began
+    pieces      bytes per id; None for special tokens and unused rows
+    prefixed    the tokenizer puts a blank before a text
+    continuing  tokens that continue a character that the one before began
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class TokenStrings:
         self.texts: list[str | None] = [_text(piece) for piece in self.pieces]
         first = [text[0] if text else None for text in self.texts]
         self.ending: dict[str, Flags] = {
-            kind: np.array([char is not None and not goes_on(kind, char) for char in first])
+            kind: np.array([char is not None and not extends(kind, char) for char in first])
             for kind in (WORD, SIGNS)
         }
         self.onward: dict[str, Flags] = {
-            kind: np.array([char is not None and goes_on(kind, char) for char in first])
+            kind: np.array([char is not None and extends(kind, char) for char in first])
             for kind in (WORD, SIGNS)
         }
         self.continuing: Flags = np.array(
@@ -123,7 +123,7 @@ class TokenStrings:
 
     @classmethod
     def of(cls, tokenizer: Any, rows: int) -> TokenStrings:
-        """From a fast tokenizer. Raises OptionError for one whose tokens are not simply pieces of the text."""
+        """Build from a fast tokenizer. Raises OptionError for one whose tokens are not plain pieces of the text."""
         data = json.loads(tokenizer.backend_tokenizer.to_str())
         how = json.dumps([data.get("decoder"), data.get("pre_tokenizer"), data.get("normalizer")])
         special = set(tokenizer.all_special_ids)
@@ -147,23 +147,23 @@ class TokenStrings:
             and tokenizer.unk_token_id not in ids
         ):
             raise OptionError(
-                "This model's tokenizer changes the text (it spells a probe as "
-                f"{spelled.decode('utf-8', 'replace')!r}), so continuations cannot be read off its tokens.",
+                "This model's tokenizer changes the text (it turns a test string into "
+                f"{spelled.decode('utf-8', 'replace')!r}), so continuations cannot be derived from its tokens.",
                 "Models with byte-level or SentencePiece tokenizers can play.",
             )
         return token_strings
 
     def data(self, text: str, *, at_start: bool) -> bytes:
-        """The bytes to be spelled."""
+        """Return the bytes to be spelled."""
         data = text.encode("utf-8", "replace")
         return b" " + data if at_start and self.prefixed else data
 
     def starting(self, prefix: bytes) -> list[int]:
-        """Tokens whose bytes begin so."""
+        """Return the tokens whose bytes have this prefix."""
         return [self._sorted[at][1] for at in beginning_with(self._keys, prefix)]
 
     def within(self, data: bytes) -> list[int]:
-        """Tokens that are a proper beginning of the bytes."""
+        """Return the tokens that are a proper prefix of the bytes."""
         return [
             number
             for end in range(1, min(len(data), self._longest + 1))
@@ -176,25 +176,25 @@ class TokenStrings:
         return flags
 
     def _plain(self, kind: str) -> Flags:
-        """Whole text, all of which goes on with a token of the games of that kind."""
+        """Mask of tokens that are complete text, all of which continues a token of the games of this kind."""
         pairs = zip(self.pieces, self.texts, strict=True)
         return np.array(
             [
                 text is not None
                 and text.encode() == piece != b""
-                and all(goes_on(kind, char) for char in text)
+                and all(extends(kind, char) for char in text)
                 for piece, text in pairs
             ]
         )
 
     def _fitting(self, rest: bytes) -> Flags:
-        """Tokens that spell a beginning of the bytes, or all of them and more."""
+        """Mask of tokens that spell a prefix of the bytes, or all of them and more."""
         flags = self.beginning(rest).copy()
         flags[self.within(rest)] = True
         return flags
 
     def _segmentations(self, data: bytes, most: int) -> tuple[Path, ...]:
-        """Up to `most` ways to spell exactly these bytes, fewest tokens first."""
+        """Return up to `most` spellings of exactly these bytes, fewest tokens first."""
         best: list[list[Path]] = [[] for _ in range(len(data) + 1)]
         best[len(data)] = [()]
         for at in range(len(data) - 1, -1, -1):
@@ -210,29 +210,31 @@ class TokenStrings:
         return tuple(best[0])
 
     def _covers(self, rest: bytes, most: int) -> tuple[tuple[Path, bytes], ...]:
-        """Ways to reach or pass the end of the bytes: tokens that spell a proper beginning, and what the next
-        token must begin with."""
+        """Return the ways to reach or pass the end of the bytes: tokens that spell a proper prefix, and what the next
+        token must begin with.
+        """
         return tuple(
             (path, rest[at:]) for at in range(len(rest)) for path in self._segmentations(rest[:at], most)
         )
 
     def _overruns(self, data: bytes, kind: str, most: int) -> tuple[Path, ...]:
-        """Ways to spell the bytes whose last token runs on into something that ends a token of that kind."""
+        """Return the spellings whose last token runs on into something that ends a token of this kind."""
         found: list[Path] = []
         for at in range(max(0, len(data) - self._longest), len(data)):
             tail = data[at:]
             for place in beginning_with(self._mixed_keys, tail):
                 piece, number = self._mixed[place]
                 after = _text(piece[len(tail) :])
-                if after and not goes_on(kind, after[0]):
+                if after and not extends(kind, after[0]):
                     found.extend((*path, number) for path in self._segmentations(data[:at], most))
         found.sort(key=len)
         return tuple(found[:most])
 
 
 def _text(piece: bytes | None) -> str | None:
-    """The piece as text; a character that is cut off at the end counts as a letter, one that is cut off at the
-    front makes the piece unreadable."""
+    """Decode a piece; a character cut off at its end counts as a letter, one cut off at its front makes the piece
+    unreadable.
+    """
     if piece is None:
         return None
     try:
@@ -242,9 +244,9 @@ def _text(piece: bytes | None) -> str | None:
 
 
 def _turns(text: str) -> bool:
-    """Whether a token of the games could end inside."""
+    """Could a token of the games end inside the text?"""
     return any(
-        goes_on(kind, before) and not goes_on(kind, after)
+        extends(kind, before) and not extends(kind, after)
         for before, after in itertools.pairwise(text)
         for kind in (WORD, SIGNS)
     )
@@ -262,8 +264,9 @@ def _bytes(token: str, how: str) -> bytes:
 
 
 def _byte_characters() -> dict[str, int]:
-    """Byte-level vocabularies write each byte as a printable character: the visible ones of Latin-1 as themselves,
-    the others as the characters from U+0100 on, in order."""
+    """Map characters of byte-level vocabularies to bytes: visible characters of Latin-1 stand for themselves, the other
+    bytes are the characters from U+0100 on, in order.
+    """
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {**{chr(byte): byte for byte in plain}, **{chr(256 + at): byte for at, byte in enumerate(others)}}
@@ -277,7 +280,7 @@ REGION = 24  # characters of a context that may be spelled anew, at most
 
 @dataclass(frozen=True)
 class SplitContext:
-    """A context: tokens that are kept, and the bytes after them that are tokenized anew."""
+    """A context: tokens that are kept, and the bytes after them that are tokenized again."""
 
     prefix: Path
     rest: bytes
@@ -285,14 +288,15 @@ class SplitContext:
 
 @dataclass(frozen=True)
 class Window:
-    """The model's context window: the tokens that begin every text, and the maximum length (None: no limit)."""
+    """The model's context window: the tokens that begin every text, and the maximum length (None: unlimited)."""
 
     start: Path
     room: int | None
 
     def before(self, context: SplitContext, longest: int) -> Path | None:
-        """The tokens that stand before ways of up to `longest` tokens: the start and as much of the context as there is
-        room for. None if there is no room, or nothing to stand before them."""
+        """Return the tokens before spellings of up to `longest` tokens: the start and as much of the context as fits.
+        None if there is no room, or nothing before them.
+        """
         prefix = context.prefix
         if self.room is not None:
             left = self.room - len(self.start) - longest
@@ -309,7 +313,7 @@ class Window:
 def split_contexts(
     contexts: Sequence[str], tokenizer: Any, token_strings: TokenStrings, *, whole: bool
 ) -> list[SplitContext]:
-    """One per context. `whole`: all of it is tokenized anew."""
+    """Split contexts into kept tokens and bytes. `whole`: tokenize all of it again."""
     distinct = list(dict.fromkeys(contexts))
     cleaned = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in distinct]
     batch = tokenizer(

@@ -1,8 +1,8 @@
-"""The typing errors of `ic`: corrupts words, scores candidates, finds the nearest words.
+"""Typing errors of `ic`: corrupt words, score candidates, find the nearest words.
 
-Every character is replaced, with the probability p, by one drawn from `error_chars` (perhaps itself). The stream
-of random numbers is that of Python's Mersenne Twister from one seed over the whole corpus, one `random()` per
-character and one `choice` per error: the order of the lines matters.
+Each character is replaced, with probability p, by one drawn from `error_chars` (possibly itself). The random stream
+is Python's Mersenne Twister from one seed over the whole corpus, one `random()` per character and one `choice` per
+error, so the order of the lines matters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANDIDATES = 100
 
 @dataclass(frozen=True)
 class ErrorModel:
-    """p in (0, 1): with 0 or 1 a score would be the logarithm of 0."""
+    """An error probability in (0, 1) and its characters; with 0 or 1 a score would be the logarithm of 0."""
 
     p: float = P_ANYKEY
     chars: str = ERROR_CHARS
@@ -42,24 +42,24 @@ class ErrorModel:
             raise OptionError("There are no error characters.", "Give at least one.")
 
     def corrupt(self, word: str, rand: random.Random) -> str:
-        """The word as typed. Same length in code points."""
+        """Return the word as typed, with the same number of code points."""
         return "".join(rand.choice(self.chars) if rand.random() < self.p else char for char in word)
 
     def score(self, matches: int, length: int) -> float:
-        """Natural logarithm of the chance of this typing, up to which wrong characters were drawn."""
+        """Return the natural logarithm of the probability of this typing, up to which wrong characters were drawn."""
         return matches * math.log(1 - self.p) + (length - matches) * math.log(self.p)
 
 
 def matches(a: str, b: str) -> int:
-    """In how many places both have the same character."""
+    """Count the positions where both have the same character."""
     return sum(map(operator.eq, a, b))
 
 
 class Vocabulary:
-    """Words of equal length side by side as numbers, so that the nearest ones are found in one sweep.
+    """Words of equal length in arrays, so that the nearest ones are found in one pass.
 
     Words keep the order of the file, the first of equal ones counts. Ties are broken by that order. (The reference
-    keeps its words in a set, so that its ties depend on the hash seed of the process.)
+    keeps its words in a set, so its ties depend on the hash seed of the process.)
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ class Vocabulary:
         self._codes: dict[int, NDArray[np.uint32]] = {}
 
     def nearest(self, typed: str, n: int) -> list[str]:
-        """The n words of the same length that share most characters with `typed`, best first."""
+        """Return the n words of the same length that share most characters with `typed`, best first."""
         import numpy as np  # only this game needs it, and it takes long to load
 
         words = self._words.get(len(typed))
@@ -85,10 +85,10 @@ class Vocabulary:
 
 
 def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[str]:
-    """Nearest words, then what was typed, then what was meant, each once.
+    """Return the nearest words, then what was typed, then what was meant, each once.
 
-    Room is made for the last two by dropping as many from the end of the nearest ones as are not among them; where
-    that drops one of the two themselves, there is one candidate more than n (the reference's behaviour).
+    Room for the last two is made by dropping as many from the end of the nearest ones as are not among them. If that
+    drops one of the two themselves, there is one candidate more than n (the reference's behaviour).
     """
     found = vocabulary.nearest(typed, n)
     room = n - (target not in found) - (typed not in found)
@@ -96,14 +96,14 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
 
 
 def rng(seed: int) -> random.Random:
-    """The stream for a seed; 0 takes the seed from the clock."""
+    """Return the random stream of a seed; 0 takes the seed from the clock."""
     import random  # counting needs none of it
 
     return seeded(seed) if seed else random.Random()  # noqa: S311 - a game, not a secret
 
 
 def seeded(seed: int) -> random.Random:
-    """The stream for a seed, 0 included."""
+    """Return the random stream of a seed, 0 included."""
     import random
 
     return random.Random(seed)  # noqa: S311 - a game, not a secret

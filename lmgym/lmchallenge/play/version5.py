@@ -1,6 +1,6 @@
 """The games of version 5: word completion (wc), word entropy (we), character entropy (ce), word reranking (wr).
 
-They are played as those of version 4 are (`core.play`). An entry is a token; with its user and message it is a row of
+They are played like those of version 4 (`play.loop`). An entry is a token; with its user and message it is a row of
 the log.
 """
 
@@ -23,46 +23,47 @@ _ENTRIES = "entries"
 
 
 def _placed(found: Iterable[tuple[int, str]]) -> Iterator[Entry]:
-    """What every row says of its token."""
+    """Start an entry for each token with its place and target."""
     for number, (start, target) in enumerate(found):
         yield {"token": number, "character": start, "target": target}
 
 
 @dataclass(frozen=True)
 class WordCompletion:
-    """Each token is typed character by character; before each character the model is asked what follows. With
-    `next_word_only` it is asked before the first only."""
+    """Word completion: each token is typed character by character, and the model predicts before each character; with
+    `next_word_only` only before the first.
+    """
 
     next_word_only: bool = False
     key: str = _ENTRIES
 
     def play(self, line: str) -> Play:
-        """One entry per token with `completions`: for each typed prefix the texts as they were answered."""
+        """Play a line. One entry per token with `completions`: the answered texts for each typed prefix."""
         entries = list(_placed(tokens(line)))
-        asked = [
+        calls = [
             (entry, entry["character"] + typed)
             for entry in entries
             for typed in range(1 if self.next_word_only else len(entry["target"]))
         ]
-        for part in pieces(asked):
+        for part in pieces(calls):
             replies = yield [Request(line[:end]) for _, end in part]
             for (entry, _), reply in zip(part, replies, strict=True):
                 entry.setdefault("completions", []).append([text for text, _ in reply])
         return entries
 
     def skip(self, line: str) -> None:
-        """Nothing is drawn."""
+        """Do nothing: the game draws no random numbers."""
 
 
 @dataclass(frozen=True)
 class Entropy:
-    """The model is asked for the log probability of each token or, with `characters`, of each character."""
+    """Entropy: the log probability of each token or, with `characters`, of each character."""
 
     characters: bool
     key: str = _ENTRIES
 
     def play(self, line: str) -> Play:
-        """One entry per token with `logp`, null where the model does not score it."""
+        """Play a line. One entry per token with `logp`, null if the model does not score it."""
         entries = list(_placed(enumerate(line) if self.characters else tokens(line)))
         for part in pieces(entries):
             replies = yield [Request(line[: entry["character"]], [entry["target"]]) for entry in part]
@@ -71,7 +72,7 @@ class Entropy:
         return entries
 
     def skip(self, line: str) -> None:
-        """Nothing is drawn."""
+        """Do nothing: the game draws no random numbers."""
 
 
 def _score_of(target: str, reply: Reply) -> float | None:
@@ -84,13 +85,14 @@ class WordReranking(InputCorrection):
     key = _ENTRIES
 
     def play(self, line: str) -> Play:
-        """One entry per token: what was typed, and `results` [candidate, error score, model score], best error score
-        first."""
+        """Play a line. One entry per token: what was typed, and `results` [candidate, error score, model score], best
+        error score first.
+        """
         entries = yield from super().play(line)
         return [{**place, **entry} for place, entry in zip(_placed(tokens(line)), entries, strict=True)]
 
     def entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
-        """What the log has of one token."""
+        """Return the log entry of one token."""
         error = self.error_scores(typed, words)
         ranked = sorted(words, key=lambda word: -error[word])
         return {"verbatim": typed, "results": [[word, error[word], model.get(word)] for word in ranked]}
@@ -98,7 +100,7 @@ class WordReranking(InputCorrection):
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that decides a game besides corpus and model; JSON-able through `as_dict`. Seed 0 is a seed like any
+    """Everything that decides a game besides corpus and model; JSON through `as_dict`. Seed 0 is a seed like any
     other."""
 
     game: str
@@ -114,22 +116,22 @@ class Options:
             raise OptionError(f"There is no game {self.game!r}.", "Choose wc, we, ce or wr.")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
-        """Those of the values that are options of a game. Raises OptionError."""
-        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})
+    def of(cls, values: Mapping[str, Any]) -> Options:
+        """Pick the values that are options of a game. Raises OptionError."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return plain JSON types."""
         return dict(vars(self))
 
     def build(self, words: Sequence[str] | None = None) -> Game:
-        """The game. `wr` needs the words of a vocabulary. Raises OptionError."""
+        """Build the game. `wr` needs the words of a vocabulary. Raises OptionError."""
         if self.game == "wc":
             return WordCompletion(self.next_word_only)
         if self.game in ("we", "ce"):
             return Entropy(self.game == "ce")
         if words is None:
-            raise OptionError("Word reranking needs a vocabulary.", "Give a file with one word a line.")
+            raise OptionError("Word reranking needs a vocabulary.", "Pass a file with one word per line.")
         return WordReranking(
             typing_errors.Vocabulary(words),
             targets=True,
@@ -141,7 +143,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Played:
-    """One message, played: the number of its line, and its rows of the log, none for one without tokens."""
+    """A played message: the number of its line, and its rows of the log, none for one without tokens."""
 
     number: int
     rows: list[dict[str, Any]]
@@ -151,7 +153,8 @@ def play(
     lines: Iterable[Line], game: Game, player: Player, *, train: bool = False, skip: int = 0
 ) -> Iterator[Played]:
     """Play every line. With `train`, the model is cleared where a group of lines of one user begins, and learns each
-    line after it was played; timestamps do not matter. `skip` and errors are as in `core.play.play`."""
+    line after it was played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
+    """
     for played in version4.play(_messages(lines), game, player, train=train, skip=skip):
         row = played.row
         of = {"user": row["userId"], "message": row["message"]}
@@ -159,7 +162,7 @@ def play(
 
 
 def _messages(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines with their users, numbered from 0 within a group of lines of one user."""
+    """Number the lines from 0 within each group of lines of one user."""
     now: Line | None = None
     for line in lines:
         before = now

@@ -152,12 +152,12 @@ def _check_text(log: Path) -> None:
         with path.open("rb") as stream:
             yield from corpus.read(stream, form)
 
-    found = of.beside(lambda: lines(text, form), lambda at: logged[at][1], log.name)
+    found = of.match(lambda: lines(text, form), lambda at: logged[at][1], log.name)
     assert (found.lines, found.recut) == (len(logged), 0)
     if "hasuser" not in log.name:
         assert found.of == found.lines
     with pytest.raises(LogError, match="this is not the text of the corpus"):
-        others.beside(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
+        others.match(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
 
 
 def test_logs_without_candidates_are_written_byte_for_byte(tmp_path: Path) -> None:
@@ -285,16 +285,16 @@ def _bad(mode: str, *, train: bool = True) -> tuple[list[Any], PlayerError | Non
 @pytest.mark.parametrize(
     ("mode", "lines", "words"),
     [
-        ("nonnumeric", 0, "no number"),
-        ("emptyscore", 0, "no number"),
+        ("nonnumeric", 0, "not a number"),
+        ("emptyscore", 0, "not a number"),
         ("exit0", 0, "exit code 0 in the middle"),
         ("exit3", 0, "exit code 3 in the middle"),
         ("exit3_late", 4, "ended with exit code 3"),
         ("hang", 0, "no reply within"),
-        ("twolines", 0, "nobody asked for"),
+        ("twolines", 0, "unrequested output"),
         ("latin1", 0, "not UTF-8"),
-        ("partial", 0, "no number"),
-        ("train_newline", 0, "nobody asked for"),
+        ("partial", 0, "not a number"),
+        ("train_newline", 0, "unrequested output"),
     ],
 )
 def test_a_model_that_breaks_the_protocol_ends_the_run_with_a_reason(

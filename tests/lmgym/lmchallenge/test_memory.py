@@ -17,7 +17,7 @@ from tests.lmgym.conftest import ROOT
 from lmgym.lmchallenge import corpus, gzip_reader
 from lmgym.lmchallenge.logs import log_rows
 from lmgym.lmchallenge.play.games import GameOptions
-from lmgym.lmchallenge.corpus_tools import Watch
+from lmgym.lmchallenge.corpus_tools import CorpusInspector
 from lmgym.lmchallenge.play.loop import play
 from lmgym.lmchallenge.logs.decoder import read_lines
 from lmgym.lmchallenge.logs.stats import statistics
@@ -40,8 +40,8 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 def run(n, path):
-    watch = Watch("text")
-    lines = watch.through(corpus.read(text(n)))
+    inspector = CorpusInspector("text")
+    lines = inspector.inspect(corpus.read(text(n)))
     with open(path, "wb") as out:
         for line in play(lines, GameOptions("wp").build(), Quiet(), train=False):
             out.write(log_rows.line_of(line.row).encode())

@@ -92,7 +92,7 @@ def test_a_slow_start_has_its_own_patience():
 
 def test_a_line_too_many_after_training_is_found_even_when_it_is_late():
     rows, error, _ = run("late-train")
-    assert "nobody asked for" in str(error)
+    assert "unrequested output" in str(error)
     assert len(rows) == 1
 
 
@@ -106,7 +106,7 @@ def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(m
     if mode == "banner":
         assert "first line that the model wrote is no reply" in str(error)
     if mode == "extra":
-        assert "nobody asked for" in str(error)
+        assert "unrequested output" in str(error)
         assert "Left out: lines 2 to" in str(error)
 
 

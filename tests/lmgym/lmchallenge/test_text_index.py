@@ -65,7 +65,7 @@ def a_log(game: str, seed: int) -> list[bytes]:
 def indexed(log: list[bytes], keep: str, mix: Mix | None = None) -> Index:
     """As it comes out of the database."""
     words = Words()
-    lines = words.through(read_lines(log))
+    lines = words.record_stream(read_lines(log))
     table = read_table(lines, filters=["nospace", keep], mixes=[Mix(0, 0), mix] if mix else [])
     indexes = {name: index_of(table.by(name), words, len(table.mixes) - 1) for name in table.filters}
     return unpack(pack(indexes), keep)

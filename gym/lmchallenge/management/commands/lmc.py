@@ -21,7 +21,7 @@ COMMANDS = ("run", "serve")
 
 class Command(BaseCommand):
     help = (
-        "LM Challenge with models of this site: play a typing game, or offer a model through the model API. "
+        "LM Challenge with models of this site: play a typing game, or offer a model through the protocol. "
         "Everything else about games and logs is `lmgym lmc`."
     )
     requires_system_checks: list[str] = []
@@ -43,7 +43,7 @@ class Command(BaseCommand):
 def main(argv: list[str], prog: str, streams: Streams | None = None) -> int:
     """The commands that play, with the site's players and models."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
-        sys.stderr.write(f"{prog}: {argv[0]} needs no site: lmgym lmc {argv[0]}\n")
+        sys.stderr.write(f"{prog}: {argv[0]} does not need a site; use lmgym lmc {argv[0]}\n")
         return cli.EXIT_ERROR
     return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
@@ -64,9 +64,7 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
     try:
         found = RegisteredModel.objects.get(slug=slug)
     except RegisteredModel.DoesNotExist:
-        raise LmcError(
-            f"There is no model {slug!r}.", "Its slug stands in the address of its page."
-        ) from None
+        raise LmcError(f"There is no model {slug!r}.", "Its slug is in the address of its page.") from None
     if not found.is_hosted:
         raise LmcError(found.not_hosted)
     try:

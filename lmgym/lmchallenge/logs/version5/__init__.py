@@ -1,4 +1,5 @@
-"""LM Challenge 5: its games, logs and statistics. One line of a log is one token or character."""
+"""Logs and statistics of LM Challenge 5. One line of a log is one token or character; the games are in
+`play.version5`."""
 
 GAME_WORDS = {
     "wc": "word completion",

@@ -1,6 +1,6 @@
-"""Reading logs of version 5 as a stream: one token or character a line.
+"""Read logs of version 5 as a stream: one token or character per line.
 
-msgspec decodes what is counted. What it refuses at first (NaN, which JSON has not) is read by the standard library.
+msgspec decodes the counted fields. What it refuses (NaN, which JSON does not have) is parsed by the standard library.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from lmgym.lmchallenge.gzip_reader import ZIP
 from lmgym.lmchallenge.logs.log_rows import is_version_5, refuse_version_4
 
 GAMES = {"completions": "wc", "logp": "we", "results": "wr"}
-"""Key that holds the results -> game. `ce` writes logs like those of `we`."""
+"""Key of the results -> game. `ce` writes logs like those of `we`."""
 
 
 class Token(Struct, gc=False, kw_only=True):
-    """A line: a token or character with what the model said. `select` is what `grep` wrote."""
+    """A line: a token or character with the model's answers. `select` is written by `grep`."""
 
     target: str
     user: Any = None
@@ -38,12 +38,12 @@ class Token(Struct, gc=False, kw_only=True):
 
     @property
     def game(self) -> str:
-        """wc, we (or ce) or wr; "" for a line without results."""
+        """wc, we (also for ce) or wr; "" for a line without results."""
         return next((game for key, game in GAMES.items() if getattr(self, key) is not UNSET), "")
 
     @property
     def scores(self) -> list[tuple[str, float, float | None]]:
-        """`results`: candidate, error score, model score. Raises LogError for another shape."""
+        """Candidate, error score and model score of each of `results`. Raises LogError for another shape."""
         found = []
         for one in self.results or ():
             word, error, score = (*one[:3], None, None, None)[:3]
@@ -60,7 +60,7 @@ class Token(Struct, gc=False, kw_only=True):
 
 @dataclass(frozen=True)
 class Message:
-    """The tokens of a message, for what looks at texts."""
+    """The tokens of a message, for code that compares texts."""
 
     game: str
     text: list[str]
@@ -69,7 +69,7 @@ class Message:
 def read(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, Token]]:
-    """(line number, token) of each line that is not blank, from the number `first` on. Raises LogError."""
+    """Yield (line number, token) for each nonblank line, counting from `first`. Raises LogError."""
     decoder = msgspec.json.Decoder(Token)
     for number, raw in islice(enumerate(stream, first), limit):
         if not raw.strip():
@@ -83,8 +83,11 @@ def read(
 
 
 def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterator[bytes]]:
-    """Whether the first line that is not blank is of version 5, None if there is none; and all lines. Raises LogError
-    for a zip archive."""
+    """Detect the version by the first nonblank line: True for version 5, None without a line. Returns it with all
+    lines.
+
+    Raises LogError for a zip archive.
+    """
     lines = iter(lines)
     head: list[bytes] = []
     for line in lines:
@@ -93,7 +96,7 @@ def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterat
             break
     if head and head[0].startswith(ZIP):
         raise LogError(
-            f"{source}: this is a zip archive.", "Unpack it and give the log inside, packed with gzip or not."
+            f"{source}: this is a zip archive.", "Extract the log, and use it compressed with gzip or not."
         )
     found = _is_version_5(head[-1]) if head and head[-1].strip() else None
     return found, chain(head, lines)
@@ -108,14 +111,16 @@ def _is_version_5(line: bytes) -> bool:
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, everything in the line), for writing it again. Raises LogError for what is no JSON object."""
+    """Yield (line number, everything in the line), for writing it again. Raises LogError for a line that is not a JSON
+    object.
+    """
     for number, raw in enumerate(stream, 1):
         if raw.strip():
             yield number, row_of(raw, f"{source}, line {number}")
 
 
 def row_of(raw: bytes, where: str) -> dict[str, Any]:
-    """A line as a JSON object. Raises LogError."""
+    """Parse a line as a JSON object. Raises LogError."""
     try:
         row = json.loads(raw)
     except UnicodeDecodeError:
@@ -134,7 +139,7 @@ def row_of(raw: bytes, where: str) -> dict[str, Any]:
 
 
 def token_of(row: Mapping[str, Any], where: str) -> Token:
-    """A row as a token. Raises LogError naming the key."""
+    """Decode a row as a token. Raises LogError naming the key."""
     try:
         return msgspec.convert(row, Token)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""Logs of version 5 as coloured text: one log (`pretty`), or one beside a baseline (`diff`). A line is a message.
+"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). A line is a message.
 
-Of wr the reference compares the target only with the candidates that stand behind it in the log, so that it calls words
-right which are not; readings="corrected" compares it with all.
+For wr the reference compares the target only with the candidates after it in the log, so it calls wrong words right;
+readings="corrected" compares it with all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OUTCOMES: dict[str, Colour] = {
     "still-right": (DEFAULT, False),
 }
 _WORDS = {
-    **{name: said for name, said in version4.OUTCOME_WORDS.items() if name in OUTCOMES},
+    **{name: labels for name, labels in version4.OUTCOME_WORDS.items() if name in OUTCOMES},
     "skipped": "not selected",
     "saved": "completed by the first two predictions",
     "unknown": "no score",
@@ -55,15 +55,15 @@ LEGENDS = {
     "ce": (*_ENTROPY, "unknown", "skipped"),
     "wr": version4.LEGENDS["ic"],
 }
-"""The outcomes of each game, for a legend."""
+"""Outcomes of each game, in the order of the legend."""
 
 
 def words(interval: float = INTERVAL) -> dict[str, str]:
-    """Each outcome in words; entropies are told apart within the interval."""
+    """Return the label of each outcome; entropies are graded within `interval` nats."""
     steps = [f"{step * interval / 5:g}" for step in range(1, 5)]
     between = [f"{low} to {high} nats" for low, high in pairwise(steps)]
-    said = [f"less than {steps[0]} nats", *between, f"{steps[-1]} nats or more"]
-    return _WORDS | dict(zip(_ENTROPY, said, strict=True))
+    labels = [f"less than {steps[0]} nats", *between, f"{steps[-1]} nats or more"]
+    return _WORDS | dict(zip(_ENTROPY, labels, strict=True))
 
 
 _CHANGES = {
@@ -77,8 +77,9 @@ _CHANGES = {
 def outcomes(
     token: Token, mixture: Mixture | None, interval: float = INTERVAL, readings: str = "corrected"
 ) -> list[tuple[str, str]]:
-    """The target in pieces, perhaps empty, each with its outcome, a key of OUTCOMES. Raises LogError for a token
-    without results."""
+    """Split the target into pieces, possibly empty, each with its outcome, a key of OUTCOMES. Raises LogError for a
+    token without results.
+    """
     target = token.target
     if not token.select:
         return [(target, "skipped")]
@@ -91,10 +92,10 @@ def outcomes(
         return [(target[:cut], "typed"), (target[cut:], "saved")]
     if token.results is not UNSET and token.results is not None:
         if mixture is None:
-            raise LogError("A log of wr is coloured by a mixture of its scores.")
+            raise LogError("A log of wr needs a mixture of its scores.")
         return [(target, _CHANGES[is_first(token, None, readings), is_first(token, mixture, readings)])]
     if token.logp is UNSET:
-        raise LogError("There is a line without completions, logp and results.", "One of them must be there.")
+        raise LogError("A line has none of completions, logp and results.", "One of them is required.")
     if token.logp is None:
         return [(target, "unknown")]
     step = next((step for step in range(1, 5) if -token.logp < step * interval / 5), 5)
@@ -102,7 +103,7 @@ def outcomes(
 
 
 def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected") -> bool:
-    """Whether the target is worth more than other candidates, by the error scores alone if there is no mixture."""
+    """Is the target worth more than all other candidates? Without a mixture, by the error scores alone."""
     worth = [
         (word == token.target, mixture.score(error, score) if mixture else error)
         for word, error, score in token.scores
@@ -117,7 +118,7 @@ def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected")
 def ansi(
     log: Sequence[tuple[int, Token]], interval: float = INTERVAL, readings: str = "reference"
 ) -> Iterator[str]:
-    """The messages of a log. Raises LogError."""
+    """Yield the messages of a log with colour codes. Raises LogError."""
     mixture = mixture_of(log)
     yield from _messages(
         (
@@ -128,7 +129,7 @@ def ansi(
 
 
 def game_of(log: Sequence[tuple[int, Token]]) -> str:
-    """wc, we, ce or wr; "" for an empty log. Logs of ce are those of we with characters for tokens."""
+    """Return wc, we, ce or wr; "" for an empty log. Logs of ce are those of we with characters for tokens."""
     game = log[0][1].game if log else ""
     characters = game == "we" and all(
         token.token == token.character and len(token.target) == 1 for _, token in log
@@ -137,7 +138,7 @@ def game_of(log: Sequence[tuple[int, Token]]) -> str:
 
 
 def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
-    """The best mixture of a log of wr; None for others."""
+    """Find the best mixture of a log of wr; None for other games."""
     counts = Counts()
     for _, token in log:
         if token.select and token.game == "wr":
@@ -146,7 +147,7 @@ def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
 
 
 def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
-    """A blank, in the colour before it, stands where the characters of two tokens do not touch."""
+    """Join tokens to messages. A space, in the colour before it, separates tokens whose characters do not touch."""
     for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
         members = list(group)
         found: list[Piece] = []
@@ -158,7 +159,7 @@ def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
 
 
 def gaps(message: Iterable[Token]) -> Iterator[bool]:
-    """Whether something stands between a token and the one before it, or the start."""
+    """For each token: is there text between it and the one before, or the start?"""
     end: float = 0
     for token in message:
         start = token.character if isinstance(token.character, int | float) else end
@@ -177,15 +178,15 @@ CHANGES: dict[str, int] = {
     "right": BLACK,
     "skipped": BLUE,
 }
-"""What became of a piece of a token against the baseline -> its colour; some are bold, see CHANGE_WORDS."""
+"""Change of a piece of a token from the baseline -> its colour; some are bold, see CHANGE_WORDS."""
 _ENTROPY_CHANGES = {
     ("better", True): "much lower entropy",
     ("better", False): "lower entropy",
     ("similar", False): "similar entropy",
     ("worse", False): "higher entropy",
     ("worse", True): "much higher entropy",
-    ("scored", False): "a score only now",
-    ("scored", True): "no score any more",
+    ("scored", False): "scored only now",
+    ("scored", True): "no longer scored",
     ("unknown", False): "no score in both",
     ("skipped", False): "not selected",
 }
@@ -200,22 +201,22 @@ CHANGE_WORDS: dict[str, dict[version4.Change, str]] = {
     "we": _ENTROPY_CHANGES,
     "ce": _ENTROPY_CHANGES,
     "wr": {
-        ("better", False): "an error, corrected only now",
+        ("better", False): "error, corrected only now",
         ("better", True): "typed right, no longer broken",
         ("right", False): "right in both",
         ("right", True): "wrong in both",
-        ("worse", False): "an error, no longer corrected",
+        ("worse", False): "error, no longer corrected",
         ("worse", True): "typed right, broken only now",
         ("skipped", False): "not selected",
     },
 }
-"""By game: (change, whether it is bold) in words, for a legend."""
+"""Labels by game: (change, is bold) -> words, for a legend."""
 ChangedPiece: TypeAlias = tuple[str, version4.Change]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How two logs are compared: their mixtures, if they are of wr, and the options."""
+    """How two logs are compared: their mixtures, for wr, and the options."""
 
     mixtures: tuple[Mixture | None, Mixture | None]
     interval: float = INTERVAL
@@ -249,7 +250,7 @@ class Difference:
         return [(now.target, ("better" if is_now else "worse", right))]
 
     def changes(self, before: Token, now: Token) -> list[ChangedPiece]:
-        """The target in pieces, perhaps empty, each with what changed."""
+        """Split the target into pieces, possibly empty, each with its change."""
         if not now.select:
             return [(now.target, ("skipped", False))]
         show = {"wc": self.completion, "we": self.entropy, "wr": self.reranking}
@@ -257,7 +258,7 @@ class Difference:
 
 
 def _typed(token: Token) -> int:
-    """Characters typed until the rest is among the first two, or the whole among the first three."""
+    """Count the characters typed until the rest is among the first two answers, or the whole among the first three."""
     completions = token.completions or []
     if completions and (rank_of(completions[0], token.target) or _NEVER) <= 3:
         return 0
@@ -271,7 +272,7 @@ def difference(
     interval: float = INTERVAL,
     readings: str = "reference",
 ) -> Iterator[str]:
-    """The messages of a log, coloured by what changed from the baseline. Raises LogError where the texts differ."""
+    """Yield the messages of a log, coloured by the change from the baseline. Raises LogError where the texts differ."""
     change = Difference((mixture_of(baseline), mixture_of(log)), interval, readings)
     pairs = zip(texts_checked(baseline, log), log, strict=True)
     yield from _messages((now, _coloured(change.changes(before, now))) for before, (_, now) in pairs)
@@ -282,7 +283,7 @@ def _coloured(pieces: Sequence[ChangedPiece]) -> list[Piece]:
 
 
 def texts_checked(baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]) -> Iterator[Token]:
-    """The tokens of the baseline. Raises LogError where they are not those of the log."""
+    """Yield the tokens of the baseline. Raises LogError where they are not those of the log."""
     if len(baseline) != len(log):
         raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare whole logs.")
     for (number, before), (_, now) in zip(baseline, log, strict=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Mixture:
-    """The best mixture of a log, the tokens that come first with it, and those that do by the error score alone."""
+    """The best mixture of a log, the number of tokens that rank first with it, and by the error score alone."""
 
     alpha: float
     beta: float
@@ -22,7 +22,7 @@ class Mixture:
 
     @classmethod
     def of(cls, alpha: float, beta: float | None) -> Mixture:
-        """One that was found before; beta is None (NaN in JSON) where there is no model score."""
+        """Restore a stored mixture; `beta` is None (NaN in JSON) if there is no model score."""
         return cls(alpha, float("nan") if beta is None else beta, 0, 0, 0)
 
     @property
@@ -30,15 +30,18 @@ class Mixture:
         return {"alpha": self.alpha, "beta": self.beta}
 
     def score(self, error: float, model: float | None) -> float:
-        """What a candidate is worth."""
+        """Return a candidate's mixed score."""
         return float(
             _mixed(self.alpha, self.beta, np.float64(error), np.float64(-np.inf if model is None else model))
         )
 
 
 def best_mixture(error: array[float], model: array[float], lengths: array[int]) -> Mixture:
-    """Nelder-Mead from the reference's start. `lengths`: candidates of each token, the target first. Without any model
-    score there is no mixture, and nothing is correct (beta is NaN)."""
+    """Find the best mixture by Nelder-Mead from the reference's start.
+
+    `lengths`: number of candidates of each token, the target first. Without any model score there is no mixture, and
+    nothing is correct (beta is NaN).
+    """
     of = np.frombuffer(lengths, dtype=np.int64)
     errors, models = _matrix(error, of), _matrix(model, of)
     scored = models[models != -np.inf]
@@ -59,7 +62,7 @@ def _mixed(alpha: Any, beta: Any, error: Any, model: Any) -> Any:
 
 
 def _matrix(values: array[float], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-    """A row for each token, filled up with -inf."""
+    """Return float32[n_tokens, most candidates], padded with -inf."""
     found = np.full((len(lengths), int(lengths.max())), -np.inf, dtype=np.float32)
     found[np.arange(found.shape[1]) < lengths[:, None]] = np.frombuffer(values, dtype=np.float32)
     return found
@@ -68,14 +71,14 @@ def _matrix(values: array[float], lengths: NDArray[np.int64]) -> NDArray[np.floa
 def firsts(
     error: array[float], model: array[float], lengths: array[int], mixture: Mixture
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the target of each token comes first by the error score alone, and with the mixture."""
+    """Return two bool[n_tokens]: does the target rank first by the error score alone, and with the mixture?"""
     of = np.frombuffer(lengths, dtype=np.int64)
     errors, models = _matrix(error, of), _matrix(model, of)
     return _is_first(errors), _is_first(_mixed(mixture.alpha, mixture.beta, errors, models))
 
 
 def _is_first(scores: NDArray[Any]) -> NDArray[np.bool_]:
-    """Rows whose first score is above all others."""
+    """Return bool[n_rows]: is the first score above all others?"""
     found: NDArray[np.bool_] = scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)
     return found
 

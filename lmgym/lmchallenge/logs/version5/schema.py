@@ -1,4 +1,4 @@
-"""`validate`: whether the lines of a log have the form that version 5 asks for."""
+"""`validate`: check that the lines of a log have the form that version 5 asks for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass
 class _Problem:
-    """What is wrong alike in several lines."""
+    """A problem that several lines share."""
 
     first: int
     last: int
@@ -51,8 +51,11 @@ class _Problem:
 
 
 def problems(rows: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[LogError]:
-    """Everything that is not as it should be: line, place in it and reason. What is wrong alike in several lines is
-    named once, with the first of them. Raises LogError for a line that cannot be read."""
+    """Yield every problem: line, place in it and reason. A problem that several lines share is reported once, with the
+    first of them.
+
+    Raises LogError for a line that cannot be read.
+    """
     validator = Draft4Validator(SCHEMA)
     found: dict[tuple[str, str], _Problem] = {}
     unreadable: LogError | None = None
@@ -71,7 +74,7 @@ def problems(rows: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterato
 
 
 def _words(error: ValidationError) -> tuple[str, str]:
-    """The place in the line, and what is wrong there."""
+    """Return the place in the line, and what is wrong there."""
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
     return place.removeprefix(
         "."

@@ -1,4 +1,4 @@
-"""`grep`: which tokens of a log count, written into it as `select`."""
+"""`grep`: select the tokens of a log that count, by adding `select` to each row."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ TARGETS: dict[str, Callable[[str], bool]] = {
     "alphaemoji": lambda text: _LETTER.search(text) is not None or has_emoji(text),
     "emoji": has_emoji,
 }
-"""Name -> whether a target is of that kind; `$name` in a pattern. Unlike the filters of version 4, those with letters
-take tokens that begin with "@"."""
+"""Name -> predicate on targets; `$name` in a pattern. Unlike the filters of version 4, those with letters accept tokens
+that begin with "@".
+"""
 
 
 def parse(pattern: str) -> Predicate:
-    """`REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message,
-    token or character, whose whole value must match. Raises OptionError."""
+    """Parse a pattern.
+
+    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message,
+    token or character, whose whole value must match. Raises OptionError.
+    """
     try:
         if not pattern.startswith(("$", "~")):
             found = regex.compile(pattern)
@@ -44,17 +48,19 @@ def parse(pattern: str) -> Predicate:
             whole = regex.compile(of)
             return lambda row: whole.fullmatch(str(row[key])) is not None
     except regex.error as error:
-        raise OptionError(f"{pattern!r} is no regular expression: {error}.") from None
+        raise OptionError(f"{pattern!r} is not a regular expression: {error}.") from None
     raise OptionError(
         f"There is no pattern {pattern!r}.",
-        f"Of patterns with $ there are {', '.join(f'${name}' for name in TARGETS)} and $user=, $message=, $token=, "
+        f"Patterns with $ are {', '.join(f'${name}' for name in TARGETS)} and $user=, $message=, $token=, "
         "$character= with a regular expression.",
     )
 
 
 def select(rows: Iterable[tuple[int, Row]], patterns: Sequence[str], keep: str = "all") -> Iterator[Row]:
-    """The rows with `select`: whether all patterns fit, and it was selected before. `keep`: all rows, those of messages
-    with a selected token, or selected tokens. Raises OptionError and LogError."""
+    """Yield rows with `select`: all patterns match, and the row was selected before.
+
+    `keep`: all rows, those of messages with a selected token, or selected tokens. Raises OptionError and LogError.
+    """
     predicates = [parse(pattern) for pattern in patterns]
     marked = (_marked(number, row, predicates) for number, row in rows)
     if keep == "token":
@@ -72,7 +78,7 @@ def _marked(number: int, row: Row, predicates: Sequence[Predicate]) -> Row:
     try:
         fits = bool(row.get("select", True)) and all(fits(row) for fits in predicates)
     except KeyError as error:
-        raise LogError(f"Line {number} of the log: there is no key {error}.") from None
+        raise LogError(f"Line {number} of the log: the key {error} is missing.") from None
     except TypeError:
         raise LogError(f"Line {number} of the log: target is not a string.") from None
     return {**row, "select": fits}

@@ -1,4 +1,5 @@
-"""Statistics of version 5, added up token by token. `Counts.rates` is `lmc stats`, `Counts.sums` is `lmc stats -H`."""
+"""Statistics of version 5, accumulated token by token. `Counts.rates` is `lmc stats`, `Counts.sums` is `lmc
+stats -H`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 HITS = (1, 3, 10, 20)
 COMPLETED_WITHIN = 2
-"""A word counts as completed where it is among so many of the answers."""
+"""A word is completed if it is among this many of the first answers."""
 _BITS = 0xFFFFFFFF
 
 
@@ -33,19 +34,20 @@ def _hash_of(value: str | int | bool | None) -> int:
 
 
 def fingerprint_of(token: Token) -> int:
-    """A hash of what was asked: user, message, token and target. That of a log is the sum, whatever the order.
-    Raises LogError."""
+    """Hash the question: user, message, token and target. A log's fingerprint is the sum, in any order. Raises
+    LogError.
+    """
     found = 0
     for key in ("user", "message", "token", "target"):
         value = getattr(token, key)
         if not isinstance(value, str | int | None):
-            raise LogError(f"{key} is {value!r}.", "Strings, whole numbers and null have a fingerprint.")
+            raise LogError(f"{key} is {value!r}.", "Use a string, a whole number or null.")
         found = found * 48677 + _hash_of(value)
     return found & _BITS
 
 
 def rank_of(texts: list[str], target: str, most: int | None = None) -> int | None:
-    """The place of the target among the answers, from 1; None if it is not there."""
+    """Return the 1-based position of the target among the answers; None if it is not there."""
     try:
         return 1 + texts.index(target, 0, len(texts) if most is None else most)
     except ValueError:
@@ -53,7 +55,7 @@ def rank_of(texts: list[str], target: str, most: int | None = None) -> int | Non
 
 
 def typed_until_completed(completions: list[list[str]], target: str) -> int | None:
-    """How many characters are typed before the rest is among the first answers; None if it never is."""
+    """Count the characters typed before the rest is among the first answers; None if it never is."""
     for typed, texts in enumerate(completions):
         if rank_of(texts, target[typed:], COMPLETED_WITHIN):
             return typed
@@ -64,7 +66,7 @@ _NOTHING: Any = object()
 
 
 class Counts:
-    """What a log comes to. Tokens that `grep` did not select are skipped."""
+    """Counts and sums of a log. Tokens that `grep` did not select are skipped."""
 
     def __init__(self) -> None:
         self.users = self.messages = self.tokens = self.characters = self.skipped = self.fingerprint = 0
@@ -78,7 +80,7 @@ class Counts:
         self._mixture: Mixture | None = None
 
     def add(self, token: Token) -> None:
-        """Count one more. Raises LogError for results that cannot be counted."""
+        """Count a token. Raises LogError for results that cannot be counted."""
         if not token.select:
             self.skipped += 1
             return
@@ -115,7 +117,7 @@ class Counts:
             self.completed["tokens"] += 1
 
     def add_results(self, token: Token) -> None:
-        """What decides the mixture, and nothing else."""
+        """Record the scores that decide the mixture, and nothing else."""
         scores = sorted(token.scores, key=lambda one: one[0] != token.target)
         if not scores or scores[0][0] != token.target:
             scores.insert(0, (token.target, -float("inf"), None))
@@ -126,7 +128,7 @@ class Counts:
 
     @property
     def mixture(self) -> Mixture | None:
-        """Of a log of wr: how error and model scores are mixed best, and what that comes to."""
+        """The best mixture of error and model scores, and its result, for a log of wr."""
         if self._mixture is None and self.lengths:
             from lmgym.lmchallenge.logs.version5.reranking import best_mixture
 
@@ -134,8 +136,9 @@ class Counts:
         return self._mixture
 
     def sums(self) -> dict[str, Any]:
-        """Counts and sums under the reference's names; logs without results of wr have `already_correct`, others
-        `base_correct`, as there."""
+        """Return counts and sums under the reference's names. As there, logs without results of wr have
+        `already_correct`, others `base_correct`.
+        """
         mixture = self.mixture
         reranking: dict[str, Any] = {"max_candidates": 0, "already_correct": 0, "correct": 0, "args": None}
         if mixture is not None:
@@ -159,7 +162,7 @@ class Counts:
         }
 
     def rates(self) -> dict[str, Any]:
-        """Rates under the reference's names, of the parts that the log has. A rate of nothing is null."""
+        """Return rates under the reference's names, for the parts that the log has. A rate of nothing is null."""
         tokens, characters = self.tokens, self.characters
         found: dict[str, Any] = {
             "fingerprint": f"{self.fingerprint:08x}",
@@ -199,7 +202,7 @@ def _ratio(above: float, below: float) -> float | None:
 
 
 def count(lines: Iterable[tuple[int, Token]]) -> Counts:
-    """The counts of a log. Raises LogError naming the line."""
+    """Count a log. Raises LogError naming the line."""
     found = Counts()
     for number, token in lines:
         try:
@@ -210,7 +213,7 @@ def count(lines: Iterable[tuple[int, Token]]) -> Counts:
 
 
 def flat(row: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested names joined by dots."""
+    """Flatten nested dictionaries, joining names with dots."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         found.update(
@@ -225,6 +228,6 @@ _FIRST_COLUMNS = (
 
 
 def columns(rows: list[dict[str, Any]]) -> list[str]:
-    """The columns of a table of flat rows, in the reference's order."""
+    """Return the columns of a table of flat rows, in the reference's order."""
     names = {name for row in rows for name in row}
     return [name for name in _FIRST_COLUMNS if name in names] + sorted(names.difference(_FIRST_COLUMNS))

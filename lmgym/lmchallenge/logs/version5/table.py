@@ -1,5 +1,6 @@
-"""A log of version 5 as the columns of `core.table`, so that it is measured and compared as one of version 4: a line is
-a message, the filter is what `grep` selected."""
+"""A log of version 5 as the columns of `logs.table`, so that it is measured and compared like one of version 4. A line
+is a message; the filter is what `grep` selected.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,18 @@ def read_table(
     game: str,
     mixture: Mixture | Callable[[], Mixture | None] | None = None,
 ) -> Table:
-    """`game`: wc, we, ce or wr; `mixture`: of wr, or what finds it once all tokens were read; the best one if none is
-    given. Of wr, `before` is whether the target
-    has the best error score, `correct` whether it comes first with the mixture. Raises LogError for an empty log."""
+    """Build a table.
+
+    Args:
+        game: wc, we, ce or wr.
+        mixture: for wr, the mixture, or a function that finds it once all tokens are read; default: the best one.
+
+    Returns:
+        For wr, `before`: the target has the best error score; `correct`: it ranks first with the mixture.
+
+    Raises:
+        LogError: the log is empty.
+    """
     lines = Lines()
     line, chars, rank, completed = array("q"), array("q"), array("q"), array("q")
     typed_words = array("q")
@@ -50,8 +60,8 @@ def read_table(
         raise LogError("The log is empty.", "There is nothing to count.")
     kept = np.array(selected, dtype=np.bool_)
     before, after = np.zeros(len(kept), dtype=np.bool_), np.zeros(len(kept), dtype=np.bool_)
-    given = mixture() if callable(mixture) else mixture
-    if counts.lengths and (chosen := given or counts.mixture) is not None:
+    found_mixture = mixture() if callable(mixture) else mixture
+    if counts.lengths and (chosen := found_mixture or counts.mixture) is not None:
         before[kept], after[kept] = firsts(counts.error, counts.model, counts.lengths, chosen)
     return Table(
         game,
