@@ -154,7 +154,7 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
             if waiting and due and lines.taken != taken:
                 _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
-                if not options.train:  # a later attempt would have to learn again what this one has read
+                if not options.train:  # a later attempt would have to replay the training
                     context.yield_turn()
             taken = lines.taken
             for row in rows:

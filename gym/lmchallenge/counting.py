@@ -262,7 +262,7 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# --- games on the same text, each against the first ---
+# --- comparison ---
 
 
 CLUSTERS = {"auto": "users if there are at least ten, else lines", "user": "users", "line": "lines"}

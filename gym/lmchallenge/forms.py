@@ -91,7 +91,7 @@ class CorpusFileForm(forms.Form):
             except ValidationError as error:
                 self.add_error("file", error)
         elif pasted:
-            # Browsers send the ends of lines as carriage return and newline.
+            # Browsers send line ends as carriage return and newline.
             given |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
         elif not self.errors:
             self.add_error("file", "Choose a file, or paste the text below.")

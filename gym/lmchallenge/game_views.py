@@ -411,7 +411,7 @@ def heat_map(search: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
 
 
-# --- what several pages share ---
+# --- shared ---
 
 
 def about(request: HttpRequest, game: Game) -> dict[str, Any]:

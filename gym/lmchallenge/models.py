@@ -39,7 +39,7 @@ class Corpus(addresses.Addressed):
     slug = models.SlugField(
         max_length=80,
         unique=True,
-        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is reserved.")],
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="corpora")
@@ -48,11 +48,11 @@ class Corpus(addresses.Addressed):
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
     )
-    description = models.TextField(blank=True, help_text="Where the text is from.")
+    description = models.TextField(blank=True, help_text="Source of the text.")
     form = models.CharField(max_length=4, choices=FORMS)
-    packed = models.BinaryField(help_text="the file as it came, packed with gzip")
-    sha256 = models.CharField(max_length=64, help_text="of the file, unpacked")
-    size = models.PositiveBigIntegerField(help_text="bytes, unpacked")
+    packed = models.BinaryField(help_text="the file as uploaded, compressed with gzip")
+    sha256 = models.CharField(max_length=64, help_text="of the uncompressed file")
+    size = models.PositiveBigIntegerField(help_text="bytes, uncompressed")
     lines = models.PositiveIntegerField()
     characters = models.PositiveIntegerField(help_text="code points of the texts")
     tokens = models.PositiveIntegerField()
@@ -94,7 +94,7 @@ class Game(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="lmc_games"
     )
-    title = models.CharField(max_length=200, help_text="What lists call it.")
+    title = models.CharField(max_length=200, help_text="Shown in lists.")
     description = models.TextField(blank=True)
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     game = models.CharField(max_length=2, choices=sorted((GAME_WORDS | GAME_WORDS_5).items()))
@@ -106,9 +106,11 @@ class Game(models.Model):
         blank=True,
         related_name="lmc_games",
     )
-    player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
+    player = models.CharField(
+        max_length=200, blank=True, help_text="slug of the model, or name of the program"
+    )
     options = models.JSONField(default=dict, help_text="GameOptions, or Options of version 5, by field name")
-    words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
+    words = models.BinaryField(default=bytes, help_text="vocabulary of ic and wr, one word per line, gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
     job = models.OneToOneField(
@@ -116,15 +118,16 @@ class Game(models.Model):
     )
 
     lines = models.PositiveIntegerField(default=0, help_text="of the log")
-    size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, unpacked")
-    packed_size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, packed")
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, uncompressed")
+    packed_size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, compressed")
     has_targets = models.BooleanField(default=True)
     has_predictions = models.BooleanField(default=False)
     fingerprint = models.CharField(
         max_length=64, blank=True, help_text="hash of the text: users and targets in order"
     )
     statistics = models.JSONField(
-        default=dict, help_text="{filter: {all, user, mix, search, more, notices}}; see site.counting"
+        default=dict,
+        help_text="{filter: {all, user, mix, search, more, notices}}; see gym.lmchallenge.counting",
     )
     report = models.JSONField(default=dict, help_text="latency, oddities, provenance")
     problem = models.TextField(blank=True, help_text="why it ended before the end of the corpus")

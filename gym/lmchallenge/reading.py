@@ -147,7 +147,7 @@ def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:
     if game.version == 5:
         mixture = counting.mixture_of(game)
         tokens = [one for number, row in raw for one in version5_log.read([row], game.title, first=number)]
-        # Messages that follow each other here, not in the log, may have one user and number.
+        # Messages that are adjacent here but not in the log may have one user and number.
         for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
             yield from coloured.messages_of((tokens[at] for at in run.tolist()), mixture)
         return

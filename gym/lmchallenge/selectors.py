@@ -109,7 +109,7 @@ def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     )
 
 
-# --- one of them, for pages: Http404 or PermissionDenied otherwise ---
+# --- single objects for pages: Http404 or PermissionDenied ---
 
 
 def get_corpus(user: AnyUser, slug: str) -> Corpus:

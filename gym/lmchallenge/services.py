@@ -156,7 +156,7 @@ def _by_others(corpus: Corpus) -> int:
     return corpus.games.exclude(owner=corpus.owner_id).count()
 
 
-# --- accounts that go ---
+# --- deletion of accounts ---
 
 
 def kept_corpora(user: User) -> Any:

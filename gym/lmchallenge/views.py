@@ -152,7 +152,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
         lines = storage.unpacked_lines(bytes(corpus.packed))
     elif form == "corpus.txt":
         for _ in corpus_tools.to_text(storage.lines_of(corpus)):
-            pass  # what cannot be written is found before anything is sent
+            pass  # find errors before the response starts
         lines = (line.encode() for line in corpus_tools.to_text(storage.lines_of(corpus)))
     elif form == "corpus.jsonl":
         made = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
@@ -162,7 +162,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
 
 
-# --- what several pages share ---
+# --- shared ---
 
 
 def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

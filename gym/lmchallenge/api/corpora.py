@@ -68,16 +68,16 @@ class ChangedCorpus(CorpusAbout, FormerNoteBody):
 
 class CorpusToCheck(Body):
     file = serializers.FileField(
-        required=False, help_text="plain text or JSON lines, packed with gzip or not"
+        required=False, help_text="plain text or JSON lines, compressed with gzip or not"
     )
     text = serializers.CharField(
-        required=False, trim_whitespace=False, help_text="the same as text, instead of a file"
+        required=False, trim_whitespace=False, help_text="the text itself, instead of a file"
     )
     format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("file" in attrs) == ("text" in attrs):
-            raise serializers.ValidationError({"file": ["Send a file or a text, one of the two."]})
+            raise serializers.ValidationError({"file": ["Send a file or a text, not both."]})
         return attrs
 
 

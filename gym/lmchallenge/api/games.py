@@ -41,7 +41,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
     state = serializers.CharField(help_text="queued, running, done, failed, cancelled or lost")
     player = serializers.CharField(
-        source="played_by", help_text="as a new game takes it; empty of an uploaded log"
+        source="played_by", help_text="as in a new game; empty for an uploaded log"
     )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(
@@ -49,9 +49,9 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     )
     version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
     figure = serializers.SerializerMethodField(
-        help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
-        "has no words, of all tokens (filter all); of the selected tokens of version 5 hit3 (wc), mean in nats (we, "
-        "ce) or accuracy (wr); null before it is counted"
+        help_text="the main metric: hit3, pcpc or accuracy over tokens with a letter or an emoji (filter alphaemoji), "
+        "or over all tokens if the log has no words (filter all); for version 5 hit3 (wc), mean in nats (we, ce) or "
+        "accuracy (wr) over the selected tokens; null before it is counted"
     )
 
     class Meta:
@@ -84,9 +84,9 @@ class GameDetailSerializer(GameSerializer):
         source="report.corpus_match",
         allow_null=True,
         default=None,
-        help_text="of an uploaded log that is filed under a corpus: what was compared (tokens, texts, token lengths, "
-        "line lengths), its lines and those of the corpus (of), the corpus's lines that its first and last are, and "
-        "how many are cut into other tokens (recut)",
+        help_text="for an uploaded log filed under a corpus: what was compared (tokens, texts, token lengths, line "
+        "lengths), its number of lines and that of the corpus (of), the corpus lines of its first and last line, and "
+        "the number of lines split into other tokens (recut)",
     )
 
     train = serializers.BooleanField(source="options.train", **NOT_ASKED)
@@ -127,7 +127,7 @@ class HowToPlay(Body):
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
     select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
     next_word_only = serializers.BooleanField(
-        default=False, help_text="wc: ask once for each word, before its first letter"
+        default=False, help_text="wc: predict once per word, before its first letter"
     )
     words = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
@@ -148,7 +148,7 @@ class HowToPlay(Body):
         default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic, wr"
     )
     transcript = serializers.BooleanField(
-        default=False, help_text="of programs: keep the end of what is said, for transcript.txt"
+        default=False, help_text="for programs: keep the end of the traffic, for transcript.txt"
     )
     player_options = serializers.DictField(
         child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
@@ -175,7 +175,7 @@ class NewLog(LmcGameAbout):
     former = {"log": "file"}
 
     file = serializers.FileField(
-        help_text="JSON lines of one game of LM Challenge 4 or 5, packed with gzip or not"
+        help_text="JSON lines of one game of LM Challenge 4 or 5, compressed with gzip or not"
     )
     corpus = serializers.SlugField(
         max_length=80,

@@ -38,7 +38,7 @@ class LmcFilter(Query):
     filter = serializers.ChoiceField(
         list(FILTERS),
         default="alphaemoji",
-        help_text="tokens that count; all of them where a log has no words",
+        help_text="tokens that count; all tokens if a log has no words",
     )
 
 
@@ -58,32 +58,32 @@ class LmcSavings(LmcPart):
         help_text="tc: keystrokes to accept a prediction",
     )
     auto_space = serializers.BooleanField(
-        required=False, help_text="tc: a space after an accepted prediction costs nothing"
+        required=False, help_text="tc: spaces after accepted predictions are free"
     )
     literal = serializers.BooleanField(
-        required=False, help_text="tc: each typed stretch costs one selection more"
+        required=False, help_text="tc: each typed stretch costs one more selection"
     )
 
 
 class LmcSought(LmcFilter):
     order = serializers.ChoiceField(
-        list(reading.ORDERS), default="log", help_text="of the log, or the lines with the highest loss first"
+        list(reading.ORDERS), default="log", help_text="order of the log, or highest loss first"
     )
     outcome = serializers.CharField(
         required=False,
         max_length=20,
-        help_text="lines with a token of this outcome (see `legend`); errors: of any that is an error of the game",
+        help_text="lines with a token of this outcome (see `legend`); errors: any error of the game",
     )
     word = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines with this token, in any case, with that outcome if one is given; of tc and ce lines with this "
-        "text",
+        help_text="lines with this token, ignoring case, and with the outcome if one is set; for tc and ce lines with "
+        "this text",
     )
     user = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines of this user, as `user` says it; null: lines without one",
+        help_text="lines of this user, as in `user`; null: lines without one",
     )
 
 
@@ -99,7 +99,7 @@ class LmcGames(Several, LmcFilter):
     metric = serializers.CharField(
         required=False,
         max_length=30,
-        help_text="default: the game's main figure; see `metrics` of the answer",
+        help_text="default: the game's main metric; see `metrics` of the response",
     )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 

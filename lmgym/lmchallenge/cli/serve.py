@@ -44,8 +44,8 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
             out.write(reply_line(reply))
             out.flush()
         elif fields[0] == "train":
-            # A tab inside a text is not to be had on the wire, but senders that do not clean their texts put it
-            # there.
+            # The protocol has no tab inside a text, but senders that do not clean their texts
+            # send one.
             player.train("\t".join(fields[1:]))
         elif fields[0] == "clear":
             player.clear()

@@ -111,7 +111,7 @@ class LogText:
         Raises:
             LogError: at the first line that does not fit.
         """
-        # One character a line, the same for lines that the log cannot tell apart.
+        # One character per line; lines that the log cannot distinguish share one.
         names: dict[int, str] = {}
         keys = (_sizes(self._parts(line)) if self.hidden else self._key(line.text) for line in lines())
         corpus = "".join([names.setdefault(key, chr(len(names) + 1)) for key in keys])
@@ -121,7 +121,7 @@ class LogText:
         if start < 0 and not self.hidden:
             places = _in_order(theirs, corpus)
         elif start < 0:
-            # The longest beginning of the log that is somewhere in the corpus.
+            # The longest prefix of the log that occurs in the corpus.
             most = bisect_left(range(len(theirs)), True, key=lambda n: theirs[: n + 1] not in corpus)
             start = corpus.find(theirs[:most])
             places = range(start, start + most)

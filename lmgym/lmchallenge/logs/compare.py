@@ -242,7 +242,7 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
         return []
     known = (first.typed != UNKNOWN) & (second.typed != UNKNOWN)
     other = known & (first.typed != second.typed)
-    if first.game == second.game == "ic":  # without words, both still say which were typed right
+    if first.game == second.game == "ic":  # without words, both still show which were typed right
         other |= first.before != second.before
     count = int((other & first.kept).sum())
     if not count:
@@ -265,7 +265,7 @@ def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
 
     `sums`: numerators of both sides, then denominators, each float64[n_clusters].
     """
-    # Clusters with equal sums are drawn together: of each kind as many as so many single draws would give.
+    # Clusters with equal sums are drawn together, by a multinomial with the counts of each kind.
     kinds, counts = np.unique(np.stack(sums, axis=1), axis=0, return_counts=True)
     resamples = max(1_000, min(RESAMPLES, 50_000_000 // len(kinds)))
     a, b, below_a, below_b = multinomial_sums(kinds, resamples, np.random.default_rng(seed), counts).T

@@ -38,7 +38,7 @@ class Entry(Struct, gc=False, kw_only=True):
         """The target, or its number of characters if the log hides it."""
         if self.target is not UNSET:
             return self.target
-        assert self.target_chars is not UNSET  # __post_init__ of both kinds of entries refuses such an entry
+        assert self.target_chars is not UNSET  # __post_init__ of both kinds of entries refuses it
         return self.target_chars
 
     def _require_target(self) -> None:
@@ -179,7 +179,7 @@ def _decoded(raw: bytes, decoder: Decoder[LogLine]) -> LogLine | None:
     """Decode a line by schema; None if it does not fit."""
     try:
         if not raw.isascii():
-            raw.decode("utf-8")  # msgspec does not look at what stands in keys that it passes over
+            raw.decode("utf-8")  # msgspec does not check the values of keys that it skips
         return decoder.decode(raw)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
         return None
@@ -228,7 +228,7 @@ def _row(raw: bytes, where: str, game: str) -> Row | None:
     key = RESULT_KEYS[game]
     _check(game, row[key], where)
     for other in GAMES.keys() - {key}:
-        row.pop(other, None)  # a key that the corpus had
+        row.pop(other, None)  # copied from the corpus
     return row
 
 
@@ -325,7 +325,7 @@ def _check_ic(entry: Any) -> str:
         return f"{pair!r} is not a pair of scores"
     if huge := _huge(pair[0]) or _huge(pair[1]):
         return huge
-    # The candidates are many: `interpolation.Tokens` looks at them all at once.
+    # Candidates are checked all at once by `interpolation.Tokens`.
     return "" if isinstance(entry["candidates"], list) else "candidates is not a list"
 
 

@@ -85,14 +85,14 @@ def grid(alpha: Domain = ALPHA, oov_penalty: Domain = OOV_PENALTY) -> list[Mix]:
 class Tokens:
     """Tokens with their candidates in flat arrays: those of token k are at starts[k] to starts[k + 1]."""
 
-    starts: Ints  # (tokens + 1,)
-    error: Floats  # (candidates,)
-    model: Floats  # (candidates,), NaN where null
-    null: Flags  # (candidates,) whether the model gave nothing (a NaN that it did give is none)
-    target_error: Floats  # (tokens,)
+    starts: Ints  # int64[n_tokens + 1]
+    error: Floats  # float64[n_candidates]
+    model: Floats  # float64[n_candidates], NaN for null
+    null: Flags  # bool[n_candidates]: null (a NaN in the log is not)
+    target_error: Floats  # float64[n_tokens]
     target_model: Floats
     target_null: Flags
-    floor: Floats  # (tokens,) lowest model score among the candidates, 0 if there is none
+    floor: Floats  # float64[n_tokens], lowest model score of the candidates, 0 without any
 
     @classmethod
     def of(

@@ -54,7 +54,7 @@ def typed_hash(word: Any) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) if isinstance(word, str) else UNKNOWN
 
 
-_name_of_text = lru_cache(maxsize=10_000)(name_of)  # users follow each other line after line
+_name_of_text = lru_cache(maxsize=10_000)(name_of)  # adjacent lines often have one user
 
 
 @dataclass
@@ -208,7 +208,7 @@ class _Builder:
         self.lines = Lines()
         self.sizes = array("q")
         self.waiting: list[Any] = []
-        self.numbers = array("q")  # of the lines of those that wait
+        self.numbers = array("q")  # line of each pending entry
         self.blocks: list[Columns] = []
         self.zero_ranks = 0
 

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KINDS = (None, WORD, SIGNS)
-BEHIND = 2.0  # nats: a way so far behind the last prediction is given up
+BEHIND = 2.0  # nats behind the last prediction at which a path is dropped
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def distributions(
     from lmgym.models.engine.passes import USUAL, lots, through, turn_back
 
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)
-    # What has no tokens of its own is its stem.
+    # A sequence without tokens is its stem.
     own = [ids or (stems[stem] if stem >= 0 else ()) for ids, stem in zip(sequences, after, strict=True)]
     after = [stem if ids else -1 for ids, stem in zip(sequences, after, strict=True)]
     lengths = [
@@ -355,7 +355,7 @@ def _projected(runner: ModelRunner, states: torch.Tensor, times: list[int]) -> t
     """Return log probabilities, each row repeated `times`."""
     import torch
 
-    # Here alone, so that it ends before whoever reads the values goes on.
+    # Freed on return, before the caller uses the values.
     with torch.inference_mode():
         logs = runner.logits(states).log_softmax(1)
         if set(times) == {1}:

@@ -24,10 +24,10 @@ class Played:
 class _Learning:
     """Training state of the current user."""
 
-    counted: int = 0  # as the reference counts
+    counted: int = 0  # counted like the reference
     learnt: int = 0
-    waiting: list[str] = field(default_factory=list)  # the batch at hand
-    replay: list[str] = field(default_factory=list)  # while skipping: what it would have learnt
+    waiting: list[str] = field(default_factory=list)  # current batch
+    replay: list[str] = field(default_factory=list)  # while skipping: lines it would have learnt
 
 
 def play(
@@ -128,7 +128,7 @@ def _played_blocks(
         if train:
             learning.waiting.extend(line.text for line in block)
         before = block[-1]
-    # The reference teaches the last batch too; a model that fails there fails the run.
+    # The reference trains on the last batch as well; a model that fails there fails the run.
     if train and before is not None and before.number > skip:
         try:
             _learn(learning, player, skipping=False)
@@ -169,7 +169,7 @@ def _between(learning: _Learning, before: Line | None, first: Line, player: Play
     playing = first.number > skip
     if before is None or not same_user(before, first):
         if before is not None and before.number > skip:
-            _learn(learning, player, skipping=False)  # in vain, but the reference does it
+            _learn(learning, player, skipping=False)  # useless, but the reference does it
         if playing:
             player.clear()
         return
@@ -202,7 +202,7 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
         try:
             line = next(source, None)
         except LmcError:
-            # What was read before the bad line is played before anybody hears of it.
+            # Play the lines before the bad one first.
             if block:
                 yield block
             raise

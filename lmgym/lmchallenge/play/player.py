@@ -77,7 +77,7 @@ class Latency:
 
     def as_dict(self) -> dict[str, Any]:
         """{"first_predict_ms", "predict": {"calls", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms"}, …}"""
-        import numpy as np  # a run without a report needs none of it
+        import numpy as np  # imported only for a report
 
         result: dict[str, Any] = {"first_predict_ms": self.first}
         for kind, times in self._times.items():

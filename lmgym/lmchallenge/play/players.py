@@ -127,7 +127,7 @@ class PythonPlayer:
             words = None if candidates is None else list(candidates)
             try:
                 found = self._model.predict(context, words)
-                # A candidate without a score is as good as left out: the reference logs null for both.
+                # A candidate without a score counts as left out: the reference logs null for both.
                 replies.append([(str(text), float(score)) for text, score in found if score is not None])
             except Exception as error:
                 raise PlayerError(f"predict failed: {type(error).__name__}: {error}.") from error

@@ -51,10 +51,10 @@ REPLY_TIMEOUT = 30.0
 STOP_TIMEOUT = 10.0
 SETTLE = 0.02
 CHECK_EVERY = 2.0
-PAUSE_SHARE = 20  # checkpoints take no more than one part in so many of the time
-BRISK = 1e-4  # seconds in which a brisk model answers; falling asleep and being woken can take as long
-TIRED = 0.1  # seconds without looking again, once others wanted the processor
-EXIT_GRACE = 1.0  # seconds for what is left of a process that has ended, such as a child that answers
+PAUSE_SHARE = 20  # checkpoints take at most 1/PAUSE_SHARE of the time
+BRISK = 1e-4  # seconds in which a fast model answers; sleeping and waking can take as long
+TIRED = 0.1  # seconds without polling after other threads needed the processor
+EXIT_GRACE = 1.0  # seconds for remaining output after the process ended, e.g. from a child
 MAX_REPLY = 16 * 1024 * 1024
 STDERR_KEPT = 8_000
 
@@ -85,8 +85,8 @@ class ProcessPlayer:
         self._errors_size = 0
         self._read = bytearray()
         self._answered = False
-        self._brisk = False  # whether the last reply came within two BRISK
-        self._tired = 0.0  # until when replies are waited for asleep
+        self._brisk = False  # the last reply came within two BRISK
+        self._tired = 0.0  # sleep while waiting for replies until then
         self._replies = 0
         self._slowest = 0.0  # seconds of one reply, not counting the first, which waits for the start
         self._checkpoint = 0.0  # when the next one is due: the first at once
@@ -127,7 +127,7 @@ class ProcessPlayer:
         else:
             self.kill()
 
-    # -- the API ---------------------------------------------------------------------------------------------
+    # -- player ---------------------------------------------------------------------------------------------
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """Ask one request after the other."""
@@ -170,7 +170,7 @@ class ProcessPlayer:
         """Run a checkpoint: wait, and raise PlayerError if anything arrives."""
         pause = self._await_extra_line()
         self._look()
-        self._slowest /= 2  # one slow reply is not waited for for ever
+        self._slowest /= 2  # a single slow reply does not stretch all pauses
         self._checkpoint = time.monotonic() + max(CHECK_EVERY, PAUSE_SHARE * pause)
 
     def _await_extra_line(self) -> float:
@@ -225,7 +225,7 @@ class ProcessPlayer:
         """The end of its standard error."""
         return b"".join(self._errors).decode("utf-8", "replace")[-STDERR_KEPT:]
 
-    # -- beneath ---------------------------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------------------------------
 
     def _predict(self, request: Request) -> Reply:
         context, candidates = request
@@ -426,7 +426,7 @@ def _ending(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
-# -- the wire ------------------------------------------------------------------------------------------------
+# -- protocol ------------------------------------------------------------------------------------------------
 
 
 _WIRE = str.maketrans(
@@ -475,7 +475,7 @@ def respelled(
 ) -> Reply:
     """Map texts as sent back to the texts that were asked."""
     texts = [text for text, _ in reply]
-    if texts != list(by_text):  # most models answer as asked
+    if texts != list(by_text):  # most models answer in the requested order
         seen = set(texts)
         protocol_warnings.repeated += len(reply) - len(seen)
         protocol_warnings.unasked += len(seen - by_text.keys())

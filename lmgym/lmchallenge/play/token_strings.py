@@ -275,7 +275,7 @@ def _byte_characters() -> dict[str, int]:
 _BYTE_OF = _byte_characters()
 
 
-REGION = 24  # characters of a context that may be spelled anew, at most
+REGION = 24  # most characters of a context that are spelled again
 
 
 @dataclass(frozen=True)
@@ -342,12 +342,12 @@ def _split(
         following = offsets[number + 1][0] if number + 1 < len(offsets) else len(text)
         if stop > limit:
             break
-        # Offsets may leave a blank out; the bytes of the tokens say where the text really is.
+        # Offsets may omit a blank; the bytes of the tokens show where the text is.
         if following >= stop:
             stand, end = number + 1, stop
     spelled = b"".join(token_strings.pieces[number] or b"" for number in ids[:stand])
     data = token_strings.data(text, at_start=True)
     if data.startswith(spelled):
         return SplitContext(tuple(ids[:stand]), data[len(spelled) :])
-    # A token that spells nothing, such as that of unknown characters: the offsets have to do.
+    # A token without bytes, such as the unknown token: use the offsets.
     return SplitContext(tuple(ids[:stand]), token_strings.data(text[end:], at_start=False))

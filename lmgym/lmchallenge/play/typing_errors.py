@@ -71,7 +71,7 @@ class Vocabulary:
 
     def nearest(self, typed: str, n: int) -> list[str]:
         """Return the n words of the same length that share most characters with `typed`, best first."""
-        import numpy as np  # only this game needs it, and it takes long to load
+        import numpy as np  # slow to import, and only this game needs it
 
         words = self._words.get(len(typed))
         if not words or n < 1:
@@ -97,7 +97,7 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
 
 def rng(seed: int) -> random.Random:
     """Return the random stream of a seed; 0 takes the seed from the clock."""
-    import random  # counting needs none of it
+    import random  # imported only to play
 
     return seeded(seed) if seed else random.Random()  # noqa: S311 - a game, not a secret
 

@@ -106,7 +106,7 @@ def _is_version_5(line: bytes) -> bool:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        return False  # the reader says what is wrong
+        return False  # the reader reports the error
     return isinstance(row, dict) and is_version_5(row)
 
 

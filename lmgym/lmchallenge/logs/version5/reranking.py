@@ -47,7 +47,7 @@ def best_mixture(error: array[float], model: array[float], lengths: array[int]) 
     scored = models[models != -np.inf]
     alpha, beta = 0.5, 0.5 * float(np.median(scored)) if scored.size else float("nan")
     if scored.size:
-        from scipy.optimize import fmin  # takes as long to import as the rest of a command
+        from scipy.optimize import fmin  # slow to import
 
         alpha, beta = fmin(
             lambda at: -_first(_mixed(at[0], at[1], errors, models)), [alpha, beta], disp=False
