@@ -192,10 +192,7 @@ def limits() -> dict[str, list[object]]:
         "one attempt at naming failures, or at sentences on demand": [
             same(time_limit("agent_naming"), time_limit("score"))
         ],
-        "check of an agent; preview and playground": [
-            time_limit("check_agent"),
-            same(time_limit("preview"), time_limit("lmc_guess")),
-        ],
+        "check of an agent; preview": [time_limit("check_agent"), time_limit("preview")],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
         "worker that gives no sign of life": [default("GYM_JOB_LEASE_SECONDS")],

@@ -131,7 +131,7 @@ def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
     """Values of parameters that name something."""
     forms = (
         *("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib", "zip", "svg", "md"),
-        *("long.csv", "parquet", "junit", "corpus.txt", "sorted.jsonl", "vocabulary.tsv", "targets.log"),
+        *("long.csv", "parquet", "junit", "corpus.txt", "corpus.jsonl", "targets.log"),
         *("predictions.log.gz", "statistics.json", "answers.tsv", "prompts.jsonl", "file", "processes.csv"),
     )
     rooms = [things["model"], *things["agents"], things["corpus"], things["answer_set"]]

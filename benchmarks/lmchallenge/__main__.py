@@ -67,7 +67,7 @@ def best(command: list[str], source: Path | None, target: Path, rounds: int = 3)
     return {key: min(run[key] for run in runs) for key in runs[0]}
 
 
-def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
+def compare_with_reference(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
     """Every game and its statistics by both programs; and of a log that is `copies` times as long its statistics,
     colours, and the search of the mixture."""
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
@@ -141,8 +141,8 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
     contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
-    from lmgym.lmchallenge.backend_players import CausalPlayer
-    from lmgym.lmchallenge.player import Request
+    from lmgym.lmchallenge.play.backend_players import CausalPlayer
+    from lmgym.lmchallenge.play.player import Request
     from lmgym.lmchallenge.tokens import tokens
     from lmgym.models.backends import load_backend
 
@@ -234,8 +234,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.reference:
         with tempfile.TemporaryDirectory() as folder:
-            rows = beside(options.reference, options.lines, options.copies, Path(folder))
-        print(json.dumps({"beside": rows}, indent=2), flush=True)
+            rows = compare_with_reference(options.reference, options.lines, options.copies, Path(folder))
+        print(json.dumps({"with_reference": rows}, indent=2), flush=True)
     for words in options.words:
         for candidates in options.candidates:
             print(json.dumps({"batched": batched(words, candidates, options.shape)}, indent=2), flush=True)

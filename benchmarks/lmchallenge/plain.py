@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from lmgym.lmchallenge import beam_search
-from lmgym.lmchallenge.backend_players import CausalPlayer
-from lmgym.lmchallenge.candidate_scoring import NONE, CandidateScorer
-from lmgym.lmchallenge.player import Reply, Request
+from lmgym.lmchallenge.play import beam_search
+from lmgym.lmchallenge.play.backend_players import CausalPlayer
+from lmgym.lmchallenge.play.candidate_scoring import NONE, CandidateScorer
+from lmgym.lmchallenge.play.player import Reply, Request
 
 if TYPE_CHECKING:
     import torch

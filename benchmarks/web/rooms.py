@@ -26,7 +26,7 @@ NOT_MEASURED = {
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-generate propara-submission-edit propara-published propara-published-edit "
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
-            "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
+            "lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
             "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
             "agent-schedule-limits api-draft api-draft-cells"

@@ -24,7 +24,7 @@ from gym.lmchallenge.models import Corpus
 from gym.propara import services as propara
 from gym.propara.models import AnswerSet
 from gym.sharing.models import Visibility
-from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play.games import GameOptions
 from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
@@ -179,5 +179,5 @@ def queue_games(owner: User) -> None:
     for game, title in GAMES.items():
         if not corpus.games.filter(owner=owner, title=title).exists():
             options = GameOptions(game, predictions=True)
-            wish = playing.Wish(f"model:{PLAYER}", options, title=title, visibility=Visibility.PUBLIC)
+            wish = playing.GameRequest(f"model:{PLAYER}", options, title=title, visibility=Visibility.PUBLIC)
             playing.start_game(corpus, wish, actor=owner)

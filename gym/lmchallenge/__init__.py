@@ -1,1 +1,1 @@
-"""The typing games of `lmgym.lmchallenge` on the site: jobs, pages, API."""
+"""Typing games of `lmgym.lmchallenge` on the site: jobs, pages, API."""

@@ -1,4 +1,4 @@
-"""Background work: play a game line by line, count a log."""
+"""Background jobs: play a game line by line, count a log."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from gym.jobs.registry import handler
 from gym.lmchallenge import counting, permissions, playing, storage
 from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
 from lmgym import __version__
-from lmgym.lmchallenge import logs, players, text_index
-from lmgym.lmchallenge.backend_players import player_for_backend
 from lmgym.lmchallenge.corpus import Line
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.player import Player, Timed
-from lmgym.lmchallenge.players import AdaptivePlayer
-from lmgym.lmchallenge.process import ProcessPlayer
-from lmgym.lmchallenge.text_index import Index
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs import log_rows, text_index
+from lmgym.lmchallenge.logs.text_index import Index
+from lmgym.lmchallenge.play import players, version5
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.backend_players import player_for_backend
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.player import Player, Timed
+from lmgym.lmchallenge.play.process import ProcessPlayer
 from lmgym.models.backends import BackendError, NotOnThisMachine
 from models_registry import permissions as model_permissions
 
 COMMIT_SECONDS = 2.0
-"""A worker that is killed loses at most what was played since."""
+"""Seconds between commits; a killed worker loses at most that much play."""
 MAX_LOG_PACKED = 500_000_000
 MAX_TRANSCRIPT = 300_000
-"""Bytes of what was said last."""
+"""Bytes of the end of a transcript that are kept."""
 
 
 @handler(PLAY)
 def play_game(context: JobContext) -> None:
-    """Play on behind the lines that are kept, keep lines as they come, count at the end. What a model did before it
-    broke off stays, is counted and can be read."""
+    """Resume a game after its last stored line, store lines as they are played, count at the end. What was played
+    before a failure is kept, counted and readable.
+    """
     game = _game(context)
     if game.corpus is None:
         raise PermanentFailure("The corpus was deleted.")
@@ -70,7 +71,7 @@ def play_game(context: JobContext) -> None:
 
 @handler(COUNT)
 def count_log(context: JobContext) -> None:
-    """Statistics of an uploaded log, or of a game that is counted again."""
+    """Count an uploaded log, or a game again."""
     _finish(context, _game(context))
 
 
@@ -95,17 +96,17 @@ def _player(game: Game) -> Player:
     if game.kind == Game.Kind.PROCESS:
         command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
         if command is None:
-            raise PermanentFailure(f"The settings have no model program {game.player!r} any more.")
+            raise PermanentFailure(f"The settings no longer have a model program {game.player!r}.")
         return ProcessPlayer(command, transcript=_Transcript() if game.options.get("transcript") else None)
     if game.model is None or not game.model.is_ready:
-        raise PermanentFailure("The model is not there or not ready any more.")
+        raise PermanentFailure("The model was deleted or is not ready.")
     from models_registry.warm import load_pinned
 
     return player_for_backend(load_pinned(game.model), game.options.get("player"))
 
 
 class _Transcript(io.BytesIO):
-    """The end of what is said, in memory that does not grow with the game."""
+    """The end of a transcript, in bounded memory."""
 
     def write(self, data: Any) -> int:
         if self.tell() > 2 * MAX_TRANSCRIPT:
@@ -116,14 +117,14 @@ class _Transcript(io.BytesIO):
         return super().write(data)
 
     def text(self) -> str:
-        """Whole lines."""
+        """Return the end of the transcript in whole lines."""
         end = self.getvalue()[-MAX_TRANSCRIPT:]
         whole = end if len(end) < MAX_TRANSCRIPT else end[end.find(b"\n") + 1 :]
         return whole.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 class _Counted:
-    """Lines, and how many were taken: while it stays the same, what is played belongs to one block."""
+    """Lines with a count of those taken. While it stays the same, played lines belong to one block."""
 
     def __init__(self, lines: Iterable[Line], context: JobContext) -> None:
         self._lines = lines
@@ -138,8 +139,9 @@ class _Counted:
 
 
 def _play_on(context: JobContext, game: Game, player: Player) -> None:
-    """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
-    and gets the same numbers."""
+    """Play and store lines, committing at the ends of blocks that were played together, so that a later attempt makes
+    the same blocks and gets the same numbers.
+    """
     assert game.corpus is not None
     options = playing.options_of({**game.options, "game": game.game})
     lines = _Counted(storage.lines_of(game.corpus), context)
@@ -152,11 +154,11 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
             if waiting and due and lines.taken != taken:
                 _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
-                if not options.train:  # a later attempt would have to learn again what this one has read
+                if not options.train:  # a later attempt would have to replay the training
                     context.yield_turn()
             taken = lines.taken
             for row in rows:
-                waiting.append(logs.line_of(row))
+                waiting.append(log_rows.line_of(row))
                 size += len(waiting[-1])
             done = number
             context.progress(number, game.corpus.lines, "lines")
@@ -172,8 +174,8 @@ def _played(
     words: list[str] | None,
     player: Player,
     skip: int,
-) -> Iterator[tuple[int, list[logs.Row]]]:
-    """(number of the line, its rows of the log, of version 5 one for each token) for each line of the corpus."""
+) -> Iterator[tuple[int, list[log_rows.Row]]]:
+    """Yield (number of the line, its rows of the log; version 5 has one per token) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):
             yield message.number, message.rows
@@ -185,7 +187,7 @@ def _played(
 
 
 def _done(game: Game) -> int:
-    """Lines of the corpus whose rows are kept. A log of version 5 has none for a line without tokens."""
+    """Count the corpus lines whose rows are stored. A log of version 5 has no row for a line without tokens."""
     return int(game.report.get("played", 0)) if game.version == 5 else game.lines
 
 
@@ -197,22 +199,22 @@ def _commit(context: JobContext, game: Game, waiting: list[str], done: int) -> N
             Game.objects.filter(pk=game.pk).update(report=game.report)
     if game.packed_size > MAX_LOG_PACKED:
         raise PermanentFailure(
-            f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB packed. What was played is kept. "
+            f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB compressed. Played lines are kept. "
             "Play fewer lines, or with fewer candidates."
         )
 
 
 def _report(game: Game, player: Timed) -> dict[str, Any]:
-    """Latencies are those of the last attempt."""
+    """Return the game's report. Latencies are those of the last attempt."""
     protocol_warnings = getattr(player.player, "protocol_warnings", None)
-    said = getattr(player.player, "transcript", None)
+    transcript = getattr(player.player, "transcript", None)
     return {
         **game.report,
         "latency": counting.finite(player.latency.as_dict()),
         "oddities": protocol_warnings.as_dict() if protocol_warnings else {},
         "stderr": getattr(player.player, "stderr", "")[-4_000:].replace("\0", "\ufffd"),
         "gym": __version__,
-        **({"transcript": said.text()} if isinstance(said, _Transcript) else {}),
+        **({"transcript": transcript.text()} if isinstance(transcript, _Transcript) else {}),
     }
 
 

@@ -4,13 +4,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
-from gym.lmchallenge.models import Corpus, Game, Guess
+from gym.lmchallenge.models import Corpus, Game
 from gym.sharing.admin import ThingAdmin
 
 
 @admin.register(Corpus)
 class CorpusAdmin(ThingAdmin):
-    """The text never changes: games rest on it."""
+    """The text is read-only: games depend on it."""
 
     list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]
     list_filter = ["visibility", "form", "language"]
@@ -33,20 +33,6 @@ class GameAdmin(SiteAdmin):
         "lines", "size", "packed_size", "has_targets", "has_predictions", "fingerprint", "report", "problem",
         "counted_at",
     ]  # fmt: skip
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-
-@admin.register(Guess)
-class GuessAdmin(SiteAdmin):
-    """What people typed is theirs: only who asked which model when."""
-
-    list_display = ["pk", "owner", "model", "created"]
-    list_filter = ["model"]
-    list_select_related = ["owner", "model"]
-    search_fields = ["owner__username", "model__slug"]
-    fields = readonly_fields = ("owner", "model", "job", "created")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -7,4 +7,4 @@ class LmChallengeConfig(AppConfig):
     verbose_name = "LM Challenge"
 
     def ready(self) -> None:
-        from gym.lmchallenge import actors, guessing, keys, notices, quotas  # noqa: F401  they register job handlers and what is counted, and listen
+        from gym.lmchallenge import actors, keys, notices, quotas  # noqa: F401  register job handlers, receivers and quotas

@@ -1,4 +1,4 @@
-"""Two logs on one text: what changed from the baseline, a page of coloured lines at a time."""
+"""Compare two logs on one text: changes from the baseline, as pages of coloured lines."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from msgspec import UNSET
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.presenters import page_of
-from lmgym.lmchallenge import pretty
-from lmgym.lmchallenge.coloured import MOST_STARS, encodable
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.log_decoder import LogLine
-from lmgym.lmchallenge.pretty import Change, Span
-from lmgym.lmchallenge.version5 import pretty as version5
-from lmgym.lmchallenge.version5.log import Token
+from lmgym.lmchallenge.logs import pretty
+from lmgym.lmchallenge.logs.coloured import MOST_STARS, encodable
+from lmgym.lmchallenge.logs.decoder import LogLine
+from lmgym.lmchallenge.logs.pretty import Change, Span
+from lmgym.lmchallenge.logs.version5 import pretty as version5
+from lmgym.lmchallenge.logs.version5.log import Token
 
 WORDS = pretty.CHANGE_WORDS | version5.CHANGE_WORDS
 
 
 @dataclass(frozen=True)
 class ChangedPiece:
-    """A stretch of text with one change; `is_strong`: see `WORDS`. `words` is all there is to say, `before` the space
-    before a token of version 5 that touches no other."""
+    """A piece of text with one change.
+
+    is_strong  see `WORDS`
+    words      the full description, for a tooltip
+    before     version 5: the space before a token that touches no other
+    """
 
     text: str
     change: str
@@ -37,7 +41,7 @@ class ChangedPiece:
 
 @dataclass(frozen=True)
 class ChangedLine:
-    """A line, or a message of version 5, which has the number of its first row."""
+    """A line (version 4), or a message (version 5), numbered by its first row."""
 
     number: int
     user: Any
@@ -47,7 +51,7 @@ class ChangedLine:
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """The page `number` of `pages`."""
+    """Page `number` of `pages`."""
 
     lines: list[ChangedLine]
     number: int
@@ -55,16 +59,16 @@ class ChangedPage:
 
 
 def legend_of(game: Game) -> list[tuple[str, bool, str]]:
-    """(change, whether it is strong, in words)."""
+    """Return (change, is strong, label) for each change of the game."""
     return [(name, strong, words) for (name, strong), words in WORDS[game.game].items()]
 
 
 def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedPage:
-    """Raises LogError for games of different kinds or texts, Http404 for a page that is not there."""
+    """Read a page of changes. Raises LogError for games or texts that differ, Http404 for a missing page."""
     if baseline.game != game.game:
         raise LogError(
             f"{baseline.title} is a game of {baseline.game}, {game.title} of {game.game}.",
-            "The difference of two texts needs games of one kind.",
+            "Compare games of one kind.",
         )
     if baseline.lines != game.lines:
         raise LogError(
@@ -100,18 +104,18 @@ def _is_one_text(before: LogLine, now: LogLine) -> bool:
 
 
 def _pieces(found: list[tuple[str, Change, list[Span]]], game: str) -> Iterator[ChangedPiece]:
-    """Characters of tc with one change that follow each other are one piece."""
+    """Turn changes into pieces, joining consecutive characters of tc with one change."""
     for _, group in groupby(enumerate(found), lambda one: one[1][1] if game == "tc" else one[0]):
         run = [one for _, one in group]
         text = encodable("".join(text for text, _, _ in run))
         _, change, spans = run[0]
         ranks = [str(span.rank) if span.rank else "none" for span in spans]
-        said = "" if game == "tc" or change[0] == "skipped" else f", rank {' → '.join(ranks)}"
-        yield _piece(text, change, game, said)
+        detail = "" if game == "tc" or change[0] == "skipped" else f", rank {' → '.join(ranks)}"
+        yield _piece(text, change, game, detail)
 
 
-def _piece(text: str, change: Change, game: str, said: str = "", before: str = "") -> ChangedPiece:
-    return ChangedPiece(text, *change, f"“{text}”: {WORDS[game][change]}{said}.", before)
+def _piece(text: str, change: Change, game: str, detail: str = "", before: str = "") -> ChangedPiece:
+    return ChangedPiece(text, *change, f"“{text}”: {WORDS[game][change]}{detail}.", before)
 
 
 def _messages(baseline: Game, game: Game, first: int, last: int) -> Iterator[ChangedLine]:
@@ -135,5 +139,5 @@ def _messages(baseline: Game, game: Game, first: int, last: int) -> Iterator[Cha
 def _scores(before: Token, now: Token) -> str:
     if now.logp is UNSET:
         return ""
-    said = ["none" if one is None or one is UNSET else f"{-one:.3g}" for one in (before.logp, now.logp)]
-    return f", {' → '.join(said)} nats"
+    detail = ["none" if one is None or one is UNSET else f"{-one:.3g}" for one in (before.logp, now.logp)]
+    return f", {' → '.join(detail)} nats"

@@ -1,12 +1,14 @@
-"""What games come to. The job that ends a game counts its log once: every filter, whole and by user, the search of the
-mixture, what the reference does not count, and the index of its text. Other figures, and the comparison of games, are
-counted while somebody waits."""
+"""Count games.
+
+The job that ends a game counts its log once: every filter, whole and by user, the search of the mixture, the metrics
+beyond the reference, and the search index. Everything else, and the comparison of games, is counted on request.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,50 +16,48 @@ import numpy as np
 
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.storage import decoded, decoded_tokens, lines_of, table_of
-from lmgym.lmchallenge import interpolation, stats
-from lmgym.lmchallenge.compare import (
-    Comparison,
+from lmgym.lmchallenge.errors import LmcError, LogError
+from lmgym.lmchallenge.logs import interpolation, stats
+from lmgym.lmchallenge.logs.compare import (
+    GameComparison,
     TextFingerprint,
     WordsFingerprint,
-    corrected,
     games_correspond,
 )
-from lmgym.lmchallenge.compare import compare as compare_tables
-from lmgym.lmchallenge.errors import LmcError, LogError
-from lmgym.lmchallenge.extra_metrics import drawn, extra_metrics, interval_by_line, keystroke_savings
-from lmgym.lmchallenge.interpolation import Domain, Mix
-from lmgym.lmchallenge.measures import by_part, metric_of
-from lmgym.lmchallenge.play import learnt_before
-from lmgym.lmchallenge.stats import IC_METRICS
-from lmgym.lmchallenge.table import Ints, Table, read_table
-from lmgym.lmchallenge.text_index import Index, Words, index_of, index_of_messages
+from lmgym.lmchallenge.logs.compare import compare as compare_tables
+from lmgym.lmchallenge.logs.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
+from lmgym.lmchallenge.logs.interpolation import Mix
+from lmgym.lmchallenge.logs.measures import by_part, metric_of, ranks
+from lmgym.lmchallenge.logs.table import Ints, Table, read_table
+from lmgym.lmchallenge.logs.text_index import Index, Words, index_of, index_of_messages
+from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.lmchallenge.logs.version5.log import Token
+from lmgym.lmchallenge.logs.version5.reranking import Mixture
+from lmgym.lmchallenge.logs.version5.table import read_table as read_table_5
+from lmgym.lmchallenge.play.loop import learnt_before
 from lmgym.lmchallenge.tokens import FILTERS
-from lmgym.lmchallenge.version5 import stats as version5
-from lmgym.lmchallenge.version5.log import Token
-from lmgym.lmchallenge.version5.reranking import Mixture
-from lmgym.lmchallenge.version5.table import read_table as read_table_5
+from lmgym.stats import corrected
 
 MAX_PARTS = 1_000
-"""Users of a log that are counted apart."""
-MAX_CELLS = 600
-"""Mixtures that are tried while somebody waits."""
-SEARCHED_METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
-DEFAULT_SEARCH = {"target": "accuracy", "alpha": "0:1:11", "oov_penalty": "-8:0:5"}
+"""Most users of a log that are counted separately."""
 MAX_MATRIX = 20_000_000
-"""Scores of wr: the search of its mixture holds a table of all tokens, as wide as the longest list of candidates."""
+"""Most scores of wr: the search of its mixture needs a table of all tokens, as wide as the longest list of
+candidates."""
 MAX_SIZE_NOW = 30_000_000
-"""Bytes of a log that a page counts anew while somebody waits."""
+"""Largest log, in bytes, that is counted during a request."""
 
 
 def count(game: Game, check: Any) -> dict[str, Index]:
-    """Fill `statistics` and `fingerprint` of the game, and give the index of its text by filter (neither is saved).
-    `check()` is called before each filter. A log of version 4 is decoded once."""
+    """Fill `statistics` and `fingerprint` of the game and return its search index by filter; nothing is saved.
+
+    `check()` is called before each filter. A log of version 4 is decoded once.
+    """
     check()
     if game.version == 5:
         return _count_version_5(game, check)
     text, words = TextFingerprint(), Words()
     mixes = interpolation.grid() if game.game == "ic" else []
-    lines = words.through(text.through(decoded(game)))
+    lines = words.record_stream(text.hash_stream(decoded(game)))
     table = read_table(lines, filters=list(FILTERS), mixes=mixes)
     learnt = _learnt(game)
     found: dict[str, Any] = {}
@@ -67,18 +67,18 @@ def count(game: Game, check: Any) -> dict[str, Index]:
         found[name] = counted(table.by(name), learnt=learnt)
         mix = mixes.index(Mix(**found[name]["mix"])) if mixes else 0
         indexes[name] = index_of(table.by(name), words, mix)
-    game.fingerprint = text.name
+    game.fingerprint = text.hexdigest
     if game.game == "tc":
-        # What our own games count from is known; of others, whether a 0 is there tells.
-        own = int(game.options.get("readings") == "corrected")
-        base = table.rank_base if game.kind == Game.Kind.UPLOADED else own
+        # Known for games played here; for uploaded logs, a rank of 0 shows it.
+        own_base = int(game.options.get("readings") == "corrected")
+        base = table.rank_base if game.kind == Game.Kind.UPLOADED else own_base
         game.report = {**game.report, "rank_base": base}
     game.statistics = found
     return indexes
 
 
 def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
-    """What version 5 counts: the selected tokens, under "all"."""
+    """Count a log of version 5: its selected tokens, under "all"."""
     counts = version5.Counts()
 
     def mixture() -> Mixture | None:
@@ -93,12 +93,12 @@ def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
         "all": [counts.rates()],
         "user": _by_user_5(table),
         "mix": sums["reranking"]["args"],
-        "more": drawn(table),
+        "more": {"ranks": ranks(table)} if table.game == "wc" else {},
         "notices": [],
         "counts": {**sums, "characters_scored": counts.characters_scored, "lines": len(table.lines)},
     }
     game.statistics = {"all": finite(found)}
-    # What became of a word of wr is told by the mixture, which is known only now.
+    # Outcomes of wr depend on the mixture, which is known only now.
     return {"all": index_of_messages(decoded_tokens(game), game.game, mixture_of(game))}
 
 
@@ -106,7 +106,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
     if (size := len(counts.lengths) * max(counts.lengths, default=0)) > MAX_MATRIX:
         raise LogError(
             f"The log has {len(counts.lengths):,} tokens with up to {max(counts.lengths):,} candidates, a table of "
-            f"{size:,} scores; at most {MAX_MATRIX:,} are searched for a mixture here.",
+            f"{size:,} scores; at most {MAX_MATRIX:,} are allowed for the search of a mixture.",
             "Split the log, or count it with `lmc stats`.",
         )
 
@@ -114,7 +114,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
 def _counted_5(
     tokens: Iterator[tuple[int, Token]], counts: version5.Counts, check: Any
 ) -> Iterator[tuple[int, Token]]:
-    """The same tokens, counted as they go by."""
+    """Pass the tokens through, counting them."""
     for number, token in tokens:
         if number % 10_000 == 0:
             check()
@@ -131,24 +131,25 @@ def _by_user_5(table: Table) -> list[dict[str, Any]] | str:
 
 
 def _too_many(parts: Ints) -> str:
-    return f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted apart here."
+    return f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted separately."
 
 
 def rank_base_of(game: Game) -> int | None:
-    """The number of the first prediction in the log: 0 or 1; None for games of tc that were counted before this was
-    looked at."""
+    """Return the lowest possible rank in the log, 0 or 1; None if a log of tc has no rank."""
     return game.report.get("rank_base") if game.game == "tc" else 1
 
 
 def _learnt(game: Game) -> list[int] | None:
-    """What was really learnt before each line; None for games without training, and where the text is not known."""
+    """Return the characters really learnt before each line; None without training, or if the text is unknown."""
     if game.kind == Game.Kind.UPLOADED or game.corpus is None or not game.options["train"]:
         return None
     return list(islice(learnt_before(lines_of(game.corpus)), game.lines))
 
 
 def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
-    """{"all": [one], "user": [parts] or a sentence, "mix", "search", "more", "notices"}; JSON without NaN."""
+    """Count a table: {"all": [one], "user": [parts] or a message, "mix", "search", "more", "notices"}; JSON without
+    NaN.
+    """
     found: dict[str, Any] = {"notices": list(table.notices)}
     mix: Mix | None = None
     if table.game == "ic":
@@ -167,13 +168,16 @@ def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, A
     return shown
 
 
-def _intervals(table: Table) -> dict[str, Any]:
-    """95 % intervals of the rates of tc, from resampling lines: its characters hang together."""
+def _intervals(table: Table) -> dict[str, dict[str, float | None]]:
+    """95% intervals of the rates of tc, from resampling lines, whose characters depend on each other."""
     accepted, allowed = table.rank > 0, table.allowed
     chars = allowed.astype(float)
     tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
-    lines = len(table.lines)
-    return {name: interval_by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
+    intervals = {}
+    for name, top in tops.items():
+        low, high = interval_by_line(table.line, top.astype(float), chars, len(table.lines))
+        intervals[name] = {"low": low, "high": high}
+    return intervals
 
 
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
@@ -188,31 +192,32 @@ def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
 
 
 def keep_of(keep: str, *games: Game) -> str:
-    """The filter that counts: "all" where a log has no words, since what is hidden counts whatever the filter, and of
-    version 5, where `lmc grep` selects tokens."""
+    """Return the filter that applies: "all" if a log has no words, since hidden tokens always count, and for version 5,
+    where `lmc grep` selects tokens.
+    """
     return keep if all(game.has_filters for game in games) else "all"
 
 
 def statistics_of(game: Game, keep: str) -> dict[str, Any]:
-    """What was counted with this filter; {} before it was."""
+    """Return the statistics for this filter; {} before they are counted."""
     found: dict[str, Any] = game.statistics.get(keep, {})
     return found
 
 
 def mix_of(game: Game, keep: str) -> Mix | None:
-    """ic: the best mixture for this filter."""
+    """Return the best mixture of ic for this filter."""
     found = statistics_of(game, keep).get("mix")
     return Mix(found["alpha"], found["oov_penalty"]) if found else None
 
 
 def parts_of(game: Game) -> int:
-    """Lines of a log, or messages of one of version 5."""
+    """Count the lines of a log, or the messages of one of version 5."""
     counts = statistics_of(game, "all").get("counts", {})
     return int(counts.get("lines", counts["messages"])) if game.version == 5 else game.lines
 
 
 def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]]:
-    """Statistics of some lines, each by itself; of version 5 of some messages, numbered from 1."""
+    """Count some lines separately; for version 5 some messages, numbered from 1."""
     if game.version == 5:
         small_enough(game)
         table = table_of_version_5(game)
@@ -225,51 +230,31 @@ def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]
     return [{"line": number, **finite(row)} for number, row in zip(numbers, rows, strict=True)]
 
 
-def savings(game: Game, keep: str, **given: Any) -> dict[str, Any]:
-    """Keystrokes saved with other parameters, counted anew."""
+def savings(game: Game, keep: str, **rules: Any) -> dict[str, Any]:
+    """Count keystroke savings with other parameters."""
     small_enough(game)
-    found: dict[str, Any] = finite(keystroke_savings(table_of(game, keep=keep), **given))
+    found: dict[str, Any] = finite(asdict(keystroke_savings(table_of(game, keep=keep), **rules)))
     return found
 
 
 def small_enough(*games: Game) -> None:
-    """Raise LmcError for logs that nobody wants to wait for."""
+    """Raise LmcError for logs that are too large to count during a request."""
     for game in games:
         if game.size > MAX_SIZE_NOW:
             raise LmcError(
-                f"The log of {game.title} has {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are read "
-                "while you wait.",
-                "Download it and use `lmc` on the command line.",
+                f"The log of {game.title} has {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are "
+                "counted on this site.",
+                "Download it and use `lmgym lmc`.",
             )
 
 
-def searched(game: Game, asked: Mapping[str, str]) -> list[dict[str, Any]]:
-    """[{alpha, oov_penalty, value}] in the order of the search. `asked` names filter, target, alpha and oov_penalty.
-    The default grid is stored; any other reads the log."""
-    keep, target = asked["filter"], asked["target"]
-    alpha, penalty = Domain.parse(asked["alpha"]), Domain.parse(asked["oov_penalty"])
-    if target not in IC_METRICS:
-        raise LmcError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
-    stored = statistics_of(game, keep).get("search")
-    if stored and (alpha, penalty, target) == (interpolation.ALPHA, interpolation.OOV_PENALTY, "accuracy"):
-        return list(stored)
-    if alpha.n * penalty.n > MAX_CELLS:
-        raise LmcError(f"{alpha.n * penalty.n:,} mixtures.", f"At most {MAX_CELLS:,} are tried here.")
-    small_enough(game)
-    table = table_of(game, keep=keep, mixes=interpolation.grid(alpha, penalty))
-    found: list[dict[str, Any]] = finite(
-        [{**mix.as_dict(), "value": value} for mix, value in stats.search(table, target)]
-    )
-    return found
-
-
-def best_of(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The first with the highest value: the lowest penalty, then the lowest alpha."""
-    return max(found, key=lambda one: -math.inf if one["value"] is None else one["value"])
+def best_of(search: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first mixture with the highest value: of equals, the lowest penalty, then the lowest alpha."""
+    return max(search, key=lambda one: -math.inf if one["value"] is None else one["value"])
 
 
 def finite(value: Any) -> Any:
-    """The same without NaN and infinities, which JSON has not."""
+    """Replace NaN and infinities with None, since JSON has neither."""
     if isinstance(value, dict):
         return {key: finite(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -277,47 +262,56 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# --- games on the same text, each against the first ---
+# --- comparison ---
 
 
-CLUSTERS = {"auto": "users if there are ten, else lines", "user": "users", "line": "lines"}
+CLUSTERS = {"auto": "users if there are at least ten, else lines", "user": "users", "line": "lines"}
 MOST_COMPARED = 6
 
 
 @dataclass(frozen=True)
 class Compared:
-    """`game` against the first."""
+    """A game and its comparison with the baseline."""
 
     game: Game
-    found: Comparison
+    comparison: GameComparison
 
 
 def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = "") -> list[Compared]:
-    """Every game against the first by a metric, the main one if none is named, by the filter or all tokens
-    (`keep_of`); p values are corrected together. Raises LogError where the texts or the games differ, OptionError for a
-    metric that they do not share."""
+    """Compare every game with the first, by a metric (default: the main one) and a filter (see `keep_of`).
+
+    p values are corrected together. Raises LogError if texts or games differ, OptionError for a metric that they do
+    not share.
+    """
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
-        raise LogError(f"From two to {MOST_COMPARED} different games can be compared.", "Choose them.")
+        raise LogError(f"Compare two to {MOST_COMPARED} different games.", "Select them in the list.")
     first = games[0]
     for other in games[1:]:
         if not games_correspond(first.game, other.game):
             raise LogError(
                 f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
-                "Compare like with like.",
+                "Compare games of one kind.",
             )
     metric = metric_of([game.game for game in games], metric)
     small_enough(*games)
     keep = keep_of(keep, *games)
     tables, mixes = _tables(games, keep)
-    found = [
-        compare_tables(tables[0], table, metric=metric, mixes=(mixes[0], mix), cluster=cluster)
-        for table, mix in zip(tables[1:], mixes[1:], strict=True)
+    rows = [
+        compare_tables(
+            tables[0],
+            table,
+            names=(first.title, game.title),
+            metric=metric,
+            mixes=(mixes[0], mix),
+            cluster=cluster,
+        )
+        for game, table, mix in zip(games[1:], tables[1:], mixes[1:], strict=True)
     ]
-    return [Compared(game, one) for game, one in zip(games[1:], corrected(found), strict=True)]
+    return [Compared(game, row) for game, row in zip(games[1:], corrected(rows), strict=True)]
 
 
 def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | None]]:
-    """The columns of games on one text. Raises LogError where the texts differ."""
+    """Read games on one text as tables. Raises LogError if the texts differ."""
     first = games[0]
     if len({game.version for game in games}) > 1:
         return _tables_of_both_versions(games)
@@ -332,32 +326,34 @@ def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | N
     for game, mix in zip(games, mixes, strict=True):
         lines = decoded(game)
         if by_lengths:
-            lines = texts[game].through(lines)
+            lines = texts[game].hash_stream(lines)
         tables.append(read_table(lines, filters=[keep], mixes=[mix] if mix else []))
     for other in by_lengths:
-        if not texts[first].same(texts[other]):
+        if not texts[first].matches(texts[other]):
             raise _other_text(first, other)
     return tables, mixes
 
 
 def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[Mix | None]]:
-    """Logs of version 5 have no lines without tokens, and other names for users: the words of the others tell."""
+    """Read games of both versions as tables. Logs of version 5 have no lines without tokens and name users differently,
+    so only the words are compared.
+    """
     tables: list[Table] = []
     mixes: list[Mix | None] = []
     texts = []
     for game in games:
         words = WordsFingerprint()
         if game.version == 5:
-            tokens = words.through_messages(decoded_tokens(game))
+            tokens = words.hash_messages(decoded_tokens(game))
             tables.append(read_table_5(tokens, game.game, mixture_of(game)))
             mixes.append(None)
         else:
             mix = mix_of(game, "all")
-            lines = words.through(decoded(game))
+            lines = words.hash_stream(decoded(game))
             table = read_table(lines, filters=["all"], mixes=[mix] if mix else [])
             tables.append(table.without_empty_lines())
             mixes.append(mix)
-        texts.append(words.name)
+        texts.append(words.hexdigest)
     for game, text in zip(games[1:], texts[1:], strict=True):
         if text != texts[0]:
             raise _other_text(games[0], game)
@@ -365,18 +361,18 @@ def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[M
 
 
 def mixture_of(game: Game) -> Mixture | None:
-    """wr: the mixture that was found when the log was counted."""
+    """Return the mixture of wr that was found when the log was counted."""
     chosen = statistics_of(game, "all").get("mix")
     return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen and "beta" in chosen else None
 
 
 def table_of_version_5(game: Game) -> Table:
-    """The log as columns."""
+    """Read the log as a table."""
     return read_table_5(decoded_tokens(game), game.game, mixture_of(game))
 
 
 def _other_text(first: Game, other: Game) -> LogError:
     return LogError(
         f"{other.title} was played on another text than {first.title}.",
-        "Their text fingerprints differ, so their figures cannot be compared.",
+        "Their text fingerprints differ, so they cannot be compared.",
     )

@@ -1,4 +1,4 @@
-"""What can be downloaded of a game; logs as streams."""
+"""Downloads of a game; logs are streamed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge import reading, storage
 from gym.lmchallenge.counting import Compared, keep_of, statistics_of
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge.cli_tables import comparison_rows
-from lmgym.lmchallenge.stats import HITS, LAST_INDEX
-from lmgym.lmchallenge.version5 import stats as version5
+from lmgym.lmchallenge.logs.compare import GameComparison
+from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
+from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.text.columns import table
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
-"""Made of what is counted."""
+"""Downloads made from statistics."""
 ONLY_OF_4 = ("targets", "lengths")
-ONE_FORM = "A log of LM Challenge 5 has one form, with its words: “Log” in the downloads (predictions.log)."
+ONE_FORM = "A log of LM Challenge 5 is available in one format, with its words: “Log” (predictions.log)."
 
 
 def response_of(
-    game: Game, form: str, keep: str, asked: reading.Asked | None = None
+    game: Game, form: str, keep: str, query: reading.Asked | None = None
 ) -> HttpResponseBase | None:
-    """None where there is no such download, or not yet. `asked`: what text.html has; without it all lines."""
+    """Return the download, or None if it does not exist, or not yet. `asked`: lines in text.html; default: all."""
     stem = f"{game.corpus.slug if game.corpus else 'log'}-{game.game}-{game.key}"
     if form.endswith((".log", ".log.gz")):
         return _log(game, form, stem)
@@ -36,7 +37,7 @@ def response_of(
         return None
     keep = keep_of(keep, game)
     if form == "text.html":
-        return stream(reading.html_of(game, asked or reading.Asked(keep)), f"{stem}-text.html", "text/html")
+        return stream(reading.html_of(game, query or reading.Asked(keep)), f"{stem}-text.html", "text/html")
     if form == "statistics.json":
         return json_download(f"{stem}-statistics.json", record(game, keep))
     if form == "statistics.csv":
@@ -48,8 +49,8 @@ def response_of(
 
 
 def _transcript(game: Game, stem: str) -> HttpResponse | None:
-    said = game.report.get("transcript")
-    return None if said is None else download(said, f"{stem}-transcript.txt", "text/plain")
+    transcript = game.report.get("transcript")
+    return None if transcript is None else download(transcript, f"{stem}-transcript.txt", "text/plain")
 
 
 def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
@@ -68,20 +69,20 @@ def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
 
 
 def stored_form(game: Game) -> str:
-    """The privacy format that the log is kept in."""
+    """Return the privacy format in which the log is stored."""
     if game.has_predictions:
         return "predictions"
     return "targets" if game.has_targets else "lengths"
 
 
 def offered(game: Game) -> dict[str, bool]:
-    """Privacy formats that can be made of what is kept. Version 5 has one form of logs: as they came."""
+    """Return which privacy formats can be made. Version 5 has one format: the log as it was uploaded."""
     of_4 = game.version == 4
     return {"targets": game.has_targets and of_4, "lengths": of_4, "predictions": game.has_predictions}
 
 
 def record(game: Game, keep: str) -> dict[str, Any]:
-    """The statistics with what they rest on."""
+    """Return the statistics with their provenance."""
     return {
         "id": game.key,
         "title": game.title,
@@ -102,12 +103,10 @@ def record(game: Game, keep: str) -> dict[str, Any]:
     }
 
 
-def comparison(games: Sequence[Game], rows: Sequence[Compared]) -> HttpResponse:
-    """Games against the first, as `lmc compare -o csv` has them."""
-    first = games[0].title if games else ""
-    found = [{"log": row.game.title, **row.found.as_dict()} for row in rows]
-    header, *table = comparison_rows(first, found)
-    return csv_download("lm-challenge-comparison.csv", header, table)
+def comparison(rows: Sequence[Compared]) -> HttpResponse:
+    """Games against the baseline, with the columns of `lmc compare -o csv`."""
+    header, cells = table([GameComparison], [(row.comparison,) for row in rows])
+    return csv_download("lm-challenge-comparison.csv", header, cells)
 
 
 COLUMNS = (
@@ -115,7 +114,7 @@ COLUMNS = (
     *(f"hit{most}" for most in HITS), *(f"idx{index}_hit3" for index in range(LAST_INDEX + 1)),
     "accuracy", "corrected_errors", "miscorrected", "improvement",
 )  # fmt: skip
-"""In the order of `stats`: PostgreSQL keeps no order of names in what it stores as JSON."""
+"""Order of the columns, as in `stats`: PostgreSQL does not keep the order of JSON keys."""
 
 
 def _table(filename: str, rows: list[dict[str, Any]]) -> HttpResponse:

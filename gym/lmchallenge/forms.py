@@ -6,37 +6,34 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.boundfield import BoundWidget
 
 from gym.accounts.models import AnyUser
-from gym.lmchallenge import guessing
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, options_of, playable, players_for
+from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, GameRequest, Option, options_of, players_for
 from gym.lmchallenge.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, read_upload
-from lmgym.lmchallenge import typing_errors
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GAME_WORDS, SELECT_FROM
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
-from models_registry.fields import OneModelField
-from models_registry.selectors import runnable_by
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import typing_errors
+from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
-READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
 MAX_WORDS_BYTES = 5_000_000
 
 
 GROUPS = {
     "process": ("Programs", "{}"),
-    "adaptive": ("Built in", "{} (learns; play with training)"),
+    "adaptive": ("Built in", "{} (needs training)"),
 }
-"""Of players by their kind, and what a player of that group is called; all others are models of this site."""
+"""Groups of players by kind, and the label of a player in it; all other kinds are models of this site."""
 KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
 
 
 def _options() -> dict[str, tuple[str, Option]]:
-    """(who takes it, the option) by name."""
+    """Return (players that accept it, option) by name."""
     found: dict[str, tuple[str, Option]] = {}
     for kind, known in PLAYER_OPTIONS.items():
         for name, option in known.items():
@@ -68,33 +65,33 @@ class CorpusFileForm(forms.Form):
     file = OneFileField(
         required=False,
         label="File",
-        help_text="Plain text, one line after the other, or JSON lines with text, userId and timestamp. UTF-8, at "
-        "most 20 MB, 200,000 lines and 1 MB a line, packed with gzip or not.",
+        help_text="Plain text, or JSON lines with text, userId and timestamp. UTF-8, at most 20 MB, 200,000 lines "
+        "and 1 MB per line, compressed with gzip or not.",
         error_messages={"empty": "The file is empty."},
     )
     pasted = forms.CharField(
         required=False,
         strip=False,
         label="Or paste the text",
-        help_text="One line after the other, or JSON lines.",
+        help_text="Plain text or JSON lines.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
-        """`data` are the bytes, `name` what messages call them."""
+        """Put the bytes into `data`, and their name in messages into `name`."""
         super().clean()
         given = self.cleaned_data
         upload, pasted = given.get("file"), given.get("pasted", "")
         if upload and pasted:
-            self.add_error("pasted", "There is a file, too. Give one of the two.")
+            self.add_error("pasted", "Give a file or a text, not both.")
         elif upload:
             try:
                 given |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
             except ValidationError as error:
                 self.add_error("file", error)
         elif pasted:
-            # Browsers send the ends of lines as carriage return and newline.
+            # Browsers send line ends as carriage return and newline.
             given |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
         elif not self.errors:
             self.add_error("file", "Choose a file, or paste the text below.")
@@ -102,17 +99,17 @@ class CorpusFileForm(forms.Form):
 
 
 class GameForm(forms.Form):
-    """Every chosen game by every chosen player. All options of games are there; those of other games are passed over,
-    and the stylesheet shows those of the chosen ones only."""
+    """Start every chosen game with every chosen player.
+
+    Options of all games are in the form; those of other games are ignored, and the stylesheet shows only those of
+    the chosen ones.
+    """
 
     game = forms.MultipleChoiceField(
-        choices=[
-            ("LM Challenge 4", [(k, f"{w} ({k})") for k, w in GAME_WORDS.items()]),
-            ("LM Challenge 5", [(k, f"{w} ({k})") for k, w in GAME_WORDS_5.items()]),
-        ],
+        choices=[(key, f"{words} ({key})") for key, words in (GAME_WORDS | GAME_WORDS_5).items()],
         label="Games",
         initial=["wp"],
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
     player = forms.MultipleChoiceField(
         label="Players", widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
@@ -121,51 +118,47 @@ class GameForm(forms.Form):
         max_length=150,
         required=False,
         label="Title",
-        help_text="Empty: player and game, which also follow the title of several.",
+        help_text="Default: player and game, which are also appended if you start several.",
     )
     visibility = forms.ChoiceField(
         choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility",
-        help_text="Whoever sees the game sees the text in its log.",
+        help_text="Everyone who can see the game can see the text in its log.",
     )  # fmt: skip
     train = forms.BooleanField(
         required=False,
         label="Train",
-        help_text="Clear at each user, learn each line after it was played. Programs and the adaptive n-gram learn; "
-        "models of this site do not, and play without beside others.",
+        help_text="Clear the model for each user, and learn each line after it was played. Applies to programs and the "
+        "adaptive n-gram; models of this site do not learn.",
     )
     targets = forms.BooleanField(
         required=False,
         initial=True,
         label="Words in the log",
-        help_text="Without them there is no coloured text.",
+        help_text="Needed for the coloured text.",
     )
     predictions = forms.BooleanField(
         required=False,
         initial=True,
         label="All predictions in the log",
-        help_text="To read them later, word by word.",
-    )
-    readings = forms.ChoiceField(
-        choices=READINGS,
-        initial="reference",
-        label="Reading",
-        help_text="Of trainingChars and of the ranks of tc.",
+        help_text="Needed to see what was predicted at each word.",
     )
     transcript = forms.BooleanField(
-        required=False, label="Keep a transcript", help_text="Of programs: the end of what is said, 300 kB."
+        required=False,
+        label="Keep a transcript",
+        help_text="For programs: the last 300 kB of commands and replies.",
     )
     select_from = forms.IntegerField(
-        required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
+        required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions considered"
     )
     next_word_only = forms.BooleanField(
         required=False,
         label="Ask for whole words only",
-        help_text="Once before each word, not before each of its letters: faster, and nothing is completed.",
+        help_text="Before each word, not before each letter: faster, but no completions.",
     )
     words = OneFileField(
         required=False,
         label="Vocabulary",
-        help_text="One word a line, at most 5 MB. Without a file: the words of the corpus, most frequent first.",
+        help_text="One word per line, at most 5 MB. Default: the words of the corpus, most frequent first.",
     )
     num_candidates = forms.IntegerField(
         required=False,
@@ -179,20 +172,20 @@ class GameForm(forms.Form):
         initial=typing_errors.SEED,
         min_value=1,
         max_value=2**31 - 1,
-        label="Seed of the errors",
+        label="Seed of the typing errors",
     )
     p_anykey = forms.FloatField(
         required=False,
         initial=typing_errors.P_ANYKEY,
         min_value=0.0001,
         max_value=0.9999,
-        label="Chance of an error",
+        label="Error probability",
     )
     error_chars = forms.CharField(
         required=False,
         initial=typing_errors.ERROR_CHARS,
         max_length=500,
-        label="Characters of errors",
+        label="Error characters",
         strip=False,
     )
 
@@ -212,12 +205,27 @@ class GameForm(forms.Form):
                 min_value=option.low,
                 max_value=option.high,
                 label=option.words.capitalize(),
-                help_text=f"{takers}. Empty: {option.default}.",
+                help_text=f"{takers}. Default: {option.default}.",
             )
 
     @property
+    def boxes_of_4(self) -> list[BoundWidget]:
+        """Check boxes of the games of LM Challenge 4."""
+        return [box for box in self["game"] if box.data["value"] in GAME_WORDS]
+
+    @property
+    def boxes_of_5(self) -> list[BoundWidget]:
+        """Check boxes of the games of LM Challenge 5."""
+        return [box for box in self["game"] if box.data["value"] in GAME_WORDS_5]
+
+    @property
+    def has_ticked_5(self) -> bool:
+        """Is a game of LM Challenge 5 ticked?"""
+        return any(box.data["selected"] for box in self.boxes_of_5)
+
+    @property
     def player_fields(self) -> list[forms.BoundField]:
-        """What players can be told; those of other players are passed over."""
+        """Options of players; a player ignores those of others."""
         return [self[f"player_{name}"] for name in OPTIONS]
 
     def clean(self) -> dict[str, Any]:
@@ -234,30 +242,32 @@ class GameForm(forms.Form):
                 self.add_error("words", error)
         return given
 
-    def wishes(self) -> list[Wish]:
-        """What the use case takes, a game for each of them. Raises ValidationError."""
+    def game_requests(self) -> list[GameRequest]:
+        """Return one request per game and player. Raises ValidationError."""
         given = self.cleaned_data
         several = len(given["player"]) * len(given["game"]) > 1
-        return [self._wish(game, player, several) for player in given["player"] for game in given["game"]]
+        return [
+            self._game_request(game, player, several) for player in given["player"] for game in given["game"]
+        ]
 
-    def _wish(self, game: str, player: str, several: bool) -> Wish:
+    def _game_request(self, game: str, player: str, several: bool) -> GameRequest:
         given, about = self.cleaned_data, self.players[player]
         train = given["train"] and (about["learns"] or len(given["player"]) == 1)
         try:
             options = options_of({**given, "game": game, "train": train})
         except LmcError as error:
             raise ValidationError(str(error)) from error
-        told = {
+        player_options = {
             name: value for name in about["options"] if (value := given.get(f"player_{name}")) is not None
         }
         title = given["title"]
-        return Wish(
+        return GameRequest(
             player,
             options,
             given.get("words_bytes", b""),
             f"{title}, {about['name']}, {game}" if title and several else title,
             given["visibility"],
-            told,
+            player_options,
             given["transcript"] and player.startswith("process:"),
         )
 
@@ -276,21 +286,21 @@ class AboutGameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
 class LogForm(AboutGameForm):
     file = SeveralFilesField(
         label="Logs",
-        help_text="JSON lines of one game, of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), packed with gzip or "
-        f"not, up to {MAX_LOGS} files. Each at most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
+        help_text="JSON lines of one game of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), compressed with gzip "
+        f"or not, up to {MAX_LOGS} files. Each at most 50 MB; uncompressed 200 MB, 500,000 lines, 20 MB per line.",
         error_messages={"empty": "The file is empty."},
     )
     title = forms.CharField(
         max_length=150,
         required=False,
-        help_text="Empty: the name of the file, which also follows the title of several.",
+        help_text="Default: the name of the file, which is also appended if you upload several.",
     )
     corpus = forms.ModelChoiceField(
         queryset=Corpus.objects.none(),
         to_field_name="slug",
         required=False,
         empty_label="none of this site",
-        help_text="The text it was played on, or a text that holds its lines. The log is compared with it.",
+        help_text="The text it was played on, or one that contains its lines. The log is compared with it.",
     )
 
     def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:
@@ -298,20 +308,3 @@ class LogForm(AboutGameForm):
         field = self.fields["corpus"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = corpora
-
-
-class GuessForm(forms.Form):
-    model = OneModelField(empty_label=None)
-    text = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=guessing.MAX_CHARACTERS,
-        label="Text",
-        widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
-    )
-
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["model"]
-        assert isinstance(field, OneModelField)
-        field.queryset = playable(runnable_by(user))

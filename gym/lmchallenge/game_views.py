@@ -1,5 +1,4 @@
-"""Pages of games: start, progress, statistics, downloads; uploaded logs; the comparison of games, the search of the
-mixture of ic."""
+"""Pages of games: start, progress, statistics, text, mixture, downloads; upload of logs; comparison of games."""
 
 from __future__ import annotations
 
@@ -34,10 +33,10 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.views import form_status, problems_of
 from gym.uploads import open_upload
 from lmgym.charts.figure import Figure
-from lmgym.lmchallenge import coloured
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.measures import metrics_of
-from lmgym.lmchallenge.text_index import LOSSES
+from lmgym.lmchallenge.logs import coloured
+from lmgym.lmchallenge.logs.measures import metrics_of
+from lmgym.lmchallenge.logs.text_index import LOSSES
 from lmgym.lmchallenge.tokens import FILTER_WORDS
 
 MAX_UPLOAD = 50_000_000
@@ -53,7 +52,7 @@ def start(request: SignedInRequest, slug: str) -> HttpResponse:
     form = GameForm(request.POST or None, request.FILES or None, user=request.user)
     if request.method == "POST" and form.is_valid():
         try:
-            made = playing.start_games(corpus, form.wishes(), actor=request.user)
+            made = playing.start_games(corpus, form.game_requests(), actor=request.user)
             if len(made) > 1:
                 messages.success(request, f"{len(made)} games are queued.")
             return redirect(made[0] if len(made) == 1 else corpus)
@@ -83,7 +82,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
             )
             if len(made) == 1:
                 return redirect(made[0])
-            messages.success(request, f"{len(made)} logs are taken in; they are being counted.")
+            messages.success(request, f"{len(made)} logs are uploaded and will be counted.")
             return redirect(corpus or "lmc-list")
         except LmcError as error:
             context["problems"] = problems_of(error)
@@ -96,8 +95,11 @@ def upload(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Statistics with the filter and the partition of the address. Context: game, job, state, behind, keep, filters,
-    whole, more, users, partition, learning (Figure or None), comparable, counterpart, may_steer."""
+    """Statistics of a game, by the filter and partition in the query.
+
+    Context: game, job, state, behind, keep, filters, found (statistics), figures, more, parts, users, learning
+    (Figure or None), charts, comparable, counterpart, may_steer.
+    """
     game = selectors.get_game(request.user, key)
     if game.key != key:
         return redirect(game)
@@ -122,7 +124,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def game_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """A fragment while it runs; then the page is loaded anew."""
+    """A fragment while the job runs; then the page is reloaded."""
     game = selectors.get_game(request.user, key)
     active = game.job is not None and game.job.is_active
     return polled(request, "lmchallenge/_progress.html", about(request, game), final=not active)
@@ -169,8 +171,9 @@ def game_delete(request: SignedInRequest, key: str) -> HttpResponse:
 
 @require_safe
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
-    """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv; what
-    `game_text` shows as text.html."""
+    """Download targets.log, lengths.log or predictions.log, each also with .gz; statistics.json, statistics.csv,
+    users.csv; text.html, the lines that `game_text` shows.
+    """
     game = selectors.get_game(request.user, key)
     if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
         messages.info(request, downloads.ONE_FORM)
@@ -181,14 +184,17 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
     except (LmcError, ValidationError) as error:
         raise Http404(str(error)) from None
     if response is None:
-        raise Http404("There is no such download.")
+        raise Http404("No such download.")
     return response
 
 
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
-    """The text, coloured. Context: game, keep, asked, text (reading.Page), orders, outcomes, legend, loss (what it is),
-    users (to choose from), mix, typed, wrong."""
+    """The coloured text.
+
+    Context: game, keep, asked, text (reading.Page), orders, outcomes, legend, loss (its label), users (to choose
+    from), mix, typed, wrong.
+    """
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
         raise Http404("Nothing was played yet.")
@@ -215,7 +221,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
-    """What the address looks for in a text. Raises ValidationError."""
+    """Return the search of a text in the query. Raises ValidationError."""
     given: dict[str, Any] = {
         name: request.GET.get(name, "").replace("\0", "")[: reading.MOST_WORD]
         for name in ("order", "outcome", "word", "user")
@@ -232,9 +238,12 @@ def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """`?first=…&second=…&second=…`; ticked games (`game`) lead there, the first of them first if `first` names none of
-    them. Context: games (chosen, the baseline first), first, choices, rows (counting.Compared), metric, metrics,
-    wordless (games), wrong, keep, cluster."""
+    """Compare games: `?first=…&second=…&second=…`.
+
+    Ticked games (`game`) redirect to such an address; the baseline is `first` if it is ticked, else the first of
+    them. Context: games (the baseline first), first, choices, rows (counting.Compared), metric, metrics, wordless
+    (games), wrong, keep, cluster.
+    """
     if ticked := [key for key in request.GET.getlist("game") if key]:
         given = request.GET.copy()
         del given["game"]
@@ -242,28 +251,28 @@ def compare(request: HttpRequest) -> HttpResponse:
         given["first"] = first
         given.setlist("second", [key for key in ticked if key != first])
         return redirect(f"{request.path}?{given.urlencode()}")
-    asked = _compared(request)
-    games = asked.games
+    comparison = _compared(request)
+    games = comparison.games
     choices = selectors.listed_games(request.user).filter(counted_at__isnull=False)
     context: dict[str, Any] = {
         "games": games,
         "first": games[0] if games else None,
-        "keep": asked.keep,
+        "keep": comparison.keep,
         "filters": FILTER_WORDS,
         "wordless": [game for game in games if not game.has_targets],
         "has_filters": all(game.has_filters for game in games),
-        "cluster": asked.cluster,
+        "cluster": comparison.cluster,
         "clusters": counting.CLUSTERS,
         "choices": choices[:200],
-        "metrics": [(name, presenters.metric_words(name)) for name in asked.metrics],
+        "metrics": [(name, presenters.metric_words(name)) for name in comparison.metrics],
         "rows": [],
     }
     if len(games) > 1:
         try:
-            rows = context["rows"] = asked.rows()
-            context["metric"] = presenters.metric_words(rows[0].found.metric)
-            context["explained"] = presenters.explained(rows[0].found.metric)
-            context["charts"] = figures.of_games(games, asked.keep)
+            rows = context["rows"] = comparison.rows()
+            context["metric"] = presenters.metric_words(rows[0].comparison.measure)
+            context["explained"] = presenters.explained(rows[0].comparison.measure)
+            context["charts"] = figures.of_games(games, comparison.keep)
         except LmcError as error:
             context["wrong"] = error
     return render(request, "lmchallenge/compare.html", context, status=400 if "wrong" in context else 200)
@@ -271,33 +280,35 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_table(request: HttpRequest) -> HttpResponse:
-    """What `compare` shows, as CSV."""
-    asked = _compared(request)
+    """The table of `compare` as CSV."""
+    comparison = _compared(request)
     try:
-        return downloads.comparison(asked.games, asked.rows())
+        return downloads.comparison(comparison.rows())
     except LmcError as error:
         raise Http404(f"{error.message} {error.hint}") from None
 
 
 @require_safe
 def compare_text(request: HttpRequest) -> HttpResponse:
-    """The second game of the address against the first, word by word. Context: first, game, keep, text
-    (changes.ChangedPage), legend, has_filters, wrong."""
-    asked = _compared(request)
-    if len(asked.games) != 2:
+    """The changes of the second game from the first, word by word.
+
+    Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
+    """
+    comparison = _compared(request)
+    if len(comparison.games) != 2:
         raise Http404("Name two games.")
-    first, game = asked.games
+    first, game = comparison.games
     context: dict[str, Any] = {
         "first": first,
         "game": game,
-        "keep": asked.keep,
+        "keep": comparison.keep,
         "filters": FILTER_WORDS,
         "has_filters": first.has_filters and game.has_filters,
         "legend": changes.legend_of(game),
     }
     try:
         number = presenters.whole(request.GET.get("page"), 1)
-        context["text"] = changes.read_changes(first, game, asked.keep, number)
+        context["text"] = changes.read_changes(first, game, comparison.keep, number)
     except LmcError as error:
         context["wrong"] = error
     return render(request, "lmchallenge/changes.html", context, status=400 if "wrong" in context else 200)
@@ -305,7 +316,7 @@ def compare_text(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True)
 class _Comparing:
-    """What the address of a comparison asks for."""
+    """The comparison in a query."""
 
     games: list[Game]
     keep: str
@@ -314,7 +325,7 @@ class _Comparing:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those that all games have, and the one that is asked for."""
+        """Metrics that all games have, and the requested one."""
         known = metrics_of([game.game for game in self.games]) if self.games else ()
         return known if not self.metric or self.metric in known else (*known, self.metric)
 
@@ -333,9 +344,9 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 
 @require_safe
-def search(request: HttpRequest, key: str) -> HttpResponse:
-    """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
-    figure (the same as a drawing), wrong."""
+def mixture(request: HttpRequest, key: str) -> HttpResponse:
+    """Accuracy of each mixture that was tried when the log was counted. Context: rows [(penalty, cells)], alphas, best,
+    held (cross-validated), figure; for wr mix and figures."""
     game = selectors.get_counted_game(request.user, key)
     if game.game == "wr":
         counted = counting.statistics_of(game, "all")
@@ -343,45 +354,35 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "lmchallenge/mixture_5.html", {**about(request, game), **shown})
     if game.game != "ic":
         raise Http404("Only input correction and word reranking have a mixture.")
-    asked = _asked(request, game)
+    keep = filter_of(request, game)
+    stored = counting.statistics_of(game, keep)
     context: dict[str, Any] = {
         **about(request, game),
-        "keep": asked["filter"],
+        **heat_map(stored["search"]),
+        "keep": keep,
         "filters": FILTER_WORDS,
-        "target": asked["target"],
-        "targets": counting.SEARCHED_METRICS,
-        "given": asked,
-        "held": counting.statistics_of(game, asked["filter"]).get("more", {}).get("cross_validated"),
+        "held": stored["more"].get("cross_validated"),
+        "figure": presenters.mixture_figure(game, keep),
     }
-    try:
-        found = counting.searched(game, asked)
-        context |= heat_map(found)
-        context["figure"] = presenters.search_figure(game, found, asked)
-    except LmcError as error:
-        context["wrong"] = error
-    return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+    return render(request, "lmchallenge/mixture.html", context)
 
 
-def search_chart(request: HttpRequest) -> Figure:
-    """The heat map of `search`, of the game that the address names."""
+def mixture_chart(request: HttpRequest) -> Figure:
+    """The heat map of `mixture`, for the game in the query."""
     game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
-    asked = _asked(request, game)
-    try:
-        return presenters.search_figure(game, counting.searched(game, asked), asked)
-    except LmcError as error:
-        raise Http404(f"{error.message} {error.hint}") from None
+    return presenters.mixture_figure(game, filter_of(request, game))
 
 
 def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
-    """A chart of `figures.BUILDERS`, of the game that the address names, and of those beside it (`second`)."""
+    """Return a view function of a chart of `figures.BUILDERS`, for the games in the query (`game`, `second`)."""
 
     def chart(request: HttpRequest) -> Figure:
-        asked = _compared(request, "game")
-        if not 1 <= len(asked.games) <= counting.MOST_COMPARED:
+        comparison = _compared(request, "game")
+        if not 1 <= len(comparison.games) <= counting.MOST_COMPARED:
             raise Http404("Name one game or more.")
-        figure = figures.BUILDERS[kind](asked.games, asked.keep)
+        figure = figures.BUILDERS[kind](comparison.games, comparison.keep)
         if figure is None:
             raise Http404("Not all of these games have the numbers of this chart.")
         return figure
@@ -399,24 +400,18 @@ def learning_chart(request: HttpRequest) -> Figure:
     return figure
 
 
-def _asked(request: HttpRequest, game: Game) -> dict[str, str]:
-    """The search of the address: game, filter, target, alpha and oov_penalty."""
-    given = {name: request.GET.get(name, default) for name, default in counting.DEFAULT_SEARCH.items()}
-    return {"game": game.key, "filter": filter_of(request, game), **given}
-
-
-def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Rows of a table: one per penalty, one cell per alpha."""
-    best = counting.best_of(found)
+def heat_map(search: list[dict[str, Any]]) -> dict[str, Any]:
+    """A table of mixtures: a row per penalty, a cell per alpha."""
+    best = counting.best_of(search)
     rows: dict[float, list[dict[str, Any]]] = {}
-    for one in found:
+    for one in search:
         cell = {**one, "is_best": one is best}
         rows.setdefault(one["oov_penalty"], []).append(cell)
     first = next(iter(rows.values()))
     return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
 
 
-# --- what several pages share ---
+# --- shared ---
 
 
 def about(request: HttpRequest, game: Game) -> dict[str, Any]:
@@ -430,7 +425,7 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
 
 
 def filter_of(request: HttpRequest, *games: Game) -> str:
-    """The filter of the address, as far as the games have words that can be filtered."""
+    """Return the filter in the query, as far as the games' tokens can be filtered."""
     name = request.GET.get("filter", FILTER)
     if name not in FILTER_WORDS:
         raise Http404("There is no such filter.")

@@ -1,4 +1,4 @@
-"""A corpus that gets a secret address closes the old ones of its games, too: they would tell the new one."""
+"""Give games new keys when their corpus gets a secret address: the old keys would reveal it."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from django.urls import reverse
 from gym.runs.models import new_key
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
-from lmgym.lmchallenge.games import GAME_WORDS
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play.games import GAME_WORDS
 
 RESERVED = ("new",)
 PLAY = "lmc_play"
 COUNT = "lmc_count"
-"""Kinds of a game's job. The second reads a log that is there."""
+"""Kinds of a game's job; the second only counts an existing log."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -29,17 +29,17 @@ HEADLINES = {
     "ce": ("entropy", "mean"),
     "wr": ("reranking", "accuracy"),
 }
-"""Block of the statistics ("" in version 4, which has none) and name of the main figure, by game."""
+"""Block of the statistics ("" in version 4, which has none) and name of the main metric, by game."""
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
 class Corpus(addresses.Addressed):
-    """A text to play on, for good: a corrected text is another corpus."""
+    """A text to play on. It never changes: a corrected text is another corpus."""
 
     slug = models.SlugField(
         max_length=80,
         unique=True,
-        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is reserved.")],
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="corpora")
@@ -48,11 +48,11 @@ class Corpus(addresses.Addressed):
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
     )
-    description = models.TextField(blank=True, help_text="Where the text is from.")
+    description = models.TextField(blank=True, help_text="Source of the text.")
     form = models.CharField(max_length=4, choices=FORMS)
-    packed = models.BinaryField(help_text="the file as it came, packed with gzip")
-    sha256 = models.CharField(max_length=64, help_text="of the file, unpacked")
-    size = models.PositiveBigIntegerField(help_text="bytes, unpacked")
+    packed = models.BinaryField(help_text="the file as uploaded, compressed with gzip")
+    sha256 = models.CharField(max_length=64, help_text="of the uncompressed file")
+    size = models.PositiveBigIntegerField(help_text="bytes, uncompressed")
     lines = models.PositiveIntegerField()
     characters = models.PositiveIntegerField(help_text="code points of the texts")
     tokens = models.PositiveIntegerField()
@@ -81,7 +81,7 @@ class CorpusCollaborator(Collaborator):
 
 
 class Game(models.Model):
-    """One game: a corpus, a player and options, or a log that somebody played elsewhere."""
+    """A game: a corpus, a player and options, or a log that was played elsewhere."""
 
     class Kind(models.TextChoices):
         MODEL = "model", "model of this site"
@@ -94,7 +94,7 @@ class Game(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="lmc_games"
     )
-    title = models.CharField(max_length=200, help_text="What lists call it.")
+    title = models.CharField(max_length=200, help_text="Shown in lists.")
     description = models.TextField(blank=True)
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     game = models.CharField(max_length=2, choices=sorted((GAME_WORDS | GAME_WORDS_5).items()))
@@ -106,9 +106,11 @@ class Game(models.Model):
         blank=True,
         related_name="lmc_games",
     )
-    player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
-    options = models.JSONField(default=dict, help_text="see lmgym.lmchallenge.games.GameOptions")
-    words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
+    player = models.CharField(
+        max_length=200, blank=True, help_text="slug of the model, or name of the program"
+    )
+    options = models.JSONField(default=dict, help_text="GameOptions, or Options of version 5, by field name")
+    words = models.BinaryField(default=bytes, help_text="vocabulary of ic and wr, one word per line, gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
     job = models.OneToOneField(
@@ -116,15 +118,16 @@ class Game(models.Model):
     )
 
     lines = models.PositiveIntegerField(default=0, help_text="of the log")
-    size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, unpacked")
-    packed_size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, packed")
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, uncompressed")
+    packed_size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, compressed")
     has_targets = models.BooleanField(default=True)
     has_predictions = models.BooleanField(default=False)
     fingerprint = models.CharField(
         max_length=64, blank=True, help_text="hash of the text: users and targets in order"
     )
     statistics = models.JSONField(
-        default=dict, help_text="{filter: {all, user, mix, search, more, notices}}; see site.counting"
+        default=dict,
+        help_text="{filter: {all, user, mix, search, more, notices}}; see gym.lmchallenge.counting",
     )
     report = models.JSONField(default=dict, help_text="latency, oddities, provenance")
     problem = models.TextField(blank=True, help_text="why it ended before the end of the corpus")
@@ -142,7 +145,7 @@ class Game(models.Model):
 
     @property
     def played_by(self) -> str:
-        """As a new game takes it: model:SLUG, process:NAME, adaptive; empty of an uploaded log."""
+        """The player as the API takes it: model:SLUG, process:NAME or adaptive; empty for an uploaded log."""
         if self.kind in (self.Kind.MODEL, self.Kind.PROCESS):
             return f"{self.kind}:{self.player}"
         return str(self.kind) if self.kind == self.Kind.ADAPTIVE else ""
@@ -153,17 +156,17 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Whether its job plays nothing, and only counts the log."""
+        """Does its job only count the log?"""
         return self.job is not None and self.job.kind == COUNT
 
     @property
     def version(self) -> int:
-        """Of LM Challenge, whose games and logs these are."""
+        """Version of LM Challenge."""
         return 5 if self.game in GAME_WORDS_5 else 4
 
     @property
     def has_filters(self) -> bool:
-        """Whether its tokens can be counted by a filter."""
+        """Can its tokens be counted by a filter?"""
         return self.has_targets and self.version == 4
 
     @property
@@ -172,15 +175,16 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """done, or the state of its job, or "lost" when that is gone."""
+        """done, the state of its job, or "lost" without a job."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"
 
     @property
     def headline(self) -> tuple[str, float | None] | None:
-        """(name, value) of the game's main figure, counting tokens with a letter or an emoji; all tokens if the log has
-        no words, the selected ones of a log of version 5."""
+        """(name, value) of the main metric, over tokens with a letter or an emoji; over all tokens if the log has no
+        words, or the selected ones of a log of version 5.
+        """
         found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
         if not found.get("all"):
             return None
@@ -202,7 +206,7 @@ class FormerGameKey(addresses.FormerKey):
 
 
 class LogChunk(models.Model):
-    """Some whole lines of a log, packed by themselves: all chunks one after the other are a gzip file."""
+    """Whole lines of a log, compressed separately: all chunks in order are a gzip file."""
 
     game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="chunks")
     first_line = models.PositiveIntegerField(help_text="from 1")
@@ -218,8 +222,7 @@ class LogChunk(models.Model):
 
 
 class TextIndex(models.Model):
-    """What can be looked for in the log of a game; see lmgym.lmchallenge.text_index. Games that were counted before
-    it was there have none."""
+    """Search index of a game's log; see lmgym.lmchallenge.logs.text_index."""
 
     game = models.OneToOneField(Game, on_delete=models.CASCADE, related_name="text_index")
     packed = models.BinaryField()
@@ -229,26 +232,3 @@ class TextIndex(models.Model):
 
     def __str__(self) -> str:
         return f"index of {self.game_id}"
-
-
-class Guess(models.Model):
-    """What somebody typed in the playground, and what a model says follows. Deleted by the first question an hour
-    later."""
-
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="lmc_guesses")
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel", on_delete=models.CASCADE, related_name="lmc_guesses"
-    )
-    text = models.TextField(blank=True)
-    predictions = models.JSONField(null=True, help_text="[[text, score]], best first; null while waited for")
-    job = models.OneToOneField(
-        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="lmc_guess"
-    )
-    created = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["-created", "-pk"]
-        verbose_name_plural = "guesses"
-
-    def __str__(self) -> str:
-        return f"guess {self.pk}"

@@ -1,4 +1,4 @@
-"""Tells somebody that the games they queued together, or the logs they uploaded together, have ended."""
+"""Notify owners that the games they queued together, or the logs they uploaded together, have ended."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Use cases of games: who can play here and what each can be told; start one, go on with one, take in a log that was
-played elsewhere."""
+"""Use cases of games: list players and their options, start and resume a game, upload a log."""
 
 from __future__ import annotations
 
@@ -20,19 +19,19 @@ from gym.jobs.errors import WrongState
 from gym.lmchallenge import permissions
 from gym.lmchallenge.models import COUNT, PLAY, Corpus, FormerGameKey, Game
 from gym.lmchallenge.quotas import GAMES
-from gym.lmchallenge.storage import Holds, append, lines_of, pack, take_in
+from gym.lmchallenge.storage import LogContents, append, lines_of, pack, parse_upload
 from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from lmgym.files.bounded import Limits, Refused, check
 from lmgym.lmchallenge import corpus as corpora
-from lmgym.lmchallenge import corpus_tools, players
-from lmgym.lmchallenge.alignment import LogText
-from lmgym.lmchallenge.backend_players import PLAYABLE
+from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import CorpusError, LmcError, LogError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.typing_errors import ErrorModel
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs.alignment import LogText
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import players, version5
+from lmgym.lmchallenge.play.backend_players import PLAYABLE
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.typing_errors import ErrorModel
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner
@@ -44,7 +43,7 @@ ADAPTIVE = "adaptive"
 
 @dataclass(frozen=True)
 class Option:
-    """A whole number that a player takes."""
+    """An integer option of a player."""
 
     words: str
     low: int
@@ -52,48 +51,48 @@ class Option:
     default: int
 
 
-_PREDICTIONS = Option("predictions offered, at most", 1, 100, 20)
+_PREDICTIONS = Option("most predictions", 1, 100, 20)
 PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
     "causal": {
         "predictions": _PREDICTIONS,
-        "paths": Option("ways to spell a candidate that are added up", 1, 20, 3),
-        "beam": Option("ways kept while predictions are searched", 1, 64, 16),
-        "steps": Option("tokens past the context that are searched", 1, 8, 3),
+        "paths": Option("spellings of a candidate added up", 1, 20, 3),
+        "beam": Option("beam width", 1, 64, 16),
+        "steps": Option("search depth in tokens", 1, 8, 3),
         "together": Option("lines played side by side", 1, 32, 8),
     },
     "ngram": {"predictions": _PREDICTIONS},
     ADAPTIVE: {
         "predictions": _PREDICTIONS,
-        "order": Option("words of context plus one", 1, 8, 3),
+        "order": Option("n-gram order", 1, 8, 3),
     },
     "process": {},
 }
-"""By the kind of the player; "causal" and "ngram" are models of the site."""
+"""Options by kind of player; "causal" and "ngram" are models of the site."""
 
 
 def playable(models: Any) -> Any:
-    """Those of these models that can play."""
+    """Keep the models that can play."""
     return models.filter(backend__in=PLAYABLE)
 
 
-def _check_player_options(kind: str, given: dict[str, Any]) -> None:
-    """Raise ValidationError for what a player of that kind does not take."""
+def _check_player_options(kind: str, values: dict[str, Any]) -> None:
+    """Raise ValidationError for options that a player of this kind does not accept."""
     known = PLAYER_OPTIONS[kind]
     wrong = []
-    for name, value in given.items():
+    for name, value in values.items():
         option = known.get(name)
         if option is None:
-            wrong.append(f"{name} is no option of this player; it takes {', '.join(known) or 'none'}.")
-        elif type(value) is not int or not option.low <= value <= option.high:
             wrong.append(
-                f"{name} is {value!r}: whole numbers from {option.low} to {option.high} are possible."
+                f"{name} is not an option of this player; its options are {', '.join(known) or 'none'}."
             )
+        elif type(value) is not int or not option.low <= value <= option.high:
+            wrong.append(f"{name} is {value!r}: use a whole number from {option.low} to {option.high}.")
     if wrong:
         raise ValidationError({"player_options": wrong})
 
 
 def players_for(user: AnyUser) -> list[dict[str, Any]]:
-    """{"player", "name", "kind", "learns", "options", "words"} of everybody who can play for this user."""
+    """List everything that can play for this user: {"player", "name", "kind", "learns", "options", "words"}."""
     found = [
         _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
         for row in playable(runnable_by(user)).order_by("slug")
@@ -116,19 +115,20 @@ def _described(player: str, name: str, kind: str, *, learns: bool, words: str = 
 
 WITH_VOCABULARY = ("ic", "wr")
 MAX_GAMES = 20
-"""That are started at once."""
+"""Most games in one request."""
 MAX_WORDS = 200_000
 MAX_LOG = 200_000_000
-"""Bytes of an uploaded log, unpacked."""
+"""Largest uploaded log in bytes, uncompressed."""
 MAX_LOGS = 20
-"""Of one upload."""
+"""Most logs in one upload."""
 ABOUT = ("title", "visibility", "description")
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What somebody wants played. `player` is "adaptive", "model:SLUG" or "process:NAME"; `transcript`: keep what is
-    said to and by a program."""
+class GameRequest:
+    """A game to start. `player` is "adaptive", "model:SLUG" or "process:NAME"; `transcript`: keep the end of the
+    traffic with a program.
+    """
 
     player: str
     options: GameOptions | version5.Options
@@ -140,44 +140,45 @@ class Wish:
 
 
 def programs() -> list[str]:
-    """Names of the model programs of the settings."""
+    """Return the names of the model programs in the settings."""
     return sorted(players.configured(settings.GYM_LMC_PLAYERS))
 
 
-def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
-    """Queue a game. Game and job are written together or not at all. The lines it plays count for the daily cap.
+def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
+    """Queue a game; game and job are written atomically. Its lines count for the daily cap.
 
-    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs."""
+    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs.
+    """
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
-    options = wish.options
+    options = game_request.options
     _check_options(options)
-    kind, name, model = _player(wish.player, actor)
-    _check_player_options(model.backend if model is not None else kind, wish.player_options)
+    kind, name, model = _player(game_request.player, actor)
+    _check_player_options(model.backend if model is not None else kind, game_request.player_options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
-            {"train": ["The adaptive model knows only what it is taught: play with training."]}
+            {"train": ["The adaptive n-gram knows only what it is taught: turn on training."]}
         )
     if kind == Game.Kind.MODEL and options.train:
-        raise ValidationError({"train": ["Models of this site do not learn. Play without training."]})
-    if wish.transcript and kind != Game.Kind.PROCESS:
-        raise ValidationError({"transcript": ["Only programs have a transcript."]})
-    words = _vocabulary(corpus, wish.words) if options.game in WITH_VOCABULARY else []
+        raise ValidationError({"train": ["Models of this site do not learn: turn off training."]})
+    if game_request.transcript and kind != Game.Kind.PROCESS:
+        raise ValidationError({"transcript": ["Only programs have transcripts."]})
+    words = _vocabulary(corpus, game_request.words) if options.game in WITH_VOCABULARY else []
     with GAMES.growing(actor, new=True):
         daily_sentences.charge(actor, corpus.lines)
         game = Game(
             corpus=corpus,
             owner=actor,
-            title=(wish.title or f"{name}, {options.game}")[:200],
-            visibility=wish.visibility,
+            title=(game_request.title or f"{name}, {options.game}")[:200],
+            visibility=game_request.visibility,
             game=options.game,
             kind=kind,
             model=model,
             player=name,
             options={
                 **options.as_dict(),
-                "player": wish.player_options,
-                **({"transcript": True} if wish.transcript else {}),
+                "player": game_request.player_options,
+                **({"transcript": True} if game_request.transcript else {}),
             },
             words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
             n_words=len(words),
@@ -202,47 +203,50 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     return game
 
 
-def start_games(corpus: Corpus, wishes: Sequence[Wish], *, actor: User) -> list[Game]:
-    """Queue several games, or none of them. Raises as `start_game`, with the game and the player in front."""
-    if not 1 <= len(wishes) <= MAX_GAMES:
-        raise ValidationError(f"{len(wishes)} games: from one to {MAX_GAMES} are started at once.")
+def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: User) -> list[Game]:
+    """Queue several games, or none. Raises as `start_game`, with game and player in the message."""
+    if not 1 <= len(game_requests) <= MAX_GAMES:
+        raise ValidationError(f"{len(game_requests)} games: start from 1 to {MAX_GAMES} at once.")
     made = []
     with transaction.atomic():
-        for wish in wishes:
+        for game_request in game_requests:
             try:
-                made.append(start_game(corpus, wish, actor=actor))
+                made.append(start_game(corpus, game_request, actor=actor))
             except ValidationError as error:
-                if len(wishes) == 1:
+                if len(game_requests) == 1:
                     raise
-                said = [f"{wish.options.game} by {wish.player}: {message}" for message in error.messages]
-                raise ValidationError(said) from error
+                messages = [
+                    f"{game_request.options.game} by {game_request.player}: {message}"
+                    for message in error.messages
+                ]
+                raise ValidationError(messages) from error
     return made
 
 
-def options_of(given: Mapping[str, Any]) -> GameOptions | version5.Options:
-    """Those of the values that are options of `given["game"]`, a game of either version. Raises OptionError."""
-    return (version5.Options if given["game"] in GAME_WORDS_5 else GameOptions).of(given)
+def options_of(values: Mapping[str, Any]) -> GameOptions | version5.Options:
+    """Pick the values that are options of `given["game"]`, a game of either version. Raises OptionError."""
+    return (version5.Options if values["game"] in GAME_WORDS_5 else GameOptions).of(values)
 
 
 def _check_options(options: GameOptions | version5.Options) -> None:
     wrong: dict[str, list[str]] = {}
     if options.game in WITH_VOCABULARY:
         if options.seed == 0 and options.game == "ic":
-            wrong["seed"] = ["0 takes the clock, and a game could not go on after a break. Give a number."]
+            wrong["seed"] = ["Seed 0 uses the clock, so the game could not be resumed. Choose another seed."]
         if not 2 <= options.num_candidates <= 1_000:
-            wrong["num_candidates"] = ["From 2 to 1000 are possible."]
+            wrong["num_candidates"] = ["Use 2 to 1000."]
         try:
             ErrorModel(options.p_anykey, options.error_chars)
         except LmcError as error:
             wrong["p_anykey"] = [str(error)]
     if isinstance(options, GameOptions) and options.game == "tc" and not 1 <= options.select_from <= 100:
-        wrong["select_from"] = ["From 1 to 100 are possible."]
+        wrong["select_from"] = ["Use 1 to 100."]
     if wrong:
         raise ValidationError(wrong)
 
 
 def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
-    """(kind, name, model)."""
+    """Return (kind, name, model) of a player. Raises ValidationError."""
     if spec == ADAPTIVE:
         return Game.Kind.ADAPTIVE, "adaptive n-gram", None
     kind, _, name = spec.partition(":")
@@ -250,31 +254,31 @@ def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
         return Game.Kind.PROCESS, name, None
     model = RegisteredModel.objects.filter(slug=name).first() if kind == "model" else None
     if model is None or not model_permissions.can_run(actor, model):
-        raise ValidationError({"player": [f"There is no player {spec!r} that you may use."]})
+        raise ValidationError({"player": [f"You cannot use a player {spec!r}."]})
     if model.backend not in PLAYABLE:
-        raise ValidationError({"player": [f"{model.name} cannot play: only causal and n-gram models can."]})
+        raise ValidationError({"player": [f"{model.name} cannot play; only causal and n-gram models can."]})
     if not model.is_ready:
         raise ValidationError({"player": [f"{model.name} is not ready."]})
     return Game.Kind.MODEL, model.slug, model
 
 
 def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
-    """The words of the file, or those of the corpus itself, most frequent first."""
+    """Return the words of the file, or else those of the corpus, most frequent first."""
     try:
         check(data, Limits(lines=MAX_WORDS))
         words = (
             corpora.vocabulary(data.splitlines(keepends=True))
             if data
-            else [word for word, _ in corpus_tools.vocabulary(lines_of(corpus))]
+            else corpus_tools.vocabulary(lines_of(corpus))
         )
     except Refused as error:
         raise ValidationError(
-            {"words": [f"{error.message}; at most {MAX_WORDS:,} words are taken."]}
+            {"words": [f"{error.message}; at most {MAX_WORDS:,} words are allowed."]}
         ) from error
     except CorpusError as error:
         raise ValidationError({"words": [str(error)]}) from error
     if len(words) > MAX_WORDS:
-        raise ValidationError({"words": [f"{len(words):,} words; at most {MAX_WORDS:,} are taken."]})
+        raise ValidationError({"words": [f"{len(words):,} words; at most {MAX_WORDS:,} are allowed."]})
     return words
 
 
@@ -288,8 +292,10 @@ def upload_log(
     visibility: str = Visibility.PRIVATE,
     description: str = "",
 ) -> Game:
-    """Take in a foreign log, as a stream, packed or not, and queue its counting. Raises LogError naming the line, also
-    the first that is not of the corpus."""
+    """Store a log from a stream, compressed or not, and queue its counting.
+
+    Raises LogError naming the line, also the first that is not of the corpus.
+    """
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
         raise PermissionDenied("you may not upload a log here")
     if visibility not in Visibility.values:
@@ -307,17 +313,17 @@ def upload_log(
         )
         game.clean_fields(exclude=["words", "report", "statistics", "options"])
         game.save()
-        holds = Holds(text=LogText() if corpus is not None else None)
-        for lines in take_in(stream, filename, MAX_LOG, holds):
+        contents = LogContents(text=LogText() if corpus is not None else None)
+        for lines in parse_upload(stream, filename, MAX_LOG, contents):
             append(game, lines)
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
-        if corpus is not None and holds.text is not None:
-            found = holds.text.beside(partial(lines_of, corpus), partial(holds.logged, game), filename)
+        if corpus is not None and contents.text is not None:
+            found = contents.text.match(partial(lines_of, corpus), partial(contents.logged, game), filename)
             game.report = {"corpus_match": found.as_dict()}
-        game.game = holds.played
-        game.has_targets = holds.words or not holds.entries
-        game.has_predictions = holds.predictions
+        game.game = contents.played
+        game.has_targets = contents.words or not contents.entries
+        game.has_predictions = contents.predictions
         title, batch = f"Count {game.title}", jobs.batch_of(actor)
         game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, queue=SHORT, title=title, batch=batch)
         game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
@@ -327,9 +333,9 @@ def upload_log(
 def upload_logs(
     files: Sequence[tuple[str, Any]], *, actor: User, title: str = "", **about: Any
 ) -> list[Game]:
-    """Take in several logs, (name, stream) each, or none of them. Raises as `upload_log`."""
+    """Store several logs, (name, stream) each, or none. Raises as `upload_log`."""
     if len(files) > MAX_LOGS:
-        raise ValidationError({"file": [f"{len(files)} files: at most {MAX_LOGS} are taken at once."]})
+        raise ValidationError({"file": [f"{len(files)} files: upload at most {MAX_LOGS} at once."]})
     several = len(files) > 1
     with transaction.atomic():
         return [
@@ -345,7 +351,7 @@ def upload_logs(
 
 
 def edit_game(game: Game, *, actor: User, **fields: str) -> None:
-    """Title, visibility, description."""
+    """Change title, visibility or description."""
     permissions.require(permissions.can_steer(actor, game))
     was = game.visibility
     for name in ABOUT:
@@ -359,27 +365,27 @@ def edit_game(game: Game, *, actor: User, **fields: str) -> None:
 
 
 def cancel_game(game: Game, *, actor: User) -> None:
-    """Lines that were played are kept."""
+    """Cancel a game. Played lines are kept."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("This game has no job any more.")
+        raise ValidationError("The job of this game is gone.")
     jobs.request_cancel(game.job, actor=actor)
 
 
 def retry_game(game: Game, *, actor: User) -> None:
-    """Go on behind the last line that was kept."""
+    """Resume after the last stored line."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("This game has no job any more. Start a new one.")
+        raise ValidationError("The job of this game is gone. Start a new game.")
     with transaction.atomic():
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 
 
 def count_again(game: Game, *, actor: User) -> None:
-    """Count the log of a finished game as the site counts today. What was counted before is shown until then."""
+    """Count the log of a finished game again. The old statistics are shown until then."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":
-        raise WrongState("Only a game that has ended is counted again.")
+        raise WrongState("Only a finished game can be counted again.")
     owner = game.owner or actor
     with transaction.atomic():
         title = f"Count {game.title} again"
@@ -390,7 +396,7 @@ def count_again(game: Game, *, actor: User) -> None:
 
 
 def delete_game(game: Game, *, actor: User) -> None:
-    """With its log."""
+    """Delete a game with its log."""
     permissions.require(permissions.can_steer(actor, game))
     with transaction.atomic():
         jobs.stop(game.job, actor=actor)

@@ -1,10 +1,10 @@
-"""Games as pages show them: options, metrics with n and interval, parts, coloured lines, charts."""
+"""Games for pages: options, metrics with n and interval, parts, charts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -15,79 +15,82 @@ from gym.lmchallenge.models import Game
 from lmgym.charts.figure import Figure
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.lmchallenge.alignment import Match
-from lmgym.lmchallenge.coloured import user_words
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.games import GAME_WORDS
-from lmgym.lmchallenge.measures import ALIKE, METRICS
-from lmgym.lmchallenge.stats import HITS, LAST_INDEX
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.alignment import Match
+from lmgym.lmchallenge.logs.coloured import user_words
+from lmgym.lmchallenge.logs.extra_metrics import CurvePoint
+from lmgym.lmchallenge.logs.measures import ALIKE, METRICS
+from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play.games import GAME_WORDS
 from lmgym.stats.intervals import wilson
 from lmgym.text.number_format import grouped, score
 
 LINES_PER_PAGE = 25
 TOKENS_PER_PAGE = 500
-"""Of logs of version 5, which have one on each line."""
+"""Rows per page of a log of version 5, which has one token per row."""
 LABELS = {
-    "hit": "predicted at all",
-    "hit1": "predicted first (hit@1)",
-    "hit3": "among the first 3 (hit@3)",
-    "hit10": "among the first 10 (hit@10)",
-    "hit20": "among the first 20 (hit@20)",
+    "hit": "predicted",
+    "hit1": "rank 1 (hit@1)",
+    "hit3": "top 3 (hit@3)",
+    "hit10": "top 10 (hit@10)",
+    "hit20": "top 20 (hit@20)",
     "miss": "not predicted",
     "mrr": "mean reciprocal rank",
     "skip": "skipped",
-    "pcpc": "characters that were predicted (pcpc)",
+    "pcpc": "characters predicted (pcpc)",
     "kpc": "keystrokes per character (kpc)",
     "accuracy": "right after correction (accuracy)",
     "corrected_errors": "errors corrected",
-    "miscorrected": "right words broken",
+    "miscorrected": "correct words broken",
     "improvement": "improvement",
-    "completion.characters": "characters that were completed",
-    "completion.tokens": "words that were completed",
+    "completion.characters": "characters completed",
+    "completion.tokens": "words completed",
     "entropy.mean": "entropy, nats per scored token",
     "entropy.bits": "bits per character of the tokens with a score",
     "entropy.hit": "tokens with a score",
-    "base_accuracy": "right by the error score alone",
+    "base_accuracy": "right without the model",
     "bits": "bits per character",
     "keystroke_savings": "keystrokes saved",
     **{f"idx{index}_hit3": f"hit@3 of word {index + 1} of a line" for index in range(LAST_INDEX)},
     f"idx{LAST_INDEX}_hit3": f"hit@3 of word {LAST_INDEX + 1} and later",
 }
 COUNTERPARTS = {
-    "hit": "wp: predicted at all (hit)",
+    "hit": "wp: predicted (hit)",
     **{f"hit{most}": f"wp: hit@{most}" for most in HITS},
     "mrr": "wp: mean reciprocal rank",
-    "entropy.bits": "the same, beyond the reference",
+    "entropy.bits": "bits per character (beyond the reference)",
     "accuracy": "ic: accuracy at the best of 55 mixtures",
-    "base_accuracy": "ic: words that were typed right",
+    "base_accuracy": "ic: words typed right",
 }
-"""Figures of version 5 -> what corresponds to them in version 4."""
+"""Metric of version 5 -> its counterpart in version 4."""
 ORDER = {
     "wp": ("hit1", "hit3", "hit10", "hit20", "hit", "miss", "mrr"),
     "tc": ("pcpc", "kpc"),
     "ic": ("accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
 OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
-"""ic: rates of the words that were typed wrong, or right."""
-PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
+"""Rates of ic over the words that were typed wrong, or right."""
+PARTITIONS = {"": "whole log", "user": "by user", "line": "by line"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a game as a page shows it: the value with its number of observations and 95 % interval; of version 5
-    what corresponds to it in version 4."""
+    """A metric of a game: the value with its number of observations and 95% interval; for version 5 with its
+    counterpart in version 4.
+    """
 
     name: str
     label: str
     value: float | None
     n: int | None = None
-    interval: Sequence[float] | None = None
+    low: float | None = None
+    high: float | None = None
     counterpart: str = ""
 
     @property
     def explained(self) -> str:
-        """The part of "How scores are computed" that says how."""
+        """Heading of "How scores are computed" that explains it."""
         return explained(self.name)
 
 
@@ -105,75 +108,71 @@ EXPLAINED = {
     ),
     **dict.fromkeys(("words", "tokens", "skip", "skipped"), "lm-counts"),
 }
-"""Metric -> heading of the page; those that are not here are hits."""
+"""Metric -> heading of "How scores are computed"; all others are hits."""
 
 
 PLAIN = ("lines", "chars", "messages", "characters")
 
 
 def explained(name: str) -> str:
-    """The heading of "How scores are computed" that explains a metric; "" for a plain count, which needs none."""
+    """Return the heading of "How scores are computed" that explains a metric; "" for a plain count."""
     return "" if name in PLAIN else EXPLAINED.get(name, "hit")
 
 
 MAIN_EXPLAINED = {game: explained(metrics[0]) for game, metrics in METRICS.items()}
-"""Game -> heading that explains its main figure, for lists."""
+"""Game -> heading that explains its main metric, for lists."""
 
 
 def metric_words(name: str) -> str:
-    """A metric for people, also one as `hit5`."""
+    """Return the label of a metric, also of one such as `hit5`."""
     if name in LABELS:
         return LABELS[name]
     most = name.removeprefix("hit")
-    return f"among the first {most} (hit@{most})" if most.isdecimal() else name
+    return f"top {most} (hit@{most})" if most.isdecimal() else name
 
 
 def options(game: Game) -> list[tuple[str, Any]]:
-    """(name, value) of the options that matter to this game."""
-    given = game.options
-    if not given:
+    """Return (name, value) of the options that apply to this game."""
+    values = game.options
+    if not values:
         return []
     rows: list[tuple[str, Any]] = [
-        ("training", "clear at each user, learn each line" if given["train"] else "none"),
+        ("training", "cleared for each user, learns each line" if values["train"] else "none"),
     ]
     if game.game == "tc":
-        rows.append(("predictions looked at", given["select_from"]))
+        rows.append(("predictions considered", values["select_from"]))
     if game.game == "wc":
-        rows.append(("asked", "before each word" if given["next_word_only"] else "before each letter"))
+        rows.append(("predicts", "before each word" if values["next_word_only"] else "before each letter"))
     if game.game in ("ic", "wr"):
         rows += [
             ("vocabulary", f"{grouped(game.n_words)} words"),
-            ("candidates", given["num_candidates"]),
-            ("chance of an error", given["p_anykey"]),
-            ("characters of errors", given["error_chars"]),
-            ("seed", given["seed"]),
+            ("candidates", values["num_candidates"]),
+            ("error probability", values["p_anykey"]),
+            ("error characters", values["error_chars"]),
+            ("seed", values["seed"]),
         ]
-    if "readings" in given:
-        rows.append(("reading", given["readings"]))
+    if "readings" in values:
+        rows.append(("readings", values["readings"]))
     return rows
 
 
 def counterpart(game: Game) -> str:
-    """The game of the other version that it can be compared with, in words; "" where there is none."""
+    """Return the label of the comparable game of the other version; "" if there is none."""
     names = {name for games in ALIKE if game.game in games for name in games} - {game.game}
     words = GAME_WORDS | GAME_WORDS_5
     return next((f"{words[name]} ({name})" for name in names), "")
 
 
 def match_words(game: Game) -> str:
-    """What was compared of an uploaded log and the corpus that it is filed under; "" for other games."""
+    """Describe how an uploaded log matches its corpus; "" for other games."""
     if not game.is_uploaded or game.corpus is None:
         return ""
     found = game.report.get("corpus_match")
-    return (
-        Match(**found).words
-        if found
-        else "This log was not compared with the corpus: it came in before that."
-    )
+    return Match(**found).words if found else "This log was not compared with the corpus."
 
 
 def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
-    """The reference's rates; those of tokens with n and a Wilson interval."""
+    """Return the reference's rates; those of tokens have n and a Wilson interval."""
     if not found:
         return []
     if game.version == 5:
@@ -183,7 +182,8 @@ def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
 
 
 def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
-    """Rates of version 5 from its counts and sums: those of nothing, which the reference leaves out, are there."""
+    """Compute rates of version 5 from its counts and sums, including rates of nothing, which the reference
+    leaves out."""
     tokens, entropy = counts["tokens"], counts["entropy"]
     if game == "wc":
         found = counts["prediction"]
@@ -206,53 +206,55 @@ def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _rate_5(name: str, above: float | None, below: int, *, is_share: bool = True) -> Metric:
-    """With a Wilson interval if it is a share of tokens. `above` is None for a sum that is not finite."""
+    """Return a rate, with a Wilson interval if it is a share of tokens. `above` is None for a sum that is not
+    finite."""
     value = above / below if below and above is not None else None
     rate = wilson(int(above), below) if is_share and value is not None and above is not None else None
-    interval = (rate.low, rate.high) if rate else None
-    return Metric(name, LABELS[name], value, below, interval, COUNTERPARTS.get(name, ""))
+    low, high = (rate.low, rate.high) if rate else (None, None)
+    return Metric(name, LABELS[name], value, below, low, high, COUNTERPARTS.get(name, ""))
 
 
 def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
     value = whole.get(name)
     if game == "tc":
-        return Metric(name, LABELS[name], value, whole["chars"], found.get("intervals", {}).get(name))
+        return Metric(name, LABELS[name], value, whole["chars"], **found["intervals"][name])
     n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
     if name in ("mrr", "improvement") or value is None or not n:
         return Metric(name, LABELS[name], value, n)
     rate = wilson(round(value * n), n)
-    return Metric(name, LABELS[name], value, n, (rate.low, rate.high) if rate else None)
+    return Metric(name, LABELS[name], value, n, *((rate.low, rate.high) if rate else ()))
 
 
 def _tokens(whole: dict[str, Any], game: str) -> int:
-    """Counted tokens: `words` of ic has the skipped ones among them."""
+    """Count the counted tokens: `words` of ic includes the skipped ones."""
     return round(whole["words"] * (1 - (whole["skip"] or 0))) if game == "ic" else int(whole["words"])
 
 
 def more(found: dict[str, Any]) -> list[Metric]:
-    """What the reference does not count."""
+    """Return the metrics beyond the reference."""
     rows = []
     extra = found.get("more", {})
     if bits := extra.get("bits_per_character"):
         label = f"bits per character ({bits['oov_policy']})"
-        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits.get("interval")))
+        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits["low"], bits["high"]))
         label = f"bits per character of the {grouped(bits['scored'])} tokens with a score"
         rows.append(Metric("bpc_scored", label, bits["scored_only"]))
     for key, label in (
-        ("keystroke_savings", "keystrokes saved, over the whole text"),
-        ("keystroke_savings_auto_space", "keystrokes saved, spaces after accepted words typed by themselves"),
+        ("keystroke_savings", "keystrokes saved, whole text"),
+        ("keystroke_savings_auto_space", "keystrokes saved, with automatic spaces"),
     ):
         if saved := extra.get(key):
-            rows.append(Metric(key, label, saved["value"], saved["n"], saved["interval"]))
+            rows.append(Metric(key, label, saved["value"], saved["n"], saved["low"], saved["high"]))
     if held := extra.get("cross_validated"):
-        label = f"accuracy, mixture chosen on other text ({len(held['folds'])} parts, by {held['cluster']})"
-        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["interval"]))
+        label = f"accuracy, cross-validated ({len(held['folds'])} folds, by {held['cluster']})"
+        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["low"], held["high"]))
     return rows
 
 
 def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
-    """The table below the figures: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
-    "pages"}."""
+    """Return the table of parts: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
+    "pages"}.
+    """
     kind = request.GET.get("partition", "")
     if kind not in PARTITIONS:
         raise Http404("There is no such partition.")
@@ -281,12 +283,12 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
 
 
 def _cell(value: float | None) -> str:
-    """A count, or a rate."""
+    """Format a count or a rate."""
     return grouped(value) if isinstance(value, int) else score(value)
 
 
 def users_of(game: Game, keep: str) -> list[str]:
-    """Users of a log whose lines can be asked for by name, as far as they were counted apart."""
+    """Return the users by whom a text can be searched, if they were counted separately."""
     found = counting.statistics_of(game, keep).get("user", [])
     if isinstance(found, str):
         return []
@@ -294,12 +296,12 @@ def users_of(game: Game, keep: str) -> list[str]:
 
 
 def whole(text: str | None, default: int) -> int:
-    """A small number of the address."""
+    """Parse a small number in a query."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
 def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
-    """(page, pages, first line, last line)."""
+    """Return (page, pages, first line, last line)."""
     return _page_of(game.lines, page_size(game), number)
 
 
@@ -318,35 +320,36 @@ def page_size(game: Game) -> int:
 # --- charts ---
 
 
-CURVE_LABELS = {"learnt": "characters learnt before", "trainingChars": "trainingChars of the log"}
+CURVE_LABELS = {"learnt": "characters learnt before the line", "trainingChars": "trainingChars of the log"}
 
 
-def search_figure(game: Game, found: list[dict[str, Any]], query: dict[str, str]) -> Figure:
-    """A figure of input correction by mixture. `query` names game, filter, target, alpha and oov_penalty."""
-    target = query["target"].replace("_", " ")
-    alphas = list(dict.fromkeys(one["alpha"] for one in found))
+def mixture_figure(game: Game, keep: str) -> Figure:
+    """Accuracy of input correction by mixture."""
+    search = counting.statistics_of(game, keep)["search"]
+    alphas = list(dict.fromkeys(one["alpha"] for one in search))
     by_penalty: dict[float, list[float | None]] = {}
-    for one in found:
+    for one in search:
         by_penalty.setdefault(one["oov_penalty"], []).append(one["value"])
-    title = f"{game.title}: {target} by mixture"
+    title = f"{game.title}: accuracy by mixture"
     draw = partial(
         heat_chart,
         [f"{penalty:g}".replace("-", "−") for penalty in by_penalty],
         [f"{alpha:g}" for alpha in alphas],
         list(by_penalty.values()),
         title,
-        said=f"{target.capitalize()}, tokens of the filter {query['filter']}",
+        said=f"Accuracy, tokens of the filter {keep}",
         axes=("OOV penalty", "alpha"),
         write="{:.3f}".format,
         unit="",
         missing="no value",
     )
-    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in found]
-    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", query["target"]), rows, query)
+    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in search]
+    query: dict[str, str | list[str]] = {"game": game.key, "filter": keep}
+    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", "accuracy"), rows, query)
 
 
 def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figure | None:
-    """The headline figure by what was learnt before; None for a game without training."""
+    """Draw the learning curve; None for a game without training."""
     points = [one for one in (curve or {}).get("points", []) if one["value"] is not None]
     if curve is None or not points:
         return None
@@ -362,19 +365,15 @@ def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figu
         joined=True,
         note="Whiskers: 95% interval." if has_intervals else "",
     )
-    header = (
-        "from_characters", "to_characters", "lines", "n", curve["metric"], "ci_low_95", "ci_high_95",
-    )  # fmt: skip
-    rows = [
-        (one["from"], one["to"], one["lines"], one["n"], one["value"], *(one["interval"] or (None, None)))
-        for one in points
-    ]
+    names = [column.name for column in fields(CurvePoint)]
+    header = tuple(curve["metric"] if name == "value" else name for name in names)
+    rows = [tuple(one[name] for name in names) for one in points]
     return Figure(
         "lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep}, has_narrow=True
     )
 
 
 def _point(one: dict[str, Any]) -> Point:
-    low, high = one["interval"] or (None, None)
-    label = f"{grouped(one['from'])} to {grouped(one['to'])} characters, n = {grouped(one['n'])}"
-    return Point((one["from"] + one["to"]) / 2, one["value"], label, low, high)
+    start, end = one["from_characters"], one["to_characters"]
+    label = f"{grouped(start)} to {grouped(end)} characters, n = {grouped(one['n'])}"
+    return Point((start + end) / 2, one["value"], label, one["low"], one["high"])

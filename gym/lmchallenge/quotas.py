@@ -1,5 +1,6 @@
-"""What corpora and games count as against their owner's quota. A game is measured when it is started or uploaded; lines
-that it plays count for the next one."""
+"""Register corpora and games for quotas. A game is measured when it is started or uploaded; lines that it plays count
+for the next one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of corpora and games. Everything starts from `visible_to` or `games_for`."""
+"""Queries of corpora and games. All start from `visible_to` or `games_for`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gym.lmchallenge import permissions
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from lmgym.lmchallenge.measures import ALIKE
+from lmgym.lmchallenge.logs.measures import ALIKE
 
 HEAVY = ("packed", "shown", "warnings")
-"""Columns of a corpus that lists do not need."""
+"""Large columns that lists do not need."""
 HEAVY_GAME = ("words", "report")
 
 
 def visible_to(user: AnyUser) -> QuerySet[Corpus]:
-    """Corpora whose page this user may open."""
+    """Corpora that this user may open."""
     rows = Corpus.objects.select_related("owner")
     if not user.is_authenticated:
         return rows.exclude(visibility=Visibility.PRIVATE)
@@ -29,7 +29,7 @@ def visible_to(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Corpus]:
-    """For lists: visible ones, less other people's unlisted ones."""
+    """Corpora in lists: visible ones, without other people's unlisted ones."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, Corpus))
@@ -37,14 +37,15 @@ def listed_for(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
-    """Annotates `n_games`: those that this user finds in lists."""
+    """Annotate `n_games`: the games that this user sees in lists."""
     shown = Q(games__in=listed_games(user).values("pk"))
     return rows.annotate(n_games=Count("games", filter=shown))
 
 
 def games_for(user: AnyUser) -> QuerySet[Game]:
-    """Games whose page this user may open: their own, and shown ones on a text they may read (a log says what the
-    text is). Those that are not counted yet are their owner's alone."""
+    """Games that this user may open: their own, and visible ones on a text they may read, since a log contains the
+    text. Games that are not counted yet are visible to their owner only.
+    """
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
     )
@@ -58,13 +59,14 @@ def games_for(user: AnyUser) -> QuerySet[Game]:
 
 
 def known_to(user: AnyUser) -> QuerySet[Corpus]:
-    """Corpora whose address this user may be told."""
+    """Corpora whose address may be shown to this user."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
-    """The visible game of this key, if there is one. A key that it had before leads to it only its owner, staff and
-    whoever works on its corpus, as long as they may be told of that."""
+    """The visible game with this key. A former key works only for its owner, staff and collaborators of its corpus, and
+    only while they may know the corpus's address.
+    """
     before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
     before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))
     if not user.is_authenticated:
@@ -75,12 +77,13 @@ def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
 
 
 def listed_games(user: AnyUser) -> QuerySet[Game]:
-    """For lists: less other people's unlisted ones, and those on other people's unlisted corpora; one's own on these
-    for as long as the corpus has the address that one knew."""
+    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; one's own on
+    these only while the corpus keeps the address that one knew.
+    """
     rows = games_for(user)
     if user.is_authenticated:
-        own = Q(owner=user) & (Q(former_keys=None) | ~_on_unlisted(user))
-        return rows.filter(own | (~Q(visibility=Visibility.UNLISTED) & ~_on_unlisted(user)))
+        mine = Q(owner=user) & (Q(former_keys=None) | ~_on_unlisted(user))
+        return rows.filter(mine | (~Q(visibility=Visibility.UNLISTED) & ~_on_unlisted(user)))
     return rows.exclude(visibility=Visibility.UNLISTED).exclude(corpus__visibility=Visibility.UNLISTED)
 
 
@@ -91,9 +94,11 @@ def _on_unlisted(user: User) -> Q:
 
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
-    """Other counted games of the same kind on the same text that this user may see. A log without words has another
-    fingerprint than one with words, and one of the other version has another kind of fingerprint; what tells here that
-    their texts may be the same is the corpus."""
+    """Other counted games on the same text that this user may see.
+
+    A log without words has another fingerprint than one with words, and the versions have different kinds of
+    fingerprints; for these, the same corpus suggests the same text.
+    """
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:
         same |= Q(game=game.game, corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
@@ -104,7 +109,7 @@ def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     )
 
 
-# --- one of them, for pages: Http404 or PermissionDenied otherwise ---
+# --- single objects for pages: Http404 or PermissionDenied ---
 
 
 def get_corpus(user: AnyUser, slug: str) -> Corpus:

@@ -27,18 +27,18 @@ from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import CorpusError
 
 MAX_BYTES = 20_000_000
-"""Of a corpus, as it comes and unpacked."""
+"""Largest corpus in bytes, as uploaded and uncompressed."""
 MAX_LINES = 200_000
 LINE_BYTES = 1_000_000
 SECONDS = 60
 SHOWN_CHARACTERS = 400
-"""Of a line of the preview."""
+"""Characters shown of a line in the preview."""
 ABOUT = ("title", "visibility", "language", "licence", "description")
 
 
 @dataclass(frozen=True)
 class ReadCorpus:
-    """A corpus that was read whole, and nothing saved."""
+    """A corpus that was read and checked, not yet saved."""
 
     data: bytes
     form: str
@@ -46,18 +46,18 @@ class ReadCorpus:
 
     @property
     def json_as_text(self) -> int:
-        """Lines that look like JSON with a text, if that is most of a corpus that is read as plain text."""
+        """Number of lines that look like JSON with a text, if these are most of a corpus read as plain text; else 0."""
         n = sum(one["count"] for one in self.found["warnings"] if one["code"] == "json-as-text")
         return n if 2 * n > self.found["lines"] else 0
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
-    """Unpack and check every line. Raises CorpusError naming the line."""
+    """Decompress and check every line. Raises CorpusError naming the line."""
     limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()
     if not raw:
-        raise CorpusError(f"{source}: the file is empty.", "Give a text with one line or more.")
+        raise CorpusError(f"{source}: the file is empty.", "Give a text with at least one line.")
     form = corpora.sniff(raw) if form == "auto" else form
     lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
     found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
@@ -66,7 +66,7 @@ def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> 
 
 
 def _showable(line: dict[str, Any]) -> dict[str, Any]:
-    """Half surrogate pairs are no text that a page or a database takes; what is long is cut."""
+    """Replace lone surrogates, which neither a page nor a database accepts, and cut long texts."""
     user, time = line["user"], str(line["timestamp"] or "")
     shown = {"text": line["text"], "user": user if user is None else str(user), "timestamp": time}
     return line | {key: text and _encodable(text[:SHOWN_CHARACTERS]) for key, text in shown.items()}
@@ -89,8 +89,7 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Keep a corpus, as bytes or read before. Raises CorpusError for the first line that cannot be read, and
-    OverQuota."""
+    """Save a corpus, from bytes or read before. Raises CorpusError for the first unreadable line, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to keep a corpus")
     if visibility not in Visibility.values:
@@ -117,19 +116,19 @@ def create_corpus(
         return made
 
 
-def _slug_of(wish: str) -> str:
-    base = slug_from(wish, "corpus")
+def _slug_of(name: str) -> str:
+    base = slug_from(name, "corpus")
     return f"{base}-corpus" if base in RESERVED else base
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Title, language, licence, description, and for its owner visibility; never the text."""
+    """Change title, language, licence, description, and for its owner visibility; never the text."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
-        raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
+        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot become private.")
     was = corpus.visibility
     for name in ABOUT:
         if name in fields:
@@ -142,10 +141,10 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
 
 
 def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
-    """With its games; not while other people's rest on it."""
+    """Delete a corpus with its games, unless other people's games depend on it."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
-        raise ValidationError(f"{n} game(s) of other people rest on it, so it stays.")
+        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot be deleted.")
     with transaction.atomic():
         for game in corpus.games.select_related("job"):
             jobs.stop(game.job, actor=actor)
@@ -157,11 +156,11 @@ def _by_others(corpus: Corpus) -> int:
     return corpus.games.exclude(owner=corpus.owner_id).count()
 
 
-# --- accounts that go ---
+# --- deletion of accounts ---
 
 
 def kept_corpora(user: User) -> Any:
-    """Corpora that others rely on: public ones, and those with collaborators or other people's games."""
+    """Corpora that others depend on: public ones, and those with collaborators or other people's games."""
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, Corpus)
     return Corpus.objects.filter(owner=user).filter(relied_on)
@@ -172,13 +171,13 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Games that only their owner could see, and those on corpora that go."""
+    """Games that only their owner could see, and those on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """What becomes of somebody's corpora and games when the account goes. Call inside a transaction."""
+    """Delete or hand over the corpora and games of a deleted account. Call inside a transaction."""
     kept = list(kept_corpora(user).values_list("pk", flat=True))
     doomed = list(doomed_corpora(user).values_list("pk", flat=True))
     Game.objects.filter(pk__in=list(doomed_games(user).values_list("pk", flat=True))).delete()

@@ -1,4 +1,4 @@
-"""Logs as rows: whole lines packed chunk by chunk, read back as a stream."""
+"""Store logs as rows: whole lines, compressed chunk by chunk, read back as a stream."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ from django.db.models import F
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from lmgym.files import bounded
 from lmgym.lmchallenge import corpus as corpora
-from lmgym.lmchallenge import log_decoder, logs
-from lmgym.lmchallenge.alignment import LogText
 from lmgym.lmchallenge.corpus import Line
 from lmgym.lmchallenge.errors import LmcError, LogError
-from lmgym.lmchallenge.interpolation import Mix, Tokens
-from lmgym.lmchallenge.log_decoder import LogLine
-from lmgym.lmchallenge.logs import Row
-from lmgym.lmchallenge.table import Table, read_table
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5.log import Message, Token
-from lmgym.lmchallenge.version5.stats import fingerprint_of
+from lmgym.lmchallenge.logs import decoder, log_rows
+from lmgym.lmchallenge.logs.alignment import LogText
+from lmgym.lmchallenge.logs.decoder import LogLine
+from lmgym.lmchallenge.logs.interpolation import Mix, Tokens
+from lmgym.lmchallenge.logs.log_rows import Row
+from lmgym.lmchallenge.logs.table import Table, read_table
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5.log import Message, Token
+from lmgym.lmchallenge.logs.version5.stats import fingerprint_of
 
 CHUNK_BYTES = 1_000_000
-"""Unpacked; a chunk is cut behind the line that reaches it."""
+"""Uncompressed size of a chunk; it ends after the line that reaches it."""
 LINE_BYTES = 20_000_000
-"""One line of a foreign log: it is decoded as a whole, which takes ten times its size."""
+"""Longest line of an uploaded log: a line is decoded whole, which takes ten times its size."""
 LINE_VALUES = 1_000_000
 MAX_LINES = 500_000
 SECONDS = 300
-"""What may be spent on a foreign log while somebody waits."""
+"""Seconds allowed for parsing an uploaded log during a request."""
 
 
 def pack(data: bytes) -> bytes:
-    """The same bytes for the same input, whenever it is packed."""
+    """Compress reproducibly."""
     return gzip.compress(data, mtime=0)
 
 
 def unpacked_lines(packed: bytes) -> Iterator[bytes]:
-    """Lines with their ends; never everything unpacked at once."""
+    """Yield lines with their newlines, never decompressing everything at once."""
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
         yield from stream
 
 
 def lines_of(corpus: Corpus) -> Iterator[Line]:
-    """The corpus as the games read it."""
+    """Read the corpus as games do."""
     return corpora.read(unpacked_lines(bytes(corpus.packed)), corpus.form, corpus.slug)
 
 
 def words_of(game: Game) -> list[str] | None:
-    """The vocabulary of ic."""
+    """Return the vocabulary of ic."""
     return corpora.vocabulary(unpacked_lines(bytes(game.words))) if game.words else None
 
 
 def append(game: Game, rows: list[str]) -> None:
-    """Add whole lines behind the last. Call inside a transaction that only the owner of the job commits."""
+    """Append whole lines. Call inside a transaction that only the owner of the job commits."""
     if not rows:
         return
     data = "".join(rows).encode("ascii")
@@ -76,14 +76,14 @@ def append(game: Game, rows: list[str]) -> None:
 
 
 def packed_log(game: Game) -> Iterator[bytes]:
-    """A gzip file, piece by piece."""
+    """Yield the log as a gzip file, in pieces."""
     chunks = LogChunk.objects.filter(game=game).order_by("first_line")
     for packed in chunks.values_list("packed", flat=True).iterator(chunk_size=4):
         yield bytes(packed)
 
 
 def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[bytes]:
-    """Lines `first` to `last` of the log; chunks outside are not read."""
+    """Yield lines `first` to `last` of the log; chunks outside are not read."""
     chunks = LogChunk.objects.filter(game=game, first_line__gt=first - _longest(game, first))
     if last is not None:
         chunks = chunks.filter(first_line__lte=last)
@@ -94,17 +94,17 @@ def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[b
 
 
 def rows_at(game: Game, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    """(number, row) of these lines of the log, in the order given; of the chunks that hold them."""
+    """Yield (number, row) of these lines, in this order, reading only the chunks that contain them."""
     chunks = LogChunk.objects.filter(game=game).order_by("first_line")
     starts = dict(chunks.values_list("first_line", "pk"))
     firsts = list(starts)
-    wanted: dict[int, list[int]] = {}
+    by_chunk: dict[int, list[int]] = {}
     for number in sorted(numbers):
-        wanted.setdefault(firsts[bisect_right(firsts, number) - 1], []).append(number)
+        by_chunk.setdefault(firsts[bisect_right(firsts, number) - 1], []).append(number)
     found: dict[int, bytes] = {}
-    pks = [starts[first] for first in wanted]
+    pks = [starts[first] for first in by_chunk]
     for first, packed in chunks.filter(pk__in=pks).values_list("first_line", "packed").iterator(chunk_size=2):
-        sought = iter(wanted[first])
+        sought = iter(by_chunk[first])
         number = next(sought)
         for at, raw in enumerate(unpacked_lines(bytes(packed)), first):
             if at == number:
@@ -115,24 +115,24 @@ def rows_at(game: Game, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
 
 
 def _longest(game: Game, first: int) -> int:
-    """How far before `first` the chunk that holds it begins, plus one."""
+    """Return how far before `first` its chunk begins, plus one."""
     before = LogChunk.objects.filter(game=game, first_line__lte=first).order_by("-first_line")
     start = before.values_list("first_line", flat=True).first()
     return first - start + 1 if start else first
 
 
 def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, LogLine]]:
-    """(number, line) of the lines `first` to `last`."""
-    return log_decoder.read_lines(log_lines(game, first, last), game.title, first=first)
+    """Yield (number, line) of the lines `first` to `last`."""
+    return decoder.read_lines(log_lines(game, first, last), game.title, first=first)
 
 
 def decoded_tokens(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Token]]:
-    """Of a log of version 5: (number, token) of the lines `first` to `last`."""
+    """Yield (number, token) of the lines `first` to `last` of a log of version 5."""
     return version5_log.read(log_lines(game, first, last), game.title, first=first)
 
 
 def decoded_line(game: Game, at: int) -> LogLine:
-    """One line, from 0."""
+    """Return one line, counted from 0."""
     ((_, line),) = decoded(game, at + 1, at + 1)
     return line
 
@@ -140,17 +140,18 @@ def decoded_line(game: Game, at: int) -> LogLine:
 def table_of(
     game: Game, *, keep: str, mixes: Sequence[Mix] = (), first: int = 1, last: int | None = None
 ) -> Table:
-    """Lines `first` to `last` as columns."""
+    """Read lines `first` to `last` as a table."""
     return read_table(decoded(game, first, last), filters=[keep], mixes=mixes)
 
 
 def reduced(row: Row, form: str) -> Row:
-    """A row in one of the three privacy formats: "targets" (without predictions), "lengths" (without any word of the
-    text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
+    """Convert a row to one of the three privacy formats: "targets" (without predictions), "lengths" (without any word
+    of the text), "predictions" (as it is stored). Missing information cannot be restored.
+    """
     if form == "predictions":
         return row
-    game = logs.game_of(row)
-    key = logs.RESULT_KEYS[game]
+    game = log_rows.game_of(row)
+    key = log_rows.RESULT_KEYS[game]
     return {**row, key: [_reduced(entry, game, form == "lengths") for entry in row[key]]}
 
 
@@ -159,7 +160,7 @@ def _reduced(entry: Row, game: str, lengths: bool) -> Row:
     if not lengths:
         return found
     if game == "ic":
-        found["verbatimMatch"] = logs.right_before(entry)
+        found["verbatimMatch"] = log_rows.right_before(entry)
         found["candidates"] = [pair[-2:] for pair in found["candidates"]]
         found.pop("verbatim", None)
     target = found.pop("target", None)
@@ -169,20 +170,20 @@ def _reduced(entry: Row, game: str, lengths: bool) -> Row:
 
 
 def _has_words(entry: Row, game: str) -> bool:
-    """Whether any word stands in an entry, be it only one that was typed or a candidate of ic."""
+    """Does an entry contain any word, even only a typed one or a candidate of ic?"""
     if entry.get("target") is not None:
         return True
     return game == "ic" and ("verbatim" in entry or any(len(pair) > 2 for pair in entry["candidates"]))
 
 
 def log_in(game: Game, form: str) -> Iterator[bytes]:
-    """The log in a privacy format, line by line, spelled as the reference spells it."""
-    for _, row in log_decoder.read_rows(log_lines(game), game.title):
-        yield logs.line_of(reduced(row, form)).encode("ascii")
+    """Yield the log in a privacy format, formatted as the reference does."""
+    for _, row in decoder.read_rows(log_lines(game), game.title):
+        yield log_rows.line_of(reduced(row, form)).encode("ascii")
 
 
 def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Packed piece by piece."""
+    """Compress in pieces."""
     packer = zlib.compressobj(wbits=31)
     for line in lines:
         if piece := packer.compress(line):
@@ -191,9 +192,18 @@ def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @dataclass
-class Holds:
-    """What a log holds: its game, words, predictions; whether there is any entry; its text, where that is asked for. Of
-    version 5: whether tokens are characters, rows, and the row at which each message starts."""
+class LogContents:
+    """Facts about an uploaded log, collected row by row.
+
+    game         game of the log
+    words        it contains words
+    predictions  it contains predictions
+    entries      it has any entry
+    text         its text, if it is to be matched with a corpus
+    characters   version 5: every token is one character
+    rows         version 5: number of rows
+    starts       version 5: row at which each message starts
+    """
 
     game: str = ""
     words: bool = False
@@ -213,26 +223,26 @@ class Holds:
         return "ce" if self.game == "we" and self.characters else self.game
 
     def add(self, number: int, row: Row, line: LogLine) -> None:
-        """One more row, as it stands and decoded, with its number in the file."""
+        """Add a row, raw and decoded, with its number in the file."""
         if self.text is not None:
             self.text.add(number, line)
         self.game = line.game
-        entries = row[logs.RESULT_KEYS[self.game]]
+        entries = row[log_rows.RESULT_KEYS[self.game]]
         self.entries = self.entries or bool(entries)
         self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
 
     def add_token(self, number: int, row: Row, source: str) -> None:
-        """One more row of a log of version 5, with its number in the file. Raises LogError for one that cannot be
+        """Add a row of a log of version 5, with its number in the file. Raises LogError for one that cannot be
         counted."""
         where = f"{source}, line {number}"
         token = version5_log.token_of(row, where)
         if not token.game or token.completions is None or token.results is None:
-            keys = ", ".join(logs.GAMES_5)
-            raise LogError(f"{where}: the line has no results.", f"One of {keys} must be there.")
+            keys = ", ".join(log_rows.GAMES_5)
+            raise LogError(f"{where}: the line has no results.", f"One of {keys} is required.")
         if self.game not in ("", token.game):
             raise LogError(
-                f"{where}: a {token.game} line in a log of {self.game}.", "One log holds one game."
+                f"{where}: a {token.game} line in a log of {self.game}.", "A log contains one game."
             )
         try:
             fingerprint_of(token)
@@ -256,35 +266,38 @@ class Holds:
         self._targets = []
 
     def end(self) -> None:
-        """There is no row behind the last."""
+        """Finish after the last row."""
         self._end_message()
         self.starts.append(self.rows)
 
     def logged(self, game: Game, at: int) -> LogLine | Message:
-        """Line or message `at` of the log that was taken in, from 0."""
+        """Return line or message `at` of the stored log, from 0."""
         if not self.rows:
             return decoded_line(game, at)
         tokens = decoded_tokens(game, self.starts[at] + 1, self.starts[at + 1])
         return Message(self.played, [token.target for _, token in tokens])
 
 
-def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
-    """A foreign log, checked: the lines since the last time, for every chunk. Blank lines are dropped, rows are
-    spelled anew; `holds` is told of each. Raises LogError, also when more than `limit` bytes come out of the
-    packing: before the first line is decoded, so the stream must be one that can be read twice."""
+def parse_upload(stream: Any, source: str, limit: int, contents: LogContents) -> Iterator[list[str]]:
+    """Check an uploaded log and yield its lines in chunks.
+
+    Blank lines are dropped, rows are reformatted, and each is added to `contents`. Raises LogError, also if more
+    than `limit` bytes are decompressed; that is checked before the first line is decoded, so the stream must be
+    seekable.
+    """
     limits = bounded.Limits(limit, MAX_LINES, LINE_BYTES, values=LINE_VALUES, seconds=SECONDS)
     with named(source, LogError):
         bounded.measure(stream, limits)
     kept: list[str] = []
     size = whole = 0
     is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError), source)
-    read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
+    read_rows = version5_log.read_rows if is_of_5 else decoder.read_rows
     for number, row in read_rows(lines, source):
         if is_of_5:
-            holds.add_token(number, row, source)
+            contents.add_token(number, row, source)
         else:
-            holds.add(number, row, _countable(number, row, source))
-        spelled = logs.line_of(row)
+            contents.add(number, row, _countable(number, row, source))
+        spelled = log_rows.line_of(row)
         kept.append(spelled)
         size += len(spelled)
         whole += len(spelled)
@@ -293,14 +306,14 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         if size >= CHUNK_BYTES:
             yield kept
             kept, size = [], 0
-    holds.end()
+    contents.end()
     if kept:
         yield kept
 
 
 def _countable(number: int, row: Row, source: str) -> LogLine:
-    """The row, decoded. Raises LogError for what `read_rows` leaves to those who count."""
-    line = log_decoder.line_of_row(row, number)
+    """Decode a row. Raises LogError for what `read_rows` does not check."""
+    line = decoder.line_of_row(row, number)
     if line.game == "ic":
         candidates, scores = (
             [getattr(entry, name) for entry in line.entries] for name in ("candidates", "score")
@@ -310,14 +323,14 @@ def _countable(number: int, row: Row, source: str) -> LogLine:
 
 
 def bounded_lines(stream: Any, source: str, limits: bounded.Limits, kind: type[LmcError]) -> Iterator[bytes]:
-    """Lines of a file that may be packed, up to the limits."""
+    """Yield lines of a file that may be compressed, up to the limits."""
     with named(source, kind):
         yield from bounded.lines(stream, limits)
 
 
 @contextmanager
 def named(source: str, kind: type[LmcError]) -> Iterator[None]:
-    """What goes past a limit is said of this file, in an error of this kind."""
+    """Turn exceeded limits into errors of this kind that name the file."""
     try:
         yield
     except bounded.Refused as error:

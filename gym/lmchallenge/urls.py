@@ -16,7 +16,6 @@ urlpatterns = [
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),
     path(f"{_CORPUS}play/", game_views.start, name="lmc-start"),
     path("upload/", game_views.upload, name="lmc-upload"),
-    path("try/", views.playground, name="lmc-playground"),
     path("compare/", game_views.compare, name="lmc-compare"),
     path("compare/text/", game_views.compare_text, name="lmc-compare-text"),
     path("compare/comparison.csv", game_views.compare_table, name="lmc-compare-csv"),
@@ -28,6 +27,6 @@ urlpatterns = [
     path(f"{_GAME}edit/", game_views.game_edit, name="lmc-edit"),
     path(f"{_GAME}delete/", game_views.game_delete, name="lmc-delete"),
     path(f"{_GAME}text/", game_views.game_text, name="lmc-text"),
-    path(f"{_GAME}search/", game_views.search, name="lmc-search"),
+    path(f"{_GAME}search/", game_views.mixture, name="lmc-search"),
     path(f"{_GAME}download/<str:form>/", game_views.game_download, name="lmc-download"),
 ]

@@ -1,4 +1,4 @@
-"""Pages of corpora, the list of everything, and the playground."""
+"""Pages of corpora, and the list of corpora and games."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import stream
-from gym.lmchallenge import guessing, permissions, presenters, selectors, services, storage
-from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm, GuessForm
+from gym.lmchallenge import permissions, presenters, selectors, services, storage
+from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm
 from gym.lmchallenge.models import Corpus
 from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
@@ -28,7 +27,7 @@ from lmgym.lmchallenge.errors import LmcError
 
 PER_PAGE = 50
 ROOM = Room("lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
-TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-separated-values"}
+TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson"}
 
 
 @require_safe
@@ -45,8 +44,11 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def corpus_new(request: SignedInRequest) -> HttpResponse:
-    """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says). Where
-    most lines are JSON and read as plain text, json_as_text (how many): nothing is kept before that is answered."""
+    """Upload a corpus.
+
+    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview). json_as_text
+    (a number of lines): most lines are JSON but are read as plain text; nothing is saved before the user answers.
+    """
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"about": about, "files": files}
@@ -80,8 +82,11 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: corpus, lines (the first, cut into tokens), page (of games), explained (heading of their metrics, by
-    game), may_edit, may_manage, may_see_people, may_play."""
+    """A corpus with its games.
+
+    Context: corpus, lines (the first, split into tokens), page (of games), explained (heading of their metrics, by
+    game), may_edit, may_manage, may_see_people, may_play.
+    """
     corpus = selectors.get_corpus(request.user, slug)
     games = selectors.listed_games(request.user).filter(corpus=corpus)
     context = {
@@ -104,8 +109,8 @@ def corpus_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     unsaved = Corpus.objects.get(pk=corpus.pk)
     form = AboutCorpusForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
-        if (asked := ask_before_leaving(request, corpus, form)) is not None:
-            return asked
+        if (response := ask_before_leaving(request, corpus, form)) is not None:
+            return response
         try:
             services.edit_corpus(corpus, actor=request.user, **form.given())
             return redirect(corpus)
@@ -130,7 +135,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """corpus.txt, corpus.jsonl, sorted.jsonl, vocabulary.txt, vocabulary.tsv."""
+    """Download corpus.txt or corpus.jsonl."""
     corpus = selectors.get_corpus(request.user, slug)
     try:
         return corpus_file(corpus, form)
@@ -140,62 +145,28 @@ def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseB
 
 
 def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
-    """A download as a stream. Raises Http404, and LmcError for a text that this form cannot hold."""
+    """Stream a download. Raises Http404, and LmcError for a text that this format cannot represent."""
     lines: Any
     same = {"text": "corpus.txt", "json": "corpus.jsonl"}[corpus.form] == form
     if same:
         lines = storage.unpacked_lines(bytes(corpus.packed))
     elif form == "corpus.txt":
         for _ in corpus_tools.to_text(storage.lines_of(corpus)):
-            pass  # what cannot be written is found before anything is sent
+            pass  # find errors before the response starts
         lines = (line.encode() for line in corpus_tools.to_text(storage.lines_of(corpus)))
     elif form == "corpus.jsonl":
         made = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
         lines = (line.encode("utf-8", "replace") for line in made)
-    elif form == "sorted.jsonl" and corpus.form == "json":
-        lines = iter(list(corpus_tools.in_order(storage.unpacked_lines(bytes(corpus.packed)), corpus.slug)))
-    elif form in ("vocabulary.txt", "vocabulary.tsv"):
-        counts = form.endswith("tsv")
-        lines = (
-            (f"{word}\t{count}\n" if counts else f"{word}\n").encode("utf-8", "replace")
-            for word, count in corpus_tools.vocabulary(storage.lines_of(corpus))
-        )
     else:
         raise Http404("There is no such download.")
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
 
 
-# --- the playground: type, see what a model predicts, take a prediction ---
-
-
-@login_required
-def playground(request: SignedInRequest) -> HttpResponse:
-    """Context: form, guess (models.Guess, answered or still waited for). htmx gets the answer alone."""
-    data = request.POST.copy() if request.method == "POST" else None
-    if data is not None and data.get("take"):
-        data["text"] = f"{data.get('text', '')}{data['take']}"
-    form = GuessForm(data, user=request.user)
-    context: dict[str, Any] = {"form": form}
-    if data is not None and form.is_valid():
-        try:
-            made = guessing.queue_guess(
-                form.cleaned_data["text"], form.cleaned_data["model"], actor=request.user
-            )
-            context["guess"] = guessing.wait_for(made)
-        except ValidationError as error:
-            form.add_error(None, error)
-        except TooManyJobs as error:
-            form.add_error(None, str(error))
-    bad = data is not None and "guess" not in context
-    name = "_guesses" if request.headers.get("HX-Request") else "playground"
-    return render(request, f"lmchallenge/{name}.html", context, status=400 if bad else 200)
-
-
-# --- what several pages share ---
+# --- shared ---
 
 
 def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Lines cut at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
+    """Split lines at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
     result = []
     for line in lines:
         text, at, pieces = line["text"], 0, []
@@ -209,7 +180,7 @@ def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def problems_of(error: LmcError) -> list[dict[str, str]]:
-    """For includes/problems.html."""
+    """Return the error for includes/problems.html."""
     return [{"message": error.message, "hint": error.hint, "where": ""}]
 
 

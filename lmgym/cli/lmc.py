@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.waiting import Waiting, add_waiting
 from lmgym.client import Client, Game
-from lmgym.lmchallenge import cli as local
+from lmgym.lmchallenge.cli import main as local
 
 if TYPE_CHECKING:
-    from lmgym.lmchallenge.player import Player
+    from lmgym.lmchallenge.play.player import Player
 
 GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
-EITHER = {"stats": "figures of a game, by its id", "compare": "games, by their ids"}
+EITHER = {"stats": "metrics of a game, by its id", "compare": "games, by their ids"}
 """Commands of both places, and what they take at a site."""
 
 
@@ -35,7 +35,7 @@ def site_parser(prog: str) -> argparse.ArgumentParser:
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_site_commands(names)
 
-    read = _added(names, "stats", _stats, "all figures of a game at a site")
+    read = _added(names, "stats", _stats, "all metrics of a game at a site")
     read.add_argument("game", help="id")
     read.add_argument("--filter", help="tokens that count; default: alphaemoji")
 
@@ -43,7 +43,7 @@ def site_parser(prog: str) -> argparse.ArgumentParser:
     versus.add_argument("first", help="id of the baseline")
     versus.add_argument("second", nargs="+", help="id; each is compared with the first")
     versus.add_argument("--filter", help="tokens that count; default: alphaemoji")
-    versus.add_argument("--metric", help="default: the main figure of the games, such as hit3")
+    versus.add_argument("--metric", help="default: the games' main metric, such as hit3")
     versus.add_argument("--cluster", help="what is resampled: auto, user or line")
     return top
 
@@ -64,8 +64,8 @@ def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
 def _model(name: str, options: Mapping[str, Any]) -> Player:
     """A model by its path or hub id. Raises OptionError."""
     from lmgym.errors import BackendError
-    from lmgym.lmchallenge.backend_players import player_for_backend
     from lmgym.lmchallenge.errors import OptionError
+    from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.given import open_model
 
     try:
@@ -85,48 +85,50 @@ def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.Argum
 
 
 def _add_site_commands(names: Any) -> None:
-    send = _added(names, "upload", _upload, "at a site: upload logs and print their figures")
-    send.add_argument("file", nargs="+", type=Path, help="a log, packed with gzip or not")
+    send = _added(names, "upload", _upload, "at a site: upload logs and print their metrics")
+    send.add_argument("file", nargs="+", type=Path, help="a log, compressed with gzip or not")
     send.add_argument("--corpus", metavar="SLUG", help="the text it was played on; compared with the log")
     start = _added(names, "play", _play, "at a site: start a game, wait and print its figures")
     start.add_argument("corpus", help="slug")
     start.add_argument("--game", required=True, choices=GAMES)
     start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")
-    start.add_argument("--train", action="store_true", help="learn each line after it was played")
+    start.add_argument("--train", action="store_true", help="learn each line after playing it")
     for command in (send, start):
         command.add_argument("--title", default="")
         command.add_argument("--visibility", default="private", choices=at_site.VISIBILITIES)
         add_waiting(command)
 
 
-def _upload(client: Client, given: argparse.Namespace) -> int:
-    card = {name: value for name in ("corpus", "visibility") if (value := getattr(given, name))}
-    files = [(path.name, path.read_bytes()) for path in given.file]
+def _upload(client: Client, arguments: argparse.Namespace) -> int:
+    card = {name: value for name in ("corpus", "visibility") if (value := getattr(arguments, name))}
+    files = [(path.name, path.read_bytes()) for path in arguments.file]
     made: list[Game] = []
     for name, data in files:
-        title = f"{given.title}, {name}" if given.title and len(files) > 1 else given.title or name
+        title = (
+            f"{arguments.title}, {name}" if arguments.title and len(files) > 1 else arguments.title or name
+        )
         try:
             made.append(client.upload_log(name, data, title=title, **card))
         except Exception:
             if made:
                 before = "one before it stays" if len(made) == 1 else f"{len(made)} before it stay"
                 shared.note(f"{name} was not uploaded. The {before} on the site:")
-                _say_games(given, made)
+                _say_games(arguments, made)
             raise
-    return _ended(client, given, made)
+    return _ended(client, arguments, made)
 
 
-def _play(client: Client, given: argparse.Namespace) -> int:
-    options = {"title": given.title, "visibility": given.visibility, "train": given.train}
-    made = client.start_game(given.corpus, given.game, given.player, **options)
-    return _ended(client, given, [made])
+def _play(client: Client, arguments: argparse.Namespace) -> int:
+    options = {"title": arguments.title, "visibility": arguments.visibility, "train": arguments.train}
+    made = client.start_game(arguments.corpus, arguments.game, arguments.player, **options)
+    return _ended(client, arguments, [made])
 
 
-def _ended(client: Client, given: argparse.Namespace, made: list[Game]) -> int:
+def _ended(client: Client, arguments: argparse.Namespace, made: list[Game]) -> int:
     """Wait for them, and print a line for each. WRONG if one has no figures."""
     shared.note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
-    games = [_waited(client, one, given.timeout) for one in made]
-    _say_games(given, games)
+    games = [_waited(client, one, arguments.timeout) for one in made]
+    _say_games(arguments, games)
     return shared.DONE if all(one.state == "done" for one in games) else shared.WRONG
 
 
@@ -135,12 +137,12 @@ def _waited(client: Client, game: Game, seconds: float) -> Game:
     return client.wait_for_game(game.id, seen=lambda one: waiting(one.title, one.behind), seconds=seconds)
 
 
-def _say_games(given: argparse.Namespace, games: list[Game]) -> None:
-    if given.format == "json":
+def _say_games(arguments: argparse.Namespace, games: list[Game]) -> None:
+    if arguments.format == "json":
         shared.write(shared.as_json([one.raw for one in games]), None)
     for one in games:
         figure = one.raw["figure"]
-        if given.format == "table":
+        if arguments.format == "table":
             value = (
                 f"{figure['name']} {figure['value']:.4f}" if figure and figure["value"] is not None else "–"
             )
@@ -149,9 +151,9 @@ def _say_games(given: argparse.Namespace, games: list[Game]) -> None:
             shared.note(f"{one.title}: {one.error}")
 
 
-def _stats(client: Client, given: argparse.Namespace) -> int:
-    found = client.statistics(given.game, filter=given.filter)
-    if given.format == "json":
+def _stats(client: Client, arguments: argparse.Namespace) -> int:
+    found = client.statistics(arguments.game, filter=arguments.filter)
+    if arguments.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
     for name, value in _flat(found["parts"][0]):
@@ -170,18 +172,27 @@ def _flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _compare(client: Client, given: argparse.Namespace) -> int:
-    query = {name: getattr(given, name) for name in ("filter", "cluster", "metric")}
-    found = client.compare_games(given.first, *given.second, **query)
-    if given.format == "json":
+_COMPARED = (
+    "id", "second", "measure", "first_value", "second_value", "difference", "low", "high", "p",
+    "p_corrected", "verdict",
+)  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _compare(client: Client, arguments: argparse.Namespace) -> int:
+    query = {name: getattr(arguments, name) for name in ("filter", "cluster", "metric")}
+    found = client.compare_games(arguments.first, *arguments.second, **query)
+    if arguments.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
-    shared.say("id\ttitle\tmetric\tfirst\tsecond\tdifference\tlow\thigh\tp\tp_holm\tverdict")
+    shared.say("\t".join(_COMPARED))
     for row in found["comparisons"]:
-        low, high = row["interval"] or (None, None)
-        numbers = (row["first"], row["second"], row["difference"], low, high, row["p"], row["p_holm"])
-        figures = "\t".join("" if number is None else f"{number:.4f}" for number in numbers)
-        shared.say(f"{row['id']}\t{row['title']}\t{row['metric']}\t{figures}\t{row['verdict']}")
-        for words in row["notes"]:
-            shared.note(f"{row['title']}: {words}")
+        shared.say("\t".join(_cell(row[name]) for name in _COMPARED))
+        if row["note"]:
+            shared.note(f"{row['second']}: {row['note']}")
     return shared.DONE

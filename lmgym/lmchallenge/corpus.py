@@ -1,8 +1,7 @@
-"""Reading corpora line by line: plain text, or JSON lines with userId, timestamp, text and any other keys.
+"""Read corpora line by line: plain text, or JSON lines with userId, timestamp, text and any other keys.
 
-The newline is the only thing that ends a line (U+2028 and a lone carriage return do not); carriage returns at the
-end of a line are dropped; a byte order mark stays and is part of the first line, as in the reference. Streams are
-never held whole.
+Only a newline ends a line (U+2028 and a lone carriage return do not). Carriage returns at the end of a line are
+dropped. A byte order mark is part of the first line, as in the reference. Streams are never read whole.
 """
 
 from __future__ import annotations
@@ -21,8 +20,12 @@ MISSING = object()
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a corpus. `number` counts from 1; `row` is what the log copies: all keys but `text`; `returned`:
-    carriage returns stood before its end."""
+    """One line of a corpus.
+
+    number    counts from 1
+    row       keys that the log copies: all but `text`
+    returned  carriage returns were dropped from its end
+    """
 
     number: int
     text: str
@@ -31,7 +34,7 @@ class Line:
 
     @property
     def user(self) -> Any:
-        """userId, None where there is none."""
+        """userId; None if missing."""
         return self.row.get("userId")
 
     @property
@@ -41,19 +44,19 @@ class Line:
 
 
 def same_time(first: Line, second: Line) -> bool:
-    """Whether both lines belong to one batch: evaluated together, trained on afterwards."""
+    """Do both lines belong to one batch: evaluated together, trained on afterwards?"""
     if first.time is MISSING or second.time is MISSING:
         return False
     return first.time is second.time or bool(first.time == second.time)
 
 
 def same_user(first: Line, second: Line) -> bool:
-    """Whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the reference."""
+    """Do both lines belong to one group? NaN, which is not equal to itself, is one user, as in the reference."""
     return first.user is second.user or bool(first.user == second.user)
 
 
 def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus") -> Iterator[Line]:
-    """The lines in order. Raises CorpusError at the first line that cannot be read, naming it."""
+    """Yield the lines in order. Raises CorpusError at the first line that cannot be read, naming it."""
     if form not in FORMATS:
         raise CorpusError(f"There is no corpus format {form!r}.", f"Choose one of {', '.join(FORMATS)}.")
     for number, raw in enumerate(stream, 1):
@@ -61,7 +64,7 @@ def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus"
 
 
 def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") -> Line:
-    """One line. Raises CorpusError."""
+    """Parse one line. Raises CorpusError."""
     where = f"{source}, line {number}"
     whole = _decode(raw, where)
     text = whole.rstrip("\r\n")
@@ -74,7 +77,7 @@ def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") ->
 def _decode(raw: bytes, where: str) -> str:
     if raw.startswith(ZIP):
         raise CorpusError(
-            f"{where}: this is a zip archive.", "Unpack it and give the text inside, packed with gzip or not."
+            f"{where}: this is a zip archive.", "Extract the text, and use it compressed with gzip or not."
         )
     try:
         return raw.decode("utf-8")
@@ -86,15 +89,15 @@ def _decode(raw: bytes, where: str) -> str:
 
 
 def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
-    """The text, and everything else."""
+    """Return the text, and everything else."""
     try:
         row = json.loads(text)
     except ValueError as error:
         hint = 'Each line must be an object such as {"userId": "a", "timestamp": 1, "text": "Hello"}.'
         if text.startswith("\ufeff"):
-            hint = "The file begins with a byte order mark: save it without one."
+            hint = "The file begins with a byte order mark. Save it without one."
         elif not text.strip():
-            hint = 'An empty line is not allowed here; an empty text is {"text": ""}.'
+            hint = 'Empty lines are not allowed; write an empty text as {"text": ""}.'
         raise CorpusError(f"{where}: this is not JSON ({error}).", hint) from None
     except RecursionError:
         raise CorpusError(f"{where}: the JSON is nested too deeply.") from None
@@ -102,7 +105,7 @@ def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
         raise CorpusError(f"{where}: this is {_kind(row)}, not an object.", 'Write {"text": "…"}.')
     if "text" not in row:
         raise CorpusError(
-            f'{where}: there is no key "text".',
+            f'{where}: the key "text" is missing.',
             f"The keys are {', '.join(map(repr, list(row)[:8])) or 'none'}.",
         )
     words = row.pop("text")
@@ -117,7 +120,7 @@ def _kind(value: Any) -> str:
 
 
 def sniff(head: bytes) -> str:
-    """ "json" if the first line is an object with a key `text`, else "text"."""
+    """Return "json" if the first line is an object with a key `text`, else "text"."""
     first = head.split(b"\n", 1)[0]
     try:
         row = json.loads(first.decode("utf-8-sig", "replace"))
@@ -127,8 +130,10 @@ def sniff(head: bytes) -> str:
 
 
 def vocabulary(stream: Iterable[bytes], source: str = "the vocabulary") -> list[str]:
-    """One word a line, in order, each once; only the line's end is stripped. A lone carriage return ends a line here,
-    unlike in a corpus (so does the reference read it)."""
+    """Read a vocabulary: one word per line, in order, each once; only the end of a line is stripped.
+
+    Unlike in a corpus, a lone carriage return ends a line, as in the reference.
+    """
     words: dict[str, None] = {}
     for number, raw in enumerate(stream, 1):
         text = _decode(raw, f"{source}, line {number}").rstrip("\r\n")

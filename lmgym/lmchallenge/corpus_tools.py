@@ -1,11 +1,11 @@
-"""Tools for corpora: warnings, plain text to JSON lines and back, sorting, vocabularies, a look at the tokens. Streams
-in, lines out. No warning is an error, but each tells what changes what a game does or shows.
+"""Check a corpus, and convert it between plain text and JSON lines, as streams.
+
+A warning is never an error; it names something that changes how a game plays or what it shows.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -15,44 +15,43 @@ from typing import Any
 from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.corpus import MISSING, Line, same_time, same_user
 from lmgym.lmchallenge.errors import CorpusError
-from lmgym.lmchallenge.tokens import keeper, tokens
+from lmgym.lmchallenge.tokens import tokens
 
 RESERVED = ("trainingChars", "wordPredictions", "textCompletions", "inputCorrections")
 KNOWN = ("userId", "timestamp")
 
 MESSAGES = {
-    "crlf": "Lines end in carriage return and newline. Both end the line: carriage returns at its end are not part of "
-    "the text.",
-    "bom": "The file begins with a byte order mark. It stays and is part of the first line's context.",
-    "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a space instead.",
-    "return": "A carriage return inside a line. It does not end the line; a model process is sent a space instead.",
-    "newline": "A newline inside the text. It would end the command, so a model process is sent a space instead.",
+    "crlf": "Lines end in carriage return and newline. Carriage returns at the end of a line are not part of the text.",
+    "bom": "The file begins with a byte order mark, which is part of the first line's context.",
+    "tab": "A tab in the text. Tabs separate fields of the protocol, so a model program receives a space instead.",
+    "return": "A carriage return inside a line. It does not end the line; a model program receives a space instead.",
+    "newline": "A newline inside the text. It would end the command, so a model program receives a space instead.",
     "separator": "A line or paragraph separator (U+2028, U+2029, U+0085, form feed). It does not end the line.",
-    "surrogate": "Half a surrogate pair, which is no character. A model process is sent U+FFFD instead.",
-    "control": "A control character. It belongs to no token, but is part of contexts.",
-    "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token and so split words.",
-    "json-as-text": "This looks like a JSON line, but the corpus is read as plain text.",
-    "user-key": 'Games of LM Challenge 5 go by the key "user", those of LM Challenge 4 by "userId": for them a line '
+    "surrogate": "A lone surrogate, which is not a character. A model program receives U+FFFD instead.",
+    "control": "A control character. It belongs to no token but is part of contexts.",
+    "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token, so they split words.",
+    "json-as-text": "This looks like a line of JSON, but the corpus is read as plain text.",
+    "user-key": 'Games of LM Challenge 5 use the key "user", those of LM Challenge 4 "userId". For the latter a line '
     "without it is anonymous.",
-    "user-kind": "userId is a list or an object. It is compared as it stands.",
-    "returning-user": "A user comes back after another one. With training, everything learnt is cleared in between.",
-    "time-order": "The timestamp is earlier than the one before. Lines are played in the order of the file.",
+    "user-kind": "userId is a list or an object. It is compared as a whole.",
+    "returning-user": "A user returns after another one. With training, the model is cleared in between.",
+    "time-order": "The timestamp is earlier than the previous one. Lines are played in the order of the file.",
     "time-kind": "The timestamp is not a number.",
     "null-time": "Several lines with the timestamp null are one batch; lines without a timestamp are not.",
     "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
-    "trainingChars counts the batch's last line once per line.",
-    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, also without targets.",
-    "reserved-key": "A key of the log. The game's result replaces it, or it is taken for the game's.",
-    "empty": "An empty text. It is played (and learnt), and gives no tokens.",
+    "trainingChars counts the batch's last line once for each of them.",
+    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, even without targets.",
+    "reserved-key": "A key that logs use. The game's result replaces it, or it is mistaken for the game's.",
+    "empty": "An empty text. It is played (and learnt) but has no tokens.",
 }
 MAX_FINDINGS = 200
-"""Kinds that are told apart; keys beyond them are counted together."""
+"""Most kinds that are counted separately; further keys are counted together."""
 _SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
 
 
 @dataclass
 class Finding:
-    """One kind of oddity: where it is first, and how often. `detail` names keys or values."""
+    """One kind of oddity: its first line, and its count. `detail` names keys or values."""
 
     code: str
     line: int
@@ -61,18 +60,18 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """In words."""
+        """Message for the reader."""
         return MESSAGES[self.code] + (f" ({self.detail})" if self.detail else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain JSON types."""
         return {"code": self.code, "line": self.line, "count": self.count, "message": self.message}
 
 
-class Watch:
-    """Looks at lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
+class CorpusInspector:
+    """Inspect lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
 
-    Remembers every user once; otherwise its memory does not grow with the corpus.
+    Memory grows with the number of users, not with the corpus.
     """
 
     def __init__(self, form: str) -> None:
@@ -85,23 +84,23 @@ class Watch:
 
     @property
     def warnings(self) -> list[Finding]:
-        """What was found."""
+        """Warnings so far."""
         return list(self._found.values())
 
     @property
     def users(self) -> int:
-        """Different users, by userId or, where that is missing, by the user of version 5; lines without either count as
-        one user."""
+        """Number of different users, by userId or else by the user of version 5; all lines without either count
+        as one."""
         return len(self._counted)
 
-    def through(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """The lines, looked at."""
+    def inspect(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Pass the lines through, inspecting them."""
         for line in lines:
-            self.see(line)
+            self.inspect_line(line)
             yield line
 
-    def see(self, line: Line) -> None:
-        """Look at the next line."""
+    def inspect_line(self, line: Line) -> None:
+        """Inspect the next line."""
         self.lines += 1
         self.characters += len(line.text)
         self._counted.add(json.dumps(user_of(line), sort_keys=True))
@@ -166,7 +165,7 @@ class Watch:
 
 
 def user_of(line: Line) -> Any:
-    """Whose line it is, in the keys of either version."""
+    """Return the line's user, by the key of either version."""
     return line.row.get("userId", line.row.get("user"))
 
 
@@ -191,8 +190,12 @@ _CHARACTERS: tuple[tuple[str, Callable[[str], bool]], ...] = (
 
 
 def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool = False) -> Iterator[str]:
-    """JSON lines. With `user`, lines without a userId get this one; with `timestamps`, lines without one get their
-    number, so that each is learnt before the next is played."""
+    """Convert to JSON lines.
+
+    Args:
+        user: userId of lines without one.
+        timestamps: number the lines without a timestamp, so that each is learnt before the next is played.
+    """
     for line in lines:
         row = dict(line.row)
         if user is not None:
@@ -203,69 +206,49 @@ def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool 
 
 
 def to_text(lines: Iterable[Line]) -> Iterator[str]:
-    """Plain text: users, timestamps and other keys are lost. A newline inside a text, which would make two lines
-    of one, a carriage return at its end, which would be taken for that of the line, and half a surrogate pair, which
-    no file can hold, are refused: raises CorpusError."""
+    """Convert to plain text. Users, timestamps and other keys are lost.
+
+    Raises CorpusError for a newline inside a text, a carriage return at its end, or a lone surrogate, which plain
+    text cannot represent.
+    """
     for line in lines:
         if "\n" in line.text:
             raise CorpusError(
-                f"Line {line.number}: there is a newline in the text.",
-                "Plain text cannot hold it: replace it first.",
+                f"Line {line.number}: the text contains a newline.",
+                "Plain text cannot represent it; replace it first.",
             )
         if line.text.endswith("\r"):
             raise CorpusError(
                 f"Line {line.number}: the text ends in a carriage return.",
-                "Plain text cannot hold it there: replace it first.",
+                "Plain text cannot represent it there; replace it first.",
             )
         if any("\ud800" <= char <= "\udfff" for char in line.text):
-            raise CorpusError(f"Line {line.number}: half a surrogate pair is no text.", "Replace it first.")
+            raise CorpusError(f"Line {line.number}: the text contains a lone surrogate.", "Replace it first.")
         yield line.text + "\n"
 
 
-def in_order(stream: Iterable[bytes], source: str = "the corpus") -> Iterator[bytes]:
-    """JSON lines grouped by userId (users in the order in which they first appear) and within a user by timestamp;
-    lines without a timestamp, or with null, come first; equals keep their order. The lines themselves stay as they
-    are, byte for byte. Holds keys in memory and texts on disk. Raises CorpusError, also where timestamps cannot be
-    compared."""
-    users: dict[str, int] = {}
-    keys: list[tuple[int, int, float, int, int]] = []
-    with tempfile.TemporaryFile() as copy:
-        for number, raw in enumerate(stream, 1):
-            line = corpus.read_line(raw, number, "json", source)
-            user = users.setdefault(json.dumps(line.user, sort_keys=True), len(users))
-            time: Any = None if line.time is corpus.MISSING else line.time
-            if time is not None and (isinstance(time, bool) or not isinstance(time, int | float)):
-                raise CorpusError(f"{source}, line {number}: the timestamp {time!r} is no number.")
-            keys.append((user, int(time is not None), time or 0, number, copy.tell()))
-            copy.write(raw.rstrip(b"\r\n") + b"\n")
-        keys.sort(key=lambda key: key[:4])
-        for *_, place in keys:
-            copy.seek(place)
-            yield copy.readline()
-
-
-def vocabulary(
-    lines: Iterable[Line], *, keep: str = "all", least: int = 1, most: int | None = None
-) -> Iterator[tuple[str, int]]:
-    """(word, count) of all tokens that pass the filter and were seen at least `least` times, most frequent first,
-    then in order of appearance."""
-    keeps = keeper(keep)
-    counts = Counter(token for line in lines for _, token in tokens(line.text) if keeps(token))
-    for word, count in counts.most_common(most):
-        if count >= least:
-            yield word, count
+def vocabulary(lines: Iterable[Line]) -> list[str]:
+    """Return every token once, most frequent first; equally frequent ones in order of appearance."""
+    counts = Counter(token for line in lines for _, token in tokens(line.text))
+    return [word for word, _ in counts.most_common()]
 
 
 def preview(
     lines: Iterable[Line], form: str, most: int = 20, characters: int | None = None
 ) -> dict[str, Any]:
-    """The first `most` lines with their tokens as [start, end], and what is odd about the whole corpus: {"lines",
-    "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp", "tokens"}]}.
-    `characters`: of a shown line, only tokens within so many are listed."""
-    watch = Watch(form)
+    """Check a corpus and show its first `most` lines.
+
+    Args:
+        characters: list only tokens within this many characters of a shown line.
+
+    Returns:
+        {"lines", "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp",
+        "tokens"}]}; tokens are [start, end].
+    """
+    inspector = CorpusInspector(form)
     shown: list[dict[str, Any]] = []
     count = 0
-    for line in watch.through(lines):
+    for line in inspector.inspect(lines):
         if len(shown) >= most:
             count += sum(1 for _ in tokens(line.text))
         else:
@@ -285,10 +268,10 @@ def preview(
                 }
             )
     return {
-        "lines": watch.lines,
-        "characters": watch.characters,
+        "lines": inspector.lines,
+        "characters": inspector.characters,
         "tokens": count,
-        "users": watch.users,
-        "warnings": [warning.as_dict() for warning in watch.warnings],
+        "users": inspector.users,
+        "warnings": [warning.as_dict() for warning in inspector.warnings],
         "shown": shown,
     }

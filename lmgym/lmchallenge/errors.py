@@ -1,12 +1,12 @@
-"""What can go wrong, in words that name the place and what to do."""
+"""Errors with a message that names the place and a hint what to do."""
 
 from __future__ import annotations
 
 import os
 
 
-def said(error: OSError | ValueError) -> str:
-    """What is wrong, in a sentence that names the file, without Python's numbers."""
+def error_message(error: OSError | ValueError) -> str:
+    """Describe an error in a sentence that names the file, without Python's numbers."""
     if not isinstance(error, OSError) or not error.strerror:
         return f"{error}."
     if not error.filename:
@@ -16,7 +16,7 @@ def said(error: OSError | ValueError) -> str:
 
 
 class LmcError(Exception):
-    """Anything a person can mend. `message` says what is wrong and where, `hint` what to do."""
+    """An error that the user can fix. `message`: what is wrong and where; `hint`: what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip())
@@ -25,24 +25,26 @@ class LmcError(Exception):
 
 
 class CorpusError(LmcError):
-    """A corpus, or a vocabulary, that cannot be read."""
+    """A corpus, or a vocabulary, cannot be read."""
 
 
 class LogError(LmcError):
-    """A log that cannot be read or reckoned with."""
+    """A log cannot be read or counted."""
 
 
 class PackingError(LmcError):
-    """A gzip file that is cut off or damaged."""
+    """A gzip file is truncated or damaged."""
 
 
 class OptionError(LmcError):
-    """Options that do not fit."""
+    """Options are invalid."""
 
 
 class PlayerError(LmcError):
-    """A model that did not start, broke the protocol, did not answer in time or ended too early. `doubtful`: replies
-    since the last checkpoint may belong to other questions."""
+    """A model did not start, broke the protocol, did not answer in time or ended too early.
+
+    `doubtful`: replies since the last checkpoint may belong to other questions.
+    """
 
     def __init__(self, message: str, hint: str = "", *, doubtful: bool = False) -> None:
         super().__init__(message, hint)

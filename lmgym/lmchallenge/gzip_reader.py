@@ -1,4 +1,4 @@
-"""Files that may be packed with gzip."""
+"""Read files that may be compressed with gzip."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from lmgym.lmchallenge.errors import PackingError
 
 MAGIC = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
-"""What a zip archive begins with, which is not unpacked here."""
+"""Magic number of zip archives, which are refused."""
 
 
 def opened(path: str | PathLike[str]) -> IO[bytes]:
-    """A file for reading bytes, unpacked if it is gzip (by its first bytes, not its name)."""
+    """Open a file for reading bytes, decompressing gzip (detected by its first bytes, not its name)."""
     return unpacked(open(path, "rb"), str(path))
 
 
 def unpacked(stream: IO[bytes], source: str) -> IO[bytes]:
-    """The stream, through gzip if its first two bytes say so. Needs no seeking. `source`: its name in messages."""
+    """Decompress a stream if its first two bytes are those of gzip. Needs no seeking. `source`: its name in
+    messages."""
     raw: Any = stream
     buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     if buffered.peek(2)[:2] != MAGIC:
@@ -30,7 +31,7 @@ def unpacked(stream: IO[bytes], source: str) -> IO[bytes]:
 
 
 class _GzipReader(gzip.GzipFile):
-    """Raises PackingError where the file is cut off or damaged."""
+    """Reader that raises PackingError for a truncated or damaged file."""
 
     def __init__(self, stream: Any, source: str) -> None:
         super().__init__(fileobj=stream)
@@ -41,5 +42,5 @@ class _GzipReader(gzip.GzipFile):
             return super().readline(size)
         except (EOFError, OSError, zlib.error) as error:
             raise PackingError(
-                f"{self.source}: the packing is damaged ({error}).", "Pack it again with gzip."
+                f"{self.source}: the gzip data is damaged ({error}).", "Compress it again with gzip."
             ) from None

@@ -1,14 +1,15 @@
-"""Tokens of a line and the classes of tokens that statistics may be limited to.
+"""Tokens of a line, and the filters of tokens for statistics.
 
 A token is one emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#",
-or a run of other punctuation and symbols; leftmost alternative first. Everything else (blanks, combining marks,
+or a run of other punctuation and symbols; the leftmost alternative wins. Everything else (blanks, combining marks,
 controls) belongs to no token. The regular expression is that of LM Challenge 4.
 
 The emoji are single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters with
 blanks in between. Later additions, ASCII characters and regional indicators are not among the single ones; U+1F3D8,
 missing in the list that the reference was written against, is missing here as well. That list (emoji 0.4.5) spells
-every emoji of several characters with blanks: a thumb with a skin tone, a flag or a family is one emoji only in texts
-that spell it so. The lists never change: with others, texts fall into other tokens and runs can no longer be compared.
+every emoji of several characters with blanks: a thumb with a skin tone, a flag or a family is one emoji only in
+texts that spell it so. The lists never change: with others, texts would split into other tokens and runs could no
+longer be compared.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ def _points() -> frozenset[str]:
 
 
 EMOJI = _points()
-"""The 1087 single ones, each one code point."""
+"""The 1087 emoji of one code point."""
 
 
 @cache
 def sequences() -> tuple[str, ...]:
-    """The 1301 emoji of several characters with blanks between them, longest first."""
+    """Return the 1301 emoji of several characters with blanks between them, longest first."""
     with open(os.path.join(os.path.dirname(__file__), "emoji_sequences.txt"), encoding="ascii") as file:
         lines = file.read().splitlines()
     return tuple(" ".join(chr(int(code, 16)) for code in line.split()) for line in lines)
@@ -61,13 +62,13 @@ def sequences() -> tuple[str, ...]:
 
 @cache
 def sequence() -> re.Pattern[str]:
-    """Any of them."""
+    """Compile a pattern for any of the sequences."""
     return re.compile("|".join(map(re.escape, sequences())))
 
 
 @cache
 def _spaced() -> re.Pattern[str]:
-    """What stands around the blanks of them: tells quickly that a text has none."""
+    """Compile a pattern for the characters around their blanks: a quick test that a text has none."""
     before = {before for text in sequences() for before in text[:-2:2]}
     after = {after for text in sequences() for after in text[2::2]}
     first, second = ("".join(map(re.escape, sorted(chars))) for chars in (before, after))
@@ -75,19 +76,19 @@ def _spaced() -> re.Pattern[str]:
 
 
 def may_hold_sequences(text: str) -> bool:
-    """False for almost every text without a sequence."""
+    """Return False for almost every text without a sequence."""
     return not text.isascii() and " " in text and _spaced().search(text) is not None
 
 
 def has_emoji(text: str) -> bool:
-    """Whether an emoji of either list is in it."""
+    """Does the text contain an emoji of either list?"""
     if not EMOJI.isdisjoint(text):
         return True
     return may_hold_sequences(text) and sequence().search(text) is not None
 
 
 def is_emoji(text: str) -> bool:
-    """Whether it is one emoji of either list."""
+    """Is the text one emoji of either list?"""
     return text in EMOJI or (may_hold_sequences(text) and sequence().fullmatch(text) is not None)
 
 
@@ -101,12 +102,12 @@ _LETTER, _NO_LETTER, _BLANK = (regex.compile(text) for text in (r"\p{L}", r"\P{L
 
 @cache
 def _spaced_token() -> regex.Pattern[str]:
-    """The same with the emoji that are spelled with blanks, which few lines can have."""
+    """Compile the token pattern with emoji that are spelled with blanks, which few lines have."""
     return regex.compile(f"{sequence().pattern}|{TOKEN.pattern}")
 
 
 def tokens(line: str) -> Iterator[tuple[int, str]]:
-    """(start, token) for every token of the line, in order; start counts code points."""
+    """Yield (start, token) for every token of the line, in order; start counts code points."""
     pattern = _spaced_token() if may_hold_sequences(line) else TOKEN
     for match in pattern.finditer(line):
         yield match.start(), match.group()
@@ -121,7 +122,7 @@ def _alpha(text: str) -> bool:
 
 
 def beginning_with(words: Sequence[AnyStr], prefix: AnyStr) -> range:
-    """Places of those that begin so, in a sorted list."""
+    """Return the range of words with this prefix in a sorted list."""
     low = bisect_left(words, prefix)
     return range(low, bisect_right(words, prefix, low, key=lambda word: word[: len(prefix)]))
 
@@ -135,7 +136,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "alphaemoji": lambda text: _alpha(text) or has_emoji(text),
     "emoji": has_emoji,
 }
-"""Name -> whether a token counts. "Marker" is any token that begins with "@"."""
+"""Name -> predicate on tokens. "Marker" is any token that begins with "@"."""
 
 FILTER_WORDS = {
     "all": "every token",
@@ -150,5 +151,5 @@ FILTER_WORDS = {
 
 @cache
 def keeper(name: str) -> Callable[[str], bool]:
-    """The filter `name`, remembering what it answered (texts repeat their words). Raises KeyError."""
+    """Return the filter `name` with a cache (texts repeat their words). Raises KeyError."""
     return lru_cache(maxsize=200_000)(FILTERS[name])

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from lmgym.lmchallenge.logs.compare import GameComparison
+from lmgym.lmchallenge.logs.extra_metrics import (
+    BitsPerCharacter,
+    CrossValidation,
+    CurvePoint,
+    KeystrokeSavings,
+)
 from lmgym.runs import tables
+from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
     "rates": (tables.Rate, tables.Policy),
@@ -14,6 +22,11 @@ TABLES: dict[str, tuple[type, ...]] = {
     "tokens": (tables.Token,),
     "compare": (tables.Compared,),
     "scores": (tables.Score, tables.Policy),
+    "lmc compare": (GameComparison,),
+    "lmc stats --more: bits_per_character": (BitsPerCharacter,),
+    "lmc stats --more: keystroke_savings": (KeystrokeSavings,),
+    "lmc stats --more: learning_curve": (CurvePoint,),
+    "lmc stats --more: cross_validated": (CrossValidation,),
 }
 """Table -> classes of its columns, after those of the run."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}
@@ -42,7 +55,7 @@ def _section(title: str, kinds: tuple[type, ...]) -> str:
     first = " ".join((kinds[0].__doc__ or "").split())
     lines = [f"## {title}", "", first, "", "| name | type | unit | meaning |", "|---|---|---|---|"]
     for kind in kinds:
-        types = dict(tables.columns(kind))
+        types = dict(columns(kind))
         lines += [
             f"| `{one.name}` | {_TYPES[types[one.name]]} | {one.metadata['unit'] or '–'} | {one.metadata['meaning']} |"
             for one in fields(kind)

@@ -1,13 +1,13 @@
-/* Coloured text: pointing at a word, or walking there with the arrow keys, says below the legend what was predicted.
-   Without this file the number of each line leads to the same in a table. */
+/* Coloured text: show the predictions of the word under the pointer or the keyboard focus, below the legend.
+   Without JavaScript, the number of each line links to the same in a table. */
 
 function enhance(text) {
   const readout = document.querySelector("[data-lm-readout]");
   const words = [...text.querySelectorAll("[data-words]")];
   if (!readout || !words.length) return;
   readout.hidden = false;
-  readout.textContent = "Point at a word, or walk through the text with the arrow keys, to read what was predicted.";
-  const say = (word) => { readout.textContent = word.dataset.words; };
+  readout.textContent = "Point at a word, or move through the text with the arrow keys, to see its predictions.";
+  const show = (word) => { readout.textContent = word.dataset.words; };
   let at = 0;
   for (const word of words) word.tabIndex = -1;
   words[0].tabIndex = 0;
@@ -33,11 +33,11 @@ function enhance(text) {
   };
   text.addEventListener("pointerover", (event) => {
     const word = event.target.closest("[data-words]");
-    if (word) say(word);
+    if (word) show(word);
   });
   text.addEventListener("focusin", (event) => {
     const word = event.target.closest("[data-words]");
-    if (word) { at = words.indexOf(word); say(word); }
+    if (word) { at = words.indexOf(word); show(word); }
   });
   text.addEventListener("keydown", (event) => {
     if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey) return;

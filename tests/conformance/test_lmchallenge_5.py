@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
 from tests.lmchallenge.worlds import upload
 from tests.lmgym.conformance.test_lmchallenge import ROOT, close
 

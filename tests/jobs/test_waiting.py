@@ -34,14 +34,11 @@ def taken():
         services._places.release()
 
 
-@pytest.mark.parametrize(
-    ("address", "body"),
-    [("score", {"model": "m", "sentences": ["No!"]}), ("lmc/guesses", {"model": "m", "text": "No"})],
-)
-def test_where_enough_requests_wait_the_next_is_answered_at_once(client, people, slept, taken, address, body):
+def test_where_enough_requests_wait_the_next_is_answered_at_once(client, people, slept, taken):
     make_model(people.alice, slug="m", backend="ngram")
     client.force_login(people.alice)
-    answer = client.post(f"/api/v1/{address}/", body, content_type="application/json")
+    body = {"model": "m", "sentences": ["No!"]}
+    answer = client.post("/api/v1/score/", body, content_type="application/json")
     assert (answer.status_code, answer["Retry-After"]) == (202, "1")
     assert slept == []
 

@@ -6,9 +6,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from lmgym.lmchallenge.backend_players import player_for_backend
-from lmgym.lmchallenge.cli_run import serve
-from lmgym.lmchallenge.player import Player
+from lmgym.lmchallenge.cli.serve import serve
+from lmgym.lmchallenge.play.backend_players import player_for_backend
+from lmgym.lmchallenge.play.player import Player
 from lmgym.models.backends import load_backend
 
 

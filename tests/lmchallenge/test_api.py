@@ -75,7 +75,7 @@ def test_what_cannot_be_tested_says_why(bob, people):
     first, second = (play(corpus, people.alice).key for _ in range(2))
     query = {"first": first, "second": second, "cluster": "user"}
     (row,) = bob.get(reverse("api-lmc-compare"), query).json()["comparisons"]
-    assert (row["verdict"], row["interval"], row["p"]) == ("cannot be tested: one user", None, None)
+    assert (row["verdict"], row["low"], row["p"]) == ("cannot be tested: one user", None, None)
 
 
 def test_a_game_without_words_counts_all_tokens(bob, people):
@@ -185,7 +185,7 @@ def test_players_are_listed_with_what_they_can_be_told_and_take_it(bob, people):
     adaptive = players["adaptive"]
     assert adaptive["learns"] is True
     assert adaptive["options"]["order"] == {
-        "words": "words of context plus one", "low": 1, "high": 8, "default": 3
+        "words": "n-gram order", "low": 1, "high": 8, "default": 3
     }  # fmt: skip
     body = {"corpus": "cats", "game": "wp", "player": "adaptive", "train": True, "predictions": True}
     told = {**body, "player_options": {"predictions": 1, "order": 1}}

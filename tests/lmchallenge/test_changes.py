@@ -9,10 +9,10 @@ from django.http import Http404
 from django.urls import reverse
 
 from gym.lmchallenge import changes, counting, storage
-from lmgym.lmchallenge import pretty
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5 import pretty as version5
+from lmgym.lmchallenge.logs import pretty
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5 import pretty as version5
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, USERS, make_corpus, play, upload
 

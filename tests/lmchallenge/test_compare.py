@@ -13,10 +13,11 @@ from django.urls import reverse
 
 from gym.lmchallenge import playing
 from gym.lmchallenge.presenters import MAIN_EXPLAINED
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
 from lmgym.stats import holm
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
-from tests.lmchallenge.worlds import make_corpus, upload, wish
+from tests.lmchallenge.worlds import game_request, make_corpus, upload
 from tests.lmgym.lmchallenge.test_measures import both_versions
 
 pytestmark = pytest.mark.django_db
@@ -63,8 +64,8 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     found = api.json()
     assert (found["first"], found["metric"]) == (games[1].key, metric)
     rows = found["comparisons"]
-    assert [row["title"] for row in rows] == ["Good", "Poor"]
-    assert [row["p_holm"] for row in rows] == holm([row["p"] for row in rows])
+    assert [row["second"] for row in rows] == ["Good", "Poor"]
+    assert [row["p_corrected"] for row in rows] == holm([row["p"] for row in rows])
     text = page.content.decode()
     assert "− Fair<br>" in text
     assert "p (Holm)</a><br>" in text
@@ -80,7 +81,7 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     argv = ["compare", "-f", "all", "-m", metric, "--baseline", str(paths[1]), *map(str, paths)]
     assert main([*argv, "-o", "json"], streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
     told = json.loads(out.getvalue())["comparisons"]
-    for name in ("difference", "interval", "p", "p_holm", "verdict", "mcnemar_p"):
+    for name in ("difference", "low", "high", "p", "p_corrected", "verdict", "p_mcnemar"):
         assert [row[name] for row in told] == [row[name] for row in rows]
     out = io.BytesIO()
     assert main([*argv, "-o", "csv"], streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
@@ -113,7 +114,7 @@ def test_logs_of_version_5_are_compared(client, people, game):
     assert page.status_code == 200
     (row,) = api.json()["comparisons"]
     metric, difference = {"wc": ("hit3", 0), "we": ("entropy.mean", 1), "wr": ("accuracy", 0)}[game]
-    assert (row["metric"], row["difference"]) == (metric, difference)
+    assert (row["measure"], row["difference"]) == (metric, difference)
     if game == "wc":
         assert asked(client, [first, second], metric="hit1")[1].json()["comparisons"][0]["difference"] == -0.5
     other = upload(people.alice, a_log(*RESULTS[game], targets=("the", "cap")))
@@ -151,9 +152,9 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     page, api = asked(client, games)
     assert f"Easy words: {words}" in page.content.decode()
     [row] = api.json()["comparisons"]
-    assert (row["first"], row["second"], row["difference"], row["notes"]) == (2.5, 0.75, 0, [words])
+    assert (row["first_value"], row["second_value"], row["difference"], row["note"]) == (2.5, 0.75, 0, words)
     table = client.get(reverse("lmc-compare-csv"), named(games)).content.decode()
-    assert next(csv.DictReader(io.StringIO(table)))["notes"] == words
+    assert next(csv.DictReader(io.StringIO(table)))["note"] == words
 
     results = RESULTS["wr"][0]["results"]
     errors = [
@@ -162,15 +163,15 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     ]
     page, api = asked(client, errors)
     [row] = api.json()["comparisons"]
-    assert row["notes"][0].startswith("The two games corrected different typing errors")
-    assert row["notes"][0] in page.content.decode()
+    assert row["note"].startswith("The two games have different typing errors")
+    assert row["note"] in page.content.decode()
 
 
 def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client, games, people):
     answer = client.get(reverse("api-lmc-compare"), {**named(games), "metric": "foo"})
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?metric")
     client.force_login(people.alice)
-    waiting = playing.start_game(make_corpus(people.alice), wish("wp"), actor=people.alice)
+    waiting = playing.start_game(make_corpus(people.alice), game_request("wp"), actor=people.alice)
     query = {"first": games[0].key, "second": waiting.key}
     answer = client.get(reverse("api-lmc-compare"), query)
     assert answer.status_code == 409
@@ -196,7 +197,7 @@ def test_columns_of_numbers_lead_to_how_they_are_computed(client, games):
 
 def test_a_game_says_which_games_of_the_other_version_it_can_be_compared_with(client, games):
     text = client.get(games[0].get_absolute_url()).content.decode()
-    assert "Games of word completion (wc) on the same text can be compared, too" in text
+    assert "Also comparable: games of word completion (wc) on the same text" in text
     assert client.get(reverse("lmc-compare"), {"first": games[0].key}).status_code == 200
 
 
@@ -209,8 +210,6 @@ def test_charts_have_the_numbers_of_the_statistics(client, games):
     for kind, column in (
         ("lmc-hits", "k"),
         ("lmc-ranks", "rank"),
-        ("lmc-course", "from_line"),
-        ("lmc-positions", "place"),
     ):
         answer = client.get(reverse("figure", args=[kind, "csv"]), query)
         rows = [row for row in csv.DictReader(io.StringIO(answer.content.decode())) if row["game"] == "Fair"]
@@ -223,12 +222,6 @@ def test_charts_have_the_numbers_of_the_statistics(client, games):
         if kind == "lmc-ranks":
             shares = [float(row["share_of_tokens"]) for row in rows]
             assert sum(shares) == pytest.approx(found["hit20"])
-        if kind == "lmc-positions":
-            for at, row in enumerate(rows):
-                assert float(row["hit3"]) == pytest.approx(found[f"idx{at}_hit3"])
-        if kind == "lmc-course":
-            words = sum(int(row["n"]) for row in rows)
-            assert words == found["words"]
 
 
 def test_figures_of_version_5_are_divided_by_user_and_message(client, people):

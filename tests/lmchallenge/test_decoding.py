@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge import log_decoder
+from lmgym.lmchallenge.logs import decoder
 from tests.lmchallenge.worlds import USERS, fresh, make_corpus, play, upload
 from tests.once import once_a_module
 
@@ -31,7 +31,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
         return through
 
     for name in ("read_lines", "read_rows"):
-        monkeypatch.setattr(log_decoder, name, counting_as(getattr(log_decoder, name)))
+        monkeypatch.setattr(decoder, name, counting_as(getattr(decoder, name)))
     return times
 
 
@@ -75,7 +75,6 @@ PAGES = {
     "parts of ic by line": ("lmc-game", "ic", {"partition": "line"}),
     "coloured text": ("lmc-text", "tc", {"filter": "alpha"}),
     "coloured text of ic, with one line told": ("lmc-text", "ic", {"line": 3}),
-    "another grid": ("lmc-search", "ic", {"alpha": "0:1:3", "filter": "all"}),
     "keystroke savings": ("api-lmc-statistics", "tc", {"selection_cost": 2}),
     "parts by line in the API": ("api-lmc-statistics", "wp", {"partition": "line"}),
 }

@@ -17,10 +17,10 @@ from gym.lmchallenge import storage
 from gym.lmchallenge.downloads import offered
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.storage import reduced
-from lmgym.lmchallenge import coloured, logs, pretty
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.interpolation import Mix, Tokens
-from lmgym.lmchallenge.log_decoder import read_lines, read_rows
+from lmgym.lmchallenge.logs import coloured, log_rows, pretty
+from lmgym.lmchallenge.logs.decoder import read_lines, read_rows
+from lmgym.lmchallenge.logs.interpolation import Mix, Tokens
 from tests.lmchallenge.worlds import make_corpus, play, run_alone, upload
 
 ANYTHING = st.recursive(
@@ -50,7 +50,7 @@ CORRECTED = entry(
 )
 ROWS = st.sampled_from(["wp", "tc", "ic"]).flatmap(
     lambda game: st.fixed_dictionaries(
-        {logs.RESULT_KEYS[game]: st.lists(CORRECTED if game == "ic" else RANKED, min_size=1, max_size=3)},
+        {log_rows.RESULT_KEYS[game]: st.lists(CORRECTED if game == "ic" else RANKED, min_size=1, max_size=3)},
         optional={"userId": ANYTHING},
     )
 )
@@ -75,7 +75,7 @@ def test_whatever_a_log_may_hold_can_be_shown(row, keep):
     )
     assert sum(len(piece.words) for piece in pieces) < 20_000
     for form in offered(Game()):
-        logs.line_of(reduced(found, form))
+        log_rows.line_of(reduced(found, form))
 
 
 ODD = [
@@ -119,9 +119,9 @@ def test_a_line_that_would_fill_the_memory_is_named_and_not_decoded(monkeypatch,
         data = line + long + line
         stream = io.BytesIO(gzip.compress(data) if packed else data)
         with pytest.raises(LogError, match=r"my\.log, line 2: more than 0 MB"):
-            list(storage.take_in(stream, "my.log", 1_000_000, storage.Holds()))
+            list(storage.parse_upload(stream, "my.log", 1_000_000, storage.LogContents()))
     fits = line.rstrip().ljust(199) + b"\n"
-    (rows,) = storage.take_in(io.BytesIO(line + fits), "my.log", 1_000_000, storage.Holds())
+    (rows,) = storage.parse_upload(io.BytesIO(line + fits), "my.log", 1_000_000, storage.LogContents())
     assert len(rows) == 2
 
 
@@ -180,11 +180,11 @@ def test_a_log_is_filed_under_the_corpus_that_was_played(client, people):
     assert answer.status_code == 302
     game = run_alone(Game.objects.get())
     text = client.get(game.get_absolute_url()).content.decode()
-    assert "All tokens are those of the corpus: 4 of 4 lines." in text
+    assert "All tokens match the corpus: 4 of 4 lines." in text
     assert game.fingerprint == play(corpus, people.alice).fingerprint
     part = upload(people.alice, "".join(WP.splitlines(keepends=True)[1:3]), corpus=corpus)
     text = client.get(part.get_absolute_url()).content.decode()
-    assert "All tokens are those of the corpus: lines 2 to 3 of 4." in text
+    assert "All tokens match the corpus: lines 2 to 3 of 4." in text
 
 
 @pytest.mark.django_db
@@ -259,7 +259,7 @@ def test_a_log_that_is_hidden_in_part_shows_no_word_where_lengths_are_asked(clie
                     {"target": "a", "verbatim": "a", "score": [-1, -2], "candidates": [["a", -1, "x"]]}
                 ]
             },
-            "the log, line 2: 'x' stands where a score belongs",
+            "the log, line 2: 'x' is not a score",
         ),
     ],
     ids=["trainingChars", "candidates"],

@@ -9,10 +9,10 @@ import pytest
 from django.urls import reverse
 
 from gym.lmchallenge import presenters
-from lmgym.lmchallenge.interpolation import Mix
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.stats import statistics
-from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.interpolation import Mix
+from lmgym.lmchallenge.logs.stats import statistics
+from lmgym.lmchallenge.logs.table import read_table
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import make_corpus, play, upload
 
@@ -77,9 +77,9 @@ def test_what_version_5_has_not_is_said(client, people):
     text = client.get(reverse("lmc-search", args=[game.key])).content.decode()
     assert "Nelder-Mead" in text
     answer = client.get(reverse("lmc-download", args=[game.key, "lengths.log"]), follow=True)
-    assert "has one form" in answer.content.decode()
+    assert "available in one format" in answer.content.decode()
     answer = client.get(reverse("api-lmc-log", args=[game.key, "targets.log"]))
-    assert (answer.status_code, "has one form" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "available in one format" in answer.content.decode()) == (400, True)
 
 
 def test_members_play_from_the_front_page(client, people):

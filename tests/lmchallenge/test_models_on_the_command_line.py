@@ -8,7 +8,7 @@ import json
 import pytest
 
 from gym.lmchallenge.management.commands.lmc import main
-from lmgym.lmchallenge.cli import Streams
+from lmgym.lmchallenge.cli.streams import Streams
 from tests.walk import checked_demo_model
 
 pytestmark = pytest.mark.django_db
@@ -58,4 +58,4 @@ def test_a_model_that_is_not_there_is_named():
 
 def test_what_needs_no_site_is_not_offered_twice(capsys):
     assert lmc(b"", "stats")[:2] == (2, "")
-    assert "stats needs no site: lmgym lmc stats" in capsys.readouterr().err
+    assert "stats does not need a site; use lmgym lmc stats" in capsys.readouterr().err

@@ -17,12 +17,12 @@ from gym.jobs.models import State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game, LogChunk
-from lmgym.lmchallenge import interpolation, stats
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.logs import line_of
-from lmgym.lmchallenge.play import play as play_lines
-from lmgym.lmchallenge.players import AdaptivePlayer
-from tests.lmchallenge.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
+from lmgym.lmchallenge.logs import interpolation, stats
+from lmgym.lmchallenge.logs.log_rows import line_of
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play as play_lines
+from tests.lmchallenge.worlds import USERS, fresh, game_request, make_corpus, play, run_alone, upload
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing_in_the_log(people, mon
     corpus = make_corpus(people.alice, USERS)
     calm = play(corpus, people.alice, kind)
     monkeypatch.setattr(actors, "COMMIT_SECONDS", 0.0)
-    game = playing.start_game(corpus, wish(kind), actor=people.alice)
+    game = playing.start_game(corpus, game_request(kind), actor=people.alice)
     append = storage.append
 
     def dying(row: Game, rows: list[str]) -> None:
@@ -122,7 +122,7 @@ def test_after_a_break_the_same_lines_are_played_together(people, monkeypatch):
     append = storage.append
     monkeypatch.setattr(storage, "append", lambda row, rows: (cuts.append(len(rows)), append(row, rows)))
     monkeypatch.setattr(actors, "AdaptivePlayer", Batched)
-    game = playing.start_game(corpus, wish(train=True), actor=people.alice)
+    game = playing.start_game(corpus, game_request(train=True), actor=people.alice)
     Game.objects.filter(pk=game.pk).update(options={**game.options, "train": False})
     run_pending()
     assert fresh(game).state == "done"
@@ -173,7 +173,7 @@ def test_a_program_that_breaks_off_leaves_what_was_played_and_says_why(people, p
 
 def test_a_cancelled_game_keeps_its_lines(people, monkeypatch):
     corpus = make_corpus(people.alice, USERS)
-    game = playing.start_game(corpus, wish(), actor=people.alice)
+    game = playing.start_game(corpus, game_request(), actor=people.alice)
     lines = storage.lines_of
 
     def cancelling(row):
@@ -215,7 +215,7 @@ def test_who_may_not_read_the_text_cannot_play_on_it(people):
     corpus = make_corpus(people.alice, visibility="private")
     for somebody in (people.charlie, people.nobody):
         with pytest.raises(PermissionDenied):
-            playing.start_game(corpus, wish(), actor=somebody)
+            playing.start_game(corpus, game_request(), actor=somebody)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_who_may_not_read_the_text_cannot_play_on_it(people):
 )
 def test_options_that_do_not_fit_are_named(people, options, field):
     with pytest.raises(ValidationError) as caught:
-        playing.start_game(make_corpus(people.alice), wish(**options), actor=people.alice)
+        playing.start_game(make_corpus(people.alice), game_request(**options), actor=people.alice)
     assert field in caught.value.message_dict
     assert not Game.objects.exists()
 
@@ -242,8 +242,8 @@ def test_what_one_account_keeps_is_limited(people, settings):
     play(corpus, people.alice)
     settings.GYM_QUOTA_GAMES = (1, 0)
     with pytest.raises(ValidationError, match="limit"):
-        playing.start_game(corpus, wish(), actor=people.alice)
-    playing.start_game(corpus, wish(), actor=people.bob)
+        playing.start_game(corpus, game_request(), actor=people.alice)
+    playing.start_game(corpus, game_request(), actor=people.bob)
     settings.GYM_QUOTA_CORPORA = (1, 0)
     with pytest.raises(ValidationError, match="limit"):
         make_corpus(people.alice, slug="more")
@@ -255,7 +255,7 @@ def test_the_lines_of_a_game_count_for_the_day_also_when_the_game_is_deleted(cli
     playing.delete_game(play(corpus, people.bob), actor=people.bob)
     assert daily_sentences.used_by(people.bob) == corpus.lines
     with pytest.raises(daily_sentences.TooManySentences, match="in the last 24 hours"):
-        playing.start_game(corpus, wish(), actor=people.bob)
+        playing.start_game(corpus, game_request(), actor=people.bob)
     assert not Game.objects.exists()
     client.force_login(people.bob)
     body = {"corpus": corpus.slug, "player": "adaptive", "game": "wp", "train": True}
@@ -304,9 +304,9 @@ def test_the_learning_curve_goes_by_what_was_learnt_and_names_what_the_log_says(
     assert logged == [0, 0, 34, 45, 0]
     curve = game.statistics["all"]["more"]["learning_curve"]
     assert (curve["by"], curve["most"]) == ("learnt", {"trainingChars": 45, "learnt": 35})
-    assert [point["to"] for point in curve["points"]][-1] == 35
+    assert [point["to_characters"] for point in curve["points"]][-1] == 35
     page = client.get(game.get_absolute_url()).content.decode()
-    assert "really learnt before a line, at most 35" in page
+    assert "really learnt before a line, up to 35" in page
     assert "up to 45" in page
 
 
@@ -332,7 +332,7 @@ def test_downloads_of_statistics_count_with_the_filter_that_is_asked_for(people,
 def test_what_a_program_says_is_kept_on_demand(people, client, program):
     program(10_000)
     corpus = make_corpus(people.alice)
-    told = playing.Wish("process:tiny", GameOptions("wp"), visibility="public", transcript=True)
+    told = playing.GameRequest("process:tiny", GameOptions("wp"), visibility="public", transcript=True)
     game = run_alone(playing.start_game(corpus, told, actor=people.alice))
     assert game.state == "done"
     answer = client.get(f"/games/{game.key}/download/transcript.txt/")
@@ -342,9 +342,9 @@ def test_what_a_program_says_is_kept_on_demand(people, client, program):
     assert "transcript.txt" in client.get(game.get_absolute_url()).content.decode()
     silent = play(corpus, people.alice, player="process:tiny")
     assert client.get(f"/games/{silent.key}/download/transcript.txt/").status_code == 404
-    wished = playing.Wish("adaptive", GameOptions("wp", train=True), transcript=True)
+    recorded = playing.GameRequest("adaptive", GameOptions("wp", train=True), transcript=True)
     with pytest.raises(ValidationError, match="Only programs"):
-        playing.start_game(corpus, wished, actor=people.alice)
+        playing.start_game(corpus, recorded, actor=people.alice)
 
 
 def test_a_transcript_holds_the_end_of_what_was_said(monkeypatch):
@@ -359,7 +359,7 @@ def test_a_transcript_holds_the_end_of_what_was_said(monkeypatch):
 
 
 def test_a_game_that_is_not_counted_yet_is_its_owners_alone(client, people):
-    game = playing.start_game(make_corpus(people.alice), wish(), actor=people.alice)
+    game = playing.start_game(make_corpus(people.alice), game_request(), actor=people.alice)
     address = reverse("lmc-game", args=[game.key])
     for person, status in ((people.charlie, 404), (people.alice, 200)):
         client.force_login(person)

@@ -10,10 +10,10 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import actors, playing, storage
 from gym.lmchallenge.models import Game
-from lmgym.lmchallenge.logs import line_of
-from lmgym.lmchallenge.players import AdaptivePlayer
-from lmgym.lmchallenge.version5 import GAME_WORDS
-from lmgym.lmchallenge.version5 import games as version5
+from lmgym.lmchallenge.logs.log_rows import line_of
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS
+from lmgym.lmchallenge.play import version5
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
 from tests.lmchallenge.test_play import Broken, log_of, requeue, run_once
 from tests.lmchallenge.worlds import USERS, fresh, make_corpus, run_alone
 
@@ -23,8 +23,10 @@ TEXT = USERS + '{"userId": "u9", "text": ""}\n{"userId": "u9", "text": "The cat.
 
 
 def start(corpus, owner, game: str, **options) -> Game:
-    wish = playing.Wish("adaptive", version5.Options(game, train=True, **options), visibility="public")
-    return playing.start_game(corpus, wish, actor=owner)
+    game_request = playing.GameRequest(
+        "adaptive", version5.Options(game, train=True, **options), visibility="public"
+    )
+    return playing.start_game(corpus, game_request, actor=owner)
 
 
 @pytest.mark.parametrize("game", GAME_WORDS)
@@ -111,7 +113,7 @@ def test_the_api_starts_a_game_of_version_5(client, people):
 def test_no_more_games_than_the_limit_are_started_at_once(people, monkeypatch):
     monkeypatch.setattr(playing, "MAX_GAMES", 1)
     corpus = make_corpus(people.alice)
-    wish = playing.Wish("adaptive", version5.Options("we", train=True))
-    with pytest.raises(ValidationError, match="from one to 1"):
-        playing.start_games(corpus, [wish, wish], actor=people.alice)
+    game_request = playing.GameRequest("adaptive", version5.Options("we", train=True))
+    with pytest.raises(ValidationError, match="start from 1 to 1"):
+        playing.start_games(corpus, [game_request, game_request], actor=people.alice)
     assert not Game.objects.exists()

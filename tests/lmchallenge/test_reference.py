@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
 from tests.lmgym import lmchallenge
 from tests.lmgym.lmchallenge import differential
 

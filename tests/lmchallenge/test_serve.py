@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from lmgym.lmchallenge import corpus, logs
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.process import Command, ProcessPlayer
+from lmgym.lmchallenge import corpus
+from lmgym.lmchallenge.logs import log_rows
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.process import Command, ProcessPlayer
 from tests.lmchallenge import served
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.process
 def log_of(player, game: str, **options: object) -> str:
     lines = corpus.read(io.BytesIO(TEXT.encode()))
     played = play(lines, GameOptions(game, **options).build(WORDS), player)
-    return "".join(logs.line_of(line.row) for line in played)
+    return "".join(log_rows.line_of(line.row) for line in played)
 
 
 @pytest.mark.parametrize(

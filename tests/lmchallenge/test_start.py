@@ -33,7 +33,7 @@ LOG = '{"wordPredictions": [{"rank": 1, "score": 0.0, "target": "the"}]}\n'
     [
         (("lmc", "stats", "-"), LOG, '"words": 1'),
         (("lmc", "pretty", "-"), LOG, "the"),
-        (("lmc", "corpus", "vocab", "-f", "text"), "a b a\n", "a"),
+        (("lmc", "corpus", "to-json"), "a b a\n", '"text": "a b a"'),
         (("lmc", "run", "--quiet", "adaptive", "wp"), "a b\n", '"wordPredictions"'),
         (("propara", "explain"), "", ""),
     ],
@@ -46,5 +46,6 @@ def test_commands_that_only_read_files_load_no_django(argv, given, shown):
 
 
 def test_a_game_of_words_with_a_program_loads_no_numpy():
-    code = "import sys; from lmgym.lmchallenge import cli, cli_run, play; sys.exit('numpy' in sys.modules)"
+    modules = "lmgym.lmchallenge.cli.main, lmgym.lmchallenge.cli.run, lmgym.lmchallenge.play.loop"
+    code = f"import sys, {modules}; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

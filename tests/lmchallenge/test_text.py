@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from gym.lmchallenge import counting, storage
 from gym.lmchallenge.models import TextIndex
-from lmgym.lmchallenge import coloured
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
+from lmgym.lmchallenge.logs import coloured
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, fresh, run_alone, upload
 from tests.lmgym.lmchallenge.test_text_index import a_log as a_log_of_4
@@ -72,7 +73,7 @@ def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
     text = client.get(
         reverse("lmc-text", args=[game.key]), {"line": "1", "outcome": "missed", "filter": "all"}
     )
-    assert "Line 1 is not among them" in text.content.decode()
+    assert "Line 1 does not match" in text.content.decode()
     assert '<h2 id="told">Line 1</h2>' in text.content.decode()
     assert numbers(client, game, status=404, page="5", outcome="missed", filter="all") == []
 
@@ -140,7 +141,7 @@ def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, 
     assert "Cancel</button>" in client.get(game.get_absolute_url()).content.decode()
     client.post(reverse("lmc-cancel", args=[game.key]))
     page = client.get(game.get_absolute_url()).content.decode()
-    assert "What was counted before stands below." in page
+    assert "The previous metrics are shown below." in page
     assert "Count again</button>" in page
     client.post(reverse("lmc-retry", args=[game.key]))
     run_alone(fresh(game))

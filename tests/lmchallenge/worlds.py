@@ -14,7 +14,7 @@ from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import playing, services
 from gym.lmchallenge.models import Corpus, Game
-from lmgym.lmchallenge.games import GameOptions
+from lmgym.lmchallenge.play.games import GameOptions
 
 TEXT = "The cat sat on the mat.\nThe cat sat on the red mat.\n\nIs the dog on the mat? No!\n"
 USERS = "".join(
@@ -32,16 +32,18 @@ def make_corpus(owner: User, text: str = TEXT, *, slug: str = "cats", visibility
     )
 
 
-def wish(
+def game_request(
     game: str = "wp", *, player: str = "adaptive", visibility: str = "public", **options: Any
-) -> playing.Wish:
+) -> playing.GameRequest:
     options.setdefault("train", player == "adaptive")
-    return playing.Wish(player, GameOptions(game, **options), visibility=visibility, title=f"{player} {game}")
+    return playing.GameRequest(
+        player, GameOptions(game, **options), visibility=visibility, title=f"{player} {game}"
+    )
 
 
 def play(corpus: Corpus, owner: User, game: str = "wp", **options: Any) -> Game:
     """A finished game of the adaptive model."""
-    return run_alone(playing.start_game(corpus, wish(game, **options), actor=owner))
+    return run_alone(playing.start_game(corpus, game_request(game, **options), actor=owner))
 
 
 def run_alone(game: Game) -> Game:

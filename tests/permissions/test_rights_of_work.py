@@ -12,7 +12,7 @@ from gym.agents import services as agents
 from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.lmchallenge import guessing, playing
+from gym.lmchallenge import playing
 from gym.lmchallenge.models import Corpus
 from gym.propara import generation
 from gym.propara import services as propara
@@ -74,10 +74,6 @@ def queue_scores(alice, bob):
     return scoring.queue_scores(["One two."], make_model(alice), ScoringPolicy(), actor=bob).job
 
 
-def queue_guess(alice, bob):
-    return guessing.queue_guess("One", make_model(alice, backend="ngram"), actor=bob).job
-
-
 def queue_preview(alice, bob):
     revision, model = make_revision(alice), make_model(alice)
     preview.preview(revision.suite_id, document_of(revision), [1], model, ScoringPolicy(), actor=bob)
@@ -130,7 +126,6 @@ CASES = [
     Case(queue_naming, take_the_place, "the tests manners."),
     Case(queue_naming, close(RegisteredModel), "the agent embedded."),
     Case(queue_scores, close_models, "the model uniform."),
-    Case(queue_guess, close_models, "the model uniform."),
     Case(queue_preview, close_models, "the model uniform."),
 ]
 ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.queue.__name__}-{case.said}")

@@ -226,7 +226,7 @@ def queue_game(player: str) -> int:
     from gym.lmchallenge import playing
     from gym.lmchallenge.models import Corpus
     from gym.lmchallenge.services import create_corpus
-    from lmgym.lmchallenge.games import GameOptions
+    from lmgym.lmchallenge.play.games import GameOptions
 
     owner = demo_user()
     rows = [

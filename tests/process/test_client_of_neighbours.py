@@ -47,7 +47,7 @@ def test_games_are_started_waited_for_read_and_compared(gym):
     figure = gym.statistics(first.id)["parts"][0]["hit3"]
     found = gym.compare_games(first.id, second.id, second.id)
     assert (found["first"], [row["id"] for row in found["comparisons"]]) == (first.id, [second.id])
-    assert found["comparisons"][0]["first"] == pytest.approx(figure)
+    assert found["comparisons"][0]["first_value"] == pytest.approx(figure)
 
 
 def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
@@ -64,7 +64,7 @@ def test_logs_are_uploaded_and_compared_on_the_command_line(site, tmp_path):
     status, out, _ = cli(site, "lmc", "compare", "--site", one, two)
     assert (status, rows(out)[1][:6]) == (0, [two, "Mine, two.log", "hit3", "0.7500", "0.7500", "0.0000"])
     head, row = rows(cli(site, "lmc", "compare", "--site", one, two, "--metric", "hit2")[1])
-    assert (row[2], head[8:10], row[8], row[9]) == ("hit2", ["p", "p_holm"], "1.0000", "1.0000")
+    assert (row[2], head[8:10], row[8], row[9]) == ("hit2", ["p", "p_corrected"], "1.0000", "1.0000")
     status, out, _ = cli(site, "lmc", "stats", "--site", one)
     assert ["hit3", "0.75"] in rows(out)
 

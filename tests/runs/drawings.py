@@ -57,7 +57,7 @@ def _neighbours(people):
     return {
         "lmc-search": {"game": game.key},
         "lmc-learning": {"game": learner.key},
-        **{kind: {"game": learner.key} for kind in ("lmc-hits", "lmc-ranks", "lmc-course", "lmc-positions")},
+        **{kind: {"game": learner.key} for kind in ("lmc-hits", "lmc-ranks")},
         "propara-board": {"set": version.answer_set.slug, "v": "1"},
         "propara-actions": {"submission": submissions[0].key},
         "agent-matrix": {"suite": suite.slug},

@@ -151,8 +151,8 @@ def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(clien
 
 
 WRONG = (
-    "lmc-search.svg?game=GAME&alpha=x", "lmc-search.svg?game=GAME&target=nothing", "lmc-search.svg?game=%00",
-    "lmc-search.svg?game=GAME&filter=none", "lmc-learning.svg?game=none", "propara-board.svg?set=light&v=x",
+    "lmc-search.svg?game=%00", "lmc-search.svg?game=GAME&filter=none", "lmc-learning.svg?game=none",
+    "propara-board.svg?set=light&v=x",
     "propara-board.svg?set=light&v=9", "propara-actions.svg?submission=none", "agent-matrix.svg?suite=%00",
     "agent-trend.svg?suite=manners&case=x", "agent-trend.svg?suite=manners&case=999999",
     "compare-suites.svg?model=m1", "compare-suites.svg?model=m1,none", "compare-items.svg?model=m1,m2",
@@ -179,10 +179,9 @@ def test_charts_of_the_neighbours_are_under_the_rights_of_their_pages(client, wo
 
 
 def test_the_heat_map_of_a_mixture_has_every_mixture(client, world):
-    data = json.loads(
-        client.get(address("lmc-search", "json", world) + "&alpha=0:1:3&oov_penalty=-2:0:2").content
-    )
-    assert [tuple(row[:2]) for row in data["rows"]] == [(p, a) for p in (-2.0, 0.0) for a in (0.0, 0.5, 1.0)]
+    data = json.loads(client.get(address("lmc-search", "json", world)).content)
+    mixtures = [(penalty, alpha) for penalty in (-8, -6, -4, -2, 0) for alpha in range(11)]
+    assert [(row[0], round(10 * row[1])) for row in data["rows"]] == mixtures
     page = client.get(reverse("lmc-search", args=[world["lmc-search"]["game"]])).content.decode()
     assert "/figures/lmc-search.pdf?" in page
 

@@ -156,7 +156,7 @@ def test_a_log_of_too_many_lines_or_values_is_refused_before_they_are_decoded(mo
     monkeypatch.setattr(storage, "MAX_LINES", 10)
     monkeypatch.setattr(storage, "LINE_VALUES", 20)
     row = b'{"wordPredictions": []}\n'
-    holds = storage.Holds()
+    holds = storage.LogContents()
     with pytest.raises(LogError, match="log: more than 10 lines"):
         list(storage.take_in(io.BytesIO(gzip.compress(row + b"\n" * 10)), "log", 10**6, holds))
     assert holds.game == ""

@@ -15,7 +15,7 @@ from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
 from gym.api.models import SentRequest
 from gym.collections.models import Collection, CollectionEntry
 from gym.jobs.models import Job, WorkerHeartbeat
-from gym.lmchallenge.models import Corpus, Game, Guess
+from gym.lmchallenge.models import Corpus, Game
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
 from gym.sharing.models import Invitation
@@ -106,7 +106,6 @@ def _games(n: int, add: Add, rows: Rows) -> None:
         Corpus, slug=f"x{n}", title=f"X {n}", owner=user, form="text", packed=b"", sha256="", **counts
     )
     add(Game, corpus=corpus, owner=user, title=f"G {n}", game="wp", kind="model", model=model, player="m")
-    add(Guess, owner=user, model=model)
 
 
 def _sharing(n: int, add: Add, rows: Rows) -> None:

@@ -29,7 +29,7 @@ FORM = "multipart/form-data"
 
 @problem_for(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
-    """The message names file and line."""
+    """Turn the error into a problem; its message names file and line."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
@@ -68,7 +68,7 @@ class ChangedCorpus(CorpusAbout, FormerNoteBody):
 
 class CorpusToCheck(Body):
     file = serializers.FileField(
-        required=False, help_text="plain text or JSON lines, packed with gzip or not"
+        required=False, help_text="plain text or JSON lines, compressed with gzip or not"
     )
     text = serializers.CharField(
         required=False, trim_whitespace=False, help_text="the corpus as text, instead of `file`"
@@ -148,10 +148,8 @@ class CorpusFile(CorpusView):
         media={
             "application/x-ndjson": FILE,
             "text/plain": FILE,
-            "text/tab-separated-values": FILE,
         },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:
-        """`form` is corpus.txt, corpus.jsonl (one of them as uploaded), sorted.jsonl (JSON lines by user and time),
-        vocabulary.txt or vocabulary.tsv (with counts)."""
+        """`form` is corpus.txt or corpus.jsonl: the file as uploaded, or converted to the other format."""
         return corpus_file(self.get_object(), form)

@@ -26,9 +26,9 @@ from gym.lmchallenge.game_views import MAX_UPLOAD
 from gym.lmchallenge.models import Game
 from gym.sharing.models import Visibility
 from gym.uploads import open_upload
-from lmgym.lmchallenge import typing_errors
-from lmgym.lmchallenge.games import GAME_WORDS, SELECT_FROM
-from lmgym.lmchallenge.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
+from lmgym.lmchallenge.play import typing_errors
+from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 WAIT = 5
 PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
@@ -128,7 +128,7 @@ class HowToPlay(Body):
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
     select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
     next_word_only = serializers.BooleanField(
-        default=False, help_text="wc: ask once for each word, before its first letter"
+        default=False, help_text="wc: predict once per word, before its first letter"
     )
     words = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
@@ -214,11 +214,11 @@ class GameList(ListView):
         return self.respond(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-def _game_request(body: dict[str, Any], game: str, player: str) -> playing.Wish:
+def _game_request(body: dict[str, Any], game: str, player: str) -> playing.GameRequest:
     words = "".join(f"{word}\n" for word in body["words"]).encode()
     about = {name: body[name] for name in ("title", "visibility", "player_options", "transcript")}
     options = playing.options_of({**body, "game": game})
-    return playing.Wish(player=player, options=options, words=words, **about)
+    return playing.GameRequest(player=player, options=options, words=words, **about)
 
 
 class LogList(ApiView):

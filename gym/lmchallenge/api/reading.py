@@ -25,6 +25,7 @@ from lmgym.lmchallenge.errors import LogError, OptionError
 from lmgym.lmchallenge.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.measures import metrics_of
 from lmgym.lmchallenge.tokens import FILTERS
+from lmgym.text.columns import record
 
 OBJECT = {"type": "object"}
 MOST_LINES = 1_000
@@ -55,10 +56,10 @@ class LmcSavings(LmcPart):
         help_text="tc: keystrokes to accept a prediction",
     )
     auto_space = serializers.BooleanField(
-        required=False, help_text="tc: a space after an accepted prediction costs nothing"
+        required=False, help_text="tc: spaces after accepted predictions are free"
     )
     literal = serializers.BooleanField(
-        required=False, help_text="tc: each typed stretch costs one selection more"
+        required=False, help_text="tc: each typed stretch costs one more selection"
     )
 
 
@@ -175,9 +176,9 @@ class Statistics(ApiView):
         answer |= {"parts": parts, "notices": found["notices"]}
         if partition == "all":
             answer |= {"mix": found.get("mix"), "more": found["more"]}
-            given = {name: self.query[name] for name in SAVINGS if name in self.query}
-            if given and game.game == "tc":
-                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **given)}
+            rules = {name: self.query[name] for name in SAVINGS if name in self.query}
+            if rules and game.game == "tc":
+                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **rules)}
         return Response(answer)
 
 
@@ -198,14 +199,12 @@ class Compare(ApiView):
         return Response(
             {
                 "first": games[0].key,
-                "metric": rows[0].found.metric,
+                "metric": rows[0].comparison.measure,
                 "metrics": metrics_of([game.game for game in games]),
-                "lower_is_better": rows[0].found.lower_is_better,
+                "lower_is_better": rows[0].comparison.lower_is_better,
                 "filter": counting.keep_of(self.query["filter"], *games),
                 "texts_compared": "words" if all(game.has_targets for game in games) else "lengths",
                 "text_fingerprint": games[0].fingerprint,
-                "comparisons": [
-                    {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
-                ],
+                "comparisons": [{"id": row.game.key, **record(row.comparison)} for row in rows],
             }
         )

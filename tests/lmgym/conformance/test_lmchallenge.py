@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from lmgym.lmchallenge import corpus, logs
-from lmgym.lmchallenge.alignment import LogText
-from lmgym.lmchallenge.cli import Streams, main
+from lmgym.lmchallenge import corpus
+from lmgym.lmchallenge.cli.main import main
+from lmgym.lmchallenge.cli.streams import Streams
 from lmgym.lmchallenge.errors import LogError, PlayerError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.log_decoder import read_lines, read_rows
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.process import Command, ProcessPlayer
+from lmgym.lmchallenge.logs import log_rows
+from lmgym.lmchallenge.logs.alignment import LogText
+from lmgym.lmchallenge.logs.decoder import read_lines, read_rows
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.process import Command, ProcessPlayer
 
 ROOT = Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance")).resolve() / "lmchallenge"
 pytestmark = [
@@ -119,7 +121,7 @@ def _check_game(log: Path, said: Path) -> None:
         ProcessPlayer(command, transcript=transcript) as player,
     ):
         played = play(corpus.read(stream, form), game, player, train=options.train)
-        rows = [json.loads(logs.line_of(line.row)) for line in played]
+        rows = [json.loads(log_rows.line_of(line.row)) for line in played]
     expected = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     if options.game == "ic" and not _ordered(log):
         rows, expected = [_unordered(row) for row in rows], [_unordered(row) for row in expected]
@@ -150,12 +152,12 @@ def _check_text(log: Path) -> None:
         with path.open("rb") as stream:
             yield from corpus.read(stream, form)
 
-    found = of.beside(lambda: lines(text, form), lambda at: logged[at][1], log.name)
+    found = of.match(lambda: lines(text, form), lambda at: logged[at][1], log.name)
     assert (found.lines, found.recut) == (len(logged), 0)
     if "hasuser" not in log.name:
         assert found.of == found.lines
     with pytest.raises(LogError, match="this is not the text of the corpus"):
-        others.beside(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
+        others.match(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
 
 
 def test_logs_without_candidates_are_written_byte_for_byte(tmp_path: Path) -> None:
@@ -250,7 +252,7 @@ def test_colours_are_the_recorded_ones(subtests: pytest.Subtests) -> None:
 def test_logs_read_and_written_again_are_the_same(subtests: pytest.Subtests) -> None:
     for path in LOGS:
         with subtests.test(_name(path)), path.open("rb") as stream:
-            again = "".join(logs.line_of(row) for _, row in read_rows(stream))
+            again = "".join(log_rows.line_of(row) for _, row in read_rows(stream))
             assert again == path.read_text("utf-8")
 
 
@@ -283,16 +285,16 @@ def _bad(mode: str, *, train: bool = True) -> tuple[list[Any], PlayerError | Non
 @pytest.mark.parametrize(
     ("mode", "lines", "words"),
     [
-        ("nonnumeric", 0, "no number"),
-        ("emptyscore", 0, "no number"),
+        ("nonnumeric", 0, "not a number"),
+        ("emptyscore", 0, "not a number"),
         ("exit0", 0, "exit code 0 in the middle"),
         ("exit3", 0, "exit code 3 in the middle"),
         ("exit3_late", 4, "ended with exit code 3"),
         ("hang", 0, "no reply within"),
-        ("twolines", 0, "nobody asked for"),
+        ("twolines", 0, "unrequested output"),
         ("latin1", 0, "not UTF-8"),
-        ("partial", 0, "no number"),
-        ("train_newline", 0, "nobody asked for"),
+        ("partial", 0, "not a number"),
+        ("train_newline", 0, "unrequested output"),
     ],
 )
 def test_a_model_that_breaks_the_protocol_ends_the_run_with_a_reason(
@@ -308,7 +310,7 @@ def test_a_model_that_breaks_the_protocol_ends_the_run_with_a_reason(
 def test_odd_but_legal_replies_give_the_recorded_log(mode: str) -> None:
     rows, error, protocol_warnings = _bad(mode)
     assert error is None
-    text = "".join(logs.line_of(row) for row in rows)
+    text = "".join(log_rows.line_of(row) for row in rows)
     assert text == (ROOT / f"bad/v4.{mode}.log").read_text("utf-8")
     assert bool(protocol_warnings) == (mode in ("odd", "blank", "nan"))
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from lmgym.lmchallenge.log_decoder import LogLine, read_lines
-from lmgym.lmchallenge.table import Table, read_table
+from lmgym.lmchallenge.logs.decoder import LogLine, read_lines
+from lmgym.lmchallenge.logs.table import Table, read_table
 
 
 def lines_of(rows: Iterable[Any]) -> list[tuple[int, LogLine]]:

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from lmgym.lmchallenge.errors import OptionError
-from lmgym.lmchallenge.player import Request
-from lmgym.lmchallenge.players import AdaptivePlayer
+from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
+from lmgym.lmchallenge.play.player import Request
 
 
 def ask(player: AdaptivePlayer, context: str, candidates: list[str] | None = None) -> dict[str, float]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from lmgym.lmchallenge import candidate_scoring
-from lmgym.lmchallenge.backend_players import CausalPlayer
-from lmgym.lmchallenge.beam_search import distributions, log_masses
 from lmgym.lmchallenge.errors import PlayerError
-from lmgym.lmchallenge.player import Request
-from lmgym.lmchallenge.token_strings import ALONE, TokenStrings, goes_on, kind_of
+from lmgym.lmchallenge.play import candidate_scoring
+from lmgym.lmchallenge.play.backend_players import CausalPlayer
+from lmgym.lmchallenge.play.beam_search import distributions, log_masses
+from lmgym.lmchallenge.play.player import Request
+from lmgym.lmchallenge.play.token_strings import ALONE, TokenStrings, extends, kind_of
 from lmgym.models.backends import load_backend
 from tests.lmgym.models import tiny
 
@@ -54,7 +54,7 @@ def by_hand(backend, context: str, candidate: str) -> float:
             """Of all that begins with path: the share that begins with wanted (and then, in the kind `over`,
             ends)."""
             if len(text) > len(wanted) or (len(text) == len(wanted) and over is None):
-                fits = text.startswith(wanted) and (over is None or not goes_on(over, text[len(wanted)]))
+                fits = text.startswith(wanted) and (over is None or not extends(over, text[len(wanted)]))
                 return float(fits)
             if not wanted.startswith(text):
                 return 0.0

@@ -7,25 +7,25 @@ import math
 import numpy as np
 import pytest
 
-from lmgym.lmchallenge.compare import TextFingerprint, _bootstrap, compare
 from lmgym.lmchallenge.errors import LogError
-from lmgym.lmchallenge.extra_metrics import (
+from lmgym.lmchallenge.logs.compare import TextFingerprint, _bootstrap, compare
+from lmgym.lmchallenge.logs.extra_metrics import (
     bits_per_character,
     cross_validated,
     keystroke_savings,
     learning_curve,
 )
-from lmgym.lmchallenge.interpolation import Mix, grid
-from lmgym.lmchallenge.pretty import spans
-from lmgym.lmchallenge.stats import statistics
+from lmgym.lmchallenge.logs.interpolation import Mix, grid
+from lmgym.lmchallenge.logs.pretty import spans
+from lmgym.lmchallenge.logs.stats import statistics
 from tests.lmgym.lmchallenge.decoded import lines_of
 from tests.lmgym.lmchallenge.decoded import table_of as table
 
 
 def fingerprint(rows):
     text = TextFingerprint()
-    assert len(list(text.through(lines_of(rows)))) == len(rows)
-    return text.name
+    assert len(list(text.hash_stream(lines_of(rows)))) == len(rows)
+    return text.hexdigest
 
 
 def outcomes(row, *given, **options):
@@ -57,27 +57,27 @@ def test_words_that_are_null_are_told_apart_by_their_lengths():
 
 def test_bits_per_character_state_what_unknown_words_cost():
     found = bits_per_character(table(wp(1, None), wp(1)))
-    assert found["characters"] == 6
-    assert found["value"] == pytest.approx((2 / math.log(2) + 2 * 8) / 6)
-    assert found["scored_only"] == pytest.approx(2 / math.log(2) / 4)
+    assert found.characters == 6
+    assert found.value == pytest.approx((2 / math.log(2) + 2 * 8) / 6)
+    assert found.scored_only == pytest.approx(2 / math.log(2) / 4)
     positive = {"wordPredictions": [{"target": "a", "rank": 1, "score": 2.0}]}
-    assert "above 0" in bits_per_character(table(positive))["reason"]
+    assert "above 0" in bits_per_character(table(positive)).reason
 
 
 def test_keystrokes_are_saved_by_accepting_and_by_automatic_blanks():
     row = {"textCompletions": [{"target": "t"}, {"target": "he", "rank": 0, "score": 1}, {"target": " c"}]}
     plain = keystroke_savings(table(row))
-    assert plain["value"] == pytest.approx((5 - 4) / 5)
-    assert keystroke_savings(table(row), auto_space=True)["value"] == pytest.approx((5 - 3) / 5)
-    assert keystroke_savings(table(row), literal=True)["value"] == pytest.approx((5 - 6) / 5)
-    assert keystroke_savings(table(row), selection_cost=2)["value"] == pytest.approx(0)
+    assert plain.value == pytest.approx((5 - 4) / 5)
+    assert keystroke_savings(table(row), auto_space=True).value == pytest.approx((5 - 3) / 5)
+    assert keystroke_savings(table(row), literal=True).value == pytest.approx((5 - 6) / 5)
+    assert keystroke_savings(table(row), selection_cost=2).value == pytest.approx(0)
 
 
 def test_a_learning_curve_goes_by_what_was_learnt_before():
     rows = [wp(None, None, trainingChars=0), wp(None, 1, trainingChars=50), wp(1, 1, trainingChars=100)]
     found = learning_curve(table(*rows))
     assert [point["value"] for point in found["points"]] == [0.0, 0.5, 1.0]
-    assert all(point["interval"] for point in found["points"])
+    assert all(point["low"] is not None for point in found["points"])
     assert learning_curve(table(wp(1, 2))) is None
 
 
@@ -99,14 +99,14 @@ def test_two_runs_on_one_text_are_compared():
     better = [wp(1, 1, 4, None)] * 12
     worse = [wp(1, None, None, None)] * 12
     found = compare(table(*worse), table(*better))
-    assert (found.first, found.second) == (0.25, 0.5)
+    assert (found.first_value, found.second_value) == (0.25, 0.5)
     assert found.difference == 0.25
-    assert found.interval == [0.25, 0.25]
+    assert (found.low, found.high) == (0.25, 0.25)
     assert (found.only_first, found.only_second) == (0, 12)
-    assert found.mcnemar_p == pytest.approx(2 * 0.5**12)
+    assert found.p_mcnemar == pytest.approx(2 * 0.5**12)
     same = compare(table(*better), table(*better))
     assert same.difference == 0
-    assert same.mcnemar_p == 1
+    assert same.p_mcnemar == 1
     assert same.p == 1
 
 
@@ -134,12 +134,12 @@ def test_drawing_equal_lines_together_gives_the_interval_of_single_draws():
     below = rand.integers(1, 10, 300).astype(float)
     a = np.floor(below * rand.random(300))
     b = np.floor(below * np.minimum(1, rand.random(300) * 1.3))
-    interval, p = _bootstrap([a, b, below, below], 0)
+    low, high, p = _bootstrap([a, b, below, below], 0)
     singly = []
     for _ in range(5_000):
         drawn = rand.integers(0, 300, 300)
         singly.append((b[drawn].sum() - a[drawn].sum()) / below[drawn].sum())
-    assert interval == pytest.approx(np.quantile(singly, [0.025, 0.975]).tolist(), abs=0.01)
+    assert (low, high) == pytest.approx(tuple(np.quantile(singly, [0.025, 0.975])), abs=0.01)
     assert p < 0.05
 
 

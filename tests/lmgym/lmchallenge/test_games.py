@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmgym.lmchallenge import corpus, typing_errors
+from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.errors import OptionError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.play import typing_errors
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
 from lmgym.lmchallenge.tokens import EMOJI, FILTERS, tokens
 
 
@@ -231,7 +232,7 @@ def test_filters():
 
 
 def test_a_log_row_is_json_with_sorted_keys():
-    from lmgym.lmchallenge.logs import line_of
+    from lmgym.lmchallenge.logs.log_rows import line_of
 
     row = {"wordPredictions": [{"target": "é", "score": float("nan")}], "a": 1}
     assert line_of(row) == '{"a": 1, "wordPredictions": [{"score": NaN, "target": "\\u00e9"}]}\n'
@@ -270,7 +271,7 @@ def test_a_long_line_is_asked_piece_by_piece_with_the_same_result(game, monkeypa
 
     in_pieces = log()
     assert sizes == [64, 64, 22]
-    monkeypatch.setattr("lmgym.lmchallenge.games.PIECE", 1000)
+    monkeypatch.setattr("lmgym.lmchallenge.play.games.PIECE", 1000)
     assert log() == in_pieces
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmgym.lmchallenge import interpolation, log_decoder, logs, stats, table
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.table import Table, read_table
+from lmgym.lmchallenge.logs import decoder, interpolation, log_rows, stats, table
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.table import Table, read_table
 from lmgym.lmchallenge.tokens import FILTERS
 from tests.lmgym.lmchallenge.decoded import table_of
 from tests.lmgym.lmchallenge.differential import WORDS
@@ -66,7 +66,7 @@ KINDS = {"wp": [RANKED, HIDDEN], "tc": [RANKED, HIDDEN], "ic": [CORRECTED, BARE]
 def log(draw: st.DrawFn) -> list[bytes]:
     game = draw(st.sampled_from(sorted(KINDS)))
     kind = draw(st.sampled_from(KINDS[game]))
-    key = logs.RESULT_KEYS[game]
+    key = log_rows.RESULT_KEYS[game]
     row = st.fixed_dictionaries(
         {key: st.lists(kind, max_size=4)},
         optional={"userId": USER, "trainingChars": often(st.integers(0, 99), SCORE), "x": st.just([[None]])},
@@ -99,7 +99,7 @@ def read(lines: list[bytes], keep: str = "all") -> Table | str:
 @pytest.fixture
 def no_schema(monkeypatch: pytest.MonkeyPatch):
     """As if no line fitted its schema: every line is checked value by value and converted."""
-    monkeypatch.setattr(log_decoder, "_decoded", lambda raw, decoder: None)
+    monkeypatch.setattr(decoder, "_decoded", lambda raw, decoder: None)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -107,7 +107,7 @@ def no_schema(monkeypatch: pytest.MonkeyPatch):
 def test_a_line_decoded_by_its_schema_means_what_it_means_value_by_value(lines, keep):
     fast = read(lines, keep)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_decoder, "_decoded", lambda raw, decoder: None)
+        patch.setattr(decoder, "_decoded", lambda raw, decoder: None)
         slow = read(lines, keep)
     if isinstance(slow, str) or isinstance(fast, str):
         assert fast == slow
@@ -126,10 +126,8 @@ def test_a_line_decoded_by_its_schema_means_what_it_means_value_by_value(lines, 
 def test_a_usual_line_is_decoded_by_its_schema(monkeypatch: pytest.MonkeyPatch):
     lines = [b'{"wordPredictions": [{"rank": 1, "score": -1.5, "target": "the"}], "userId": "a"}\n'] * 1200
     read_singly: list[bytes] = []
-    whole = log_decoder._object
-    monkeypatch.setattr(
-        log_decoder, "_object", lambda raw, where: read_singly.append(raw) or whole(raw, where)
-    )
+    whole = decoder._object
+    monkeypatch.setattr(decoder, "_object", lambda raw, where: read_singly.append(raw) or whole(raw, where))
     assert len(list(read_lines(lines))) == 1200
     assert len(read_singly) == 1  # to see which game it is
 
@@ -169,13 +167,13 @@ def test_a_verbatim_match_of_null_is_none_given(patched, request):
     assert not isinstance(found, str)
     assert found.before.tolist() == [True, False]
     hidden = ic_lines(HIDDEN_WORD, {**HIDDEN_WORD, "verbatimMatch": None})
-    assert "line 2: inputCorrections[0]: what was typed is missing" in str(read(hidden))
+    assert "line 2: inputCorrections[0]: verbatim is missing" in str(read(hidden))
 
 
 def test_a_word_without_what_was_typed_is_named_in_every_line():
     entry = {"target": "a", "score": [-1, -2], "candidates": []}
     lines = ic_lines({**entry, "verbatim": "b"}, entry)
-    assert "line 2: inputCorrections[0]: what was typed is missing" in str(read(lines))
+    assert "line 2: inputCorrections[0]: verbatim is missing" in str(read(lines))
 
 
 @pytest.mark.parametrize("at", [0, 3, 6, 9])
@@ -183,7 +181,7 @@ def test_a_candidate_that_is_none_is_named_with_its_line(monkeypatch, at):
     monkeypatch.setattr(table, "CORRECTIONS", 4)
     lines = ic_lines(*[HIDDEN_WORD] * 10)
     lines[at : at + 1] = ic_lines({**HIDDEN_WORD, "candidates": [[-1, -2], [-1, "x"]]})
-    assert read(lines) == f"Line {at + 1} of the log: 'x' stands where a score belongs."
+    assert read(lines) == f"Line {at + 1} of the log: 'x' is not a score."
 
 
 @pytest.mark.parametrize("score", [15 * 10**307, -(17 * 10**307)])

@@ -14,13 +14,14 @@ from tests.lmgym.conftest import ROOT
 PROGRAM = """
 import resource, sys
 from tests.lmgym.conftest import ROOT
-from lmgym.lmchallenge import corpus, gzip_reader, logs
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.corpus_tools import Watch
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.stats import statistics
-from lmgym.lmchallenge.table import read_table
+from lmgym.lmchallenge import corpus, gzip_reader
+from lmgym.lmchallenge.logs import log_rows
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.corpus_tools import CorpusInspector
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.stats import statistics
+from lmgym.lmchallenge.logs.table import read_table
 from lmgym.lmchallenge.tokens import FILTERS
 
 class Quiet:
@@ -39,11 +40,11 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 def run(n, path):
-    watch = Watch("text")
-    lines = watch.through(corpus.read(text(n)))
+    inspector = CorpusInspector("text")
+    lines = inspector.inspect(corpus.read(text(n)))
     with open(path, "wb") as out:
         for line in play(lines, GameOptions("wp").build(), Quiet(), train=False):
-            out.write(logs.line_of(line.row).encode())
+            out.write(log_rows.line_of(line.row).encode())
     played = peak()
     with gzip_reader.opened(path) as stream:
         table = read_table(read_lines(stream), filters=list(FILTERS))
@@ -78,8 +79,8 @@ def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_m
 LINE = """
 import resource, sys
 from lmgym.lmchallenge import corpus
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
 
 class Quiet:
     together = 16

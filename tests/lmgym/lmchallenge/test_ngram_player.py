@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from lmgym.lmchallenge.backend_players import NgramPlayer
-from lmgym.lmchallenge.player import Request
+from lmgym.lmchallenge.play.backend_players import NgramPlayer
+from lmgym.lmchallenge.play.player import Request
 from lmgym.models.backends.ngram import NgramBackend
 from lmgym.models.backends.ngram_model import BOS, EOS, UNK, train_ngram
 

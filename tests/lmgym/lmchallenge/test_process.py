@@ -12,11 +12,11 @@ import pytest
 
 from lmgym.lmchallenge import corpus
 from lmgym.lmchallenge.errors import CorpusError, OptionError, PlayerError
-from lmgym.lmchallenge.games import GameOptions
-from lmgym.lmchallenge.play import play
-from lmgym.lmchallenge.player import Request
-from lmgym.lmchallenge.players import command_line, configured
-from lmgym.lmchallenge.process import SETTLE, Command, ProcessPlayer, on_the_wire
+from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.lmchallenge.play.loop import play
+from lmgym.lmchallenge.play.player import Request
+from lmgym.lmchallenge.play.players import command_line, configured
+from lmgym.lmchallenge.play.process import SETTLE, Command, ProcessPlayer, on_the_wire
 
 SHOWING = ("honest", "banner", "scored-banner", "extra", "extra-crash", "extra-hang")
 PROGRAM = str(Path(__file__).with_name("models.py"))
@@ -92,7 +92,7 @@ def test_a_slow_start_has_its_own_patience():
 
 def test_a_line_too_many_after_training_is_found_even_when_it_is_late():
     rows, error, _ = run("late-train")
-    assert "nobody asked for" in str(error)
+    assert "unrequested output" in str(error)
     assert len(rows) == 1
 
 
@@ -106,7 +106,7 @@ def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(m
     if mode == "banner":
         assert "first line that the model wrote is no reply" in str(error)
     if mode == "extra":
-        assert "nobody asked for" in str(error)
+        assert "unrequested output" in str(error)
         assert "Left out: lines 2 to" in str(error)
 
 
@@ -125,8 +125,8 @@ def shifted(row) -> bool:
 
 
 def test_a_long_game_has_checkpoints_and_keeps_the_lines_before_them(monkeypatch):
-    monkeypatch.setattr("lmgym.lmchallenge.process.CHECK_EVERY", 0.0)
-    monkeypatch.setattr("lmgym.lmchallenge.process.PAUSE_SHARE", 0)
+    monkeypatch.setattr("lmgym.lmchallenge.play.process.CHECK_EVERY", 0.0)
+    monkeypatch.setattr("lmgym.lmchallenge.play.process.PAUSE_SHARE", 0)
     rows, error, _ = run("extra", ["the cat sat on the mat"] * 12, train=False)
     assert len(rows) == 1  # the tenth answer belongs to the second line
     assert not shifted(rows[0])

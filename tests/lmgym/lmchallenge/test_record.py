@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lmgym.lmchallenge.logs import Recorder
+from lmgym.lmchallenge.logs.log_rows import Recorder
 from tests.lmgym.conftest import ROOT
 
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"

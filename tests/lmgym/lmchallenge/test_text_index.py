@@ -8,11 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from lmgym.lmchallenge import coloured, stats
-from lmgym.lmchallenge.interpolation import Mix
-from lmgym.lmchallenge.log_decoder import read_lines
-from lmgym.lmchallenge.table import read_table
-from lmgym.lmchallenge.text_index import (
+from lmgym.lmchallenge.logs import coloured, stats
+from lmgym.lmchallenge.logs.decoder import read_lines
+from lmgym.lmchallenge.logs.interpolation import Mix
+from lmgym.lmchallenge.logs.table import read_table
+from lmgym.lmchallenge.logs.text_index import (
     ERROR,
     ERRORS,
     Index,
@@ -23,9 +23,9 @@ from lmgym.lmchallenge.text_index import (
     pack,
     unpack,
 )
-from lmgym.lmchallenge.version5 import log as version5_log
-from lmgym.lmchallenge.version5 import stats as version5
-from lmgym.lmchallenge.version5.pretty import mixture_of
+from lmgym.lmchallenge.logs.version5 import log as version5_log
+from lmgym.lmchallenge.logs.version5 import stats as version5
+from lmgym.lmchallenge.logs.version5.pretty import mixture_of
 
 WORDS = ["the", "The", "cat", "sat", ",", "@on", "👍", "1"]
 MIX = Mix(0.4, -3.0)
@@ -65,7 +65,7 @@ def a_log(game: str, seed: int) -> list[bytes]:
 def indexed(log: list[bytes], keep: str, mix: Mix | None = None) -> Index:
     """As it comes out of the database."""
     words = Words()
-    lines = words.through(read_lines(log))
+    lines = words.record_stream(read_lines(log))
     table = read_table(lines, filters=["nospace", keep], mixes=[Mix(0, 0), mix] if mix else [])
     indexes = {name: index_of(table.by(name), words, len(table.mixes) - 1) for name in table.filters}
     return unpack(pack(indexes), keep)

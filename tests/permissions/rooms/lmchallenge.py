@@ -3,8 +3,6 @@ their players' alone."""
 
 from __future__ import annotations
 
-from gym.lmchallenge.models import Guess
-from models_registry.models import RegisteredModel
 from tests.lmchallenge.worlds import LOG, make_corpus, play, upload
 from tests.permissions.rooms import (
     API_EDITORS,
@@ -42,8 +40,6 @@ ROWS: list[Row] = [
     ("GET", "lmc-compare", [], OPEN),
     ("GET", "lmc-compare-csv", [], (404,) * 6),
     ("GET", "lmc-compare-text", [], (404,) * 6),
-    ("GET", "lmc-playground", [], MEMBERS),
-    ("POST", "lmc-playground", [], FILL),
     ("GET", "lmc-corpus", ["open-corpus"], OPEN),
     ("GET", "lmc-corpus", ["unlisted-corpus"], OPEN),
     ("GET", "lmc-corpus", ["private-corpus"], HIDDEN),
@@ -51,7 +47,7 @@ ROWS: list[Row] = [
     ("POST", "lmc-corpus-edit", ["open-corpus"], FILL_OPEN),
     ("GET", "lmc-corpus-edit", ["private-corpus"], EDITORS),
     ("POST", "lmc-corpus-edit", ["private-corpus"], FILL_EDITORS),
-    ("GET", "lmc-corpus-download", ["open-corpus", "vocabulary.txt"], OPEN),
+    ("GET", "lmc-corpus-download", ["open-corpus", "corpus.jsonl"], OPEN),
     ("GET", "lmc-corpus-download", ["open-corpus", "corpus.exe"], (404,) * 6),
     ("GET", "lmc-corpus-download", ["private-corpus", "corpus.txt"], HIDDEN),
     ("GET", "lmc-start", ["open-corpus"], MEMBERS),
@@ -128,6 +124,4 @@ def furnish(people, world) -> None:
     make_corpus(people.alice, "The cat sat.\n", slug="doomed-corpus", visibility="private")
     world["doomed-game"] = upload(people.alice, LOG, visibility="private").key
     world["open-game"] = play(corpus, people.alice, "ic").key
-    model = RegisteredModel.objects.get(slug="public-model")
-    world["alices-guess"] = Guess.objects.create(owner=people.alice, model=model, predictions=[]).pk
     world["private-game"] = upload(people.alice, LOG, visibility="private").key

@@ -9,17 +9,19 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from gym.site_command import database_problem
-from lmgym.lmchallenge import cli, players
+from lmgym.lmchallenge.cli import main as cli
+from lmgym.lmchallenge.cli.streams import Streams
 from lmgym.lmchallenge.errors import LmcError
-from lmgym.lmchallenge.player import Player
-from lmgym.lmchallenge.process import Command as Process
+from lmgym.lmchallenge.play import players
+from lmgym.lmchallenge.play.player import Player
+from lmgym.lmchallenge.play.process import Command as Process
 
 COMMANDS = ("run", "serve")
 
 
 class Command(BaseCommand):
     help = (
-        "LM Challenge with models of this site: play a typing game, or offer a model through the model API. "
+        "LM Challenge with models of this site: play a typing game, or offer a model through the protocol. "
         "Everything else about games and logs is `lmgym lmc`."
     )
     requires_system_checks: list[str] = []
@@ -38,10 +40,10 @@ class Command(BaseCommand):
             sys.exit(code)
 
 
-def main(argv: list[str], prog: str, streams: cli.Streams | None = None) -> int:
+def main(argv: list[str], prog: str, streams: Streams | None = None) -> int:
     """The commands that play, with the site's players and models."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
-        sys.stderr.write(f"{prog}: {argv[0]} needs no site: lmgym lmc {argv[0]}\n")
+        sys.stderr.write(f"{prog}: {argv[0]} does not need a site; use lmgym lmc {argv[0]}\n")
         return cli.EXIT_ERROR
     return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
@@ -52,7 +54,7 @@ def _named() -> Mapping[str, Process]:
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
     """A model of the site; whoever may run manage.py may use every one of them."""
-    from lmgym.lmchallenge.backend_players import player_for_backend
+    from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.backends import BackendError
     from models_registry.models import RegisteredModel
     from models_registry.warm import load_pinned
@@ -62,9 +64,7 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
     try:
         found = RegisteredModel.objects.get(slug=slug)
     except RegisteredModel.DoesNotExist:
-        raise LmcError(
-            f"There is no model {slug!r}.", "Its slug stands in the address of its page."
-        ) from None
+        raise LmcError(f"There is no model {slug!r}.", "Its slug is in the address of its page.") from None
     if not found.is_hosted:
         raise LmcError(found.not_hosted)
     try:

@@ -1,0 +1,67 @@
+"""`serve`: offer a model through the text protocol of LM Challenge's model programs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable
+from typing import IO, TYPE_CHECKING, TextIO
+
+from lmgym.lmchallenge.play import players
+from lmgym.lmchallenge.play.player import Player, Request
+
+if TYPE_CHECKING:
+    from lmgym.lmchallenge.cli.streams import ModelPlayer, Streams
+
+
+def serve_model(options: argparse.Namespace, streams: Streams, model: ModelPlayer) -> int:
+    """Run `serve`."""
+    if options.model == "adaptive":
+        player = players.adaptive(options.options)
+    else:
+        player = model(options.model, options.options)
+    try:
+        serve(player, streams.source, streams.out, streams.err)
+    finally:
+        player.close()
+    return 0
+
+
+_BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})
+
+
+def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO) -> None:
+    """Answer commands until the input ends.
+
+    An unknown command is reported on `err` and not answered. Bytes that are not UTF-8 are read as U+FFFD.
+    Predictions that the protocol cannot represent (tabs, newlines) are left out.
+    """
+    for number, raw in enumerate(commands, 1):
+        fields = raw.decode("utf-8", "replace").rstrip("\n").split("\t")
+        if fields[0] == "predict":
+            context = fields[1] if len(fields) > 1 else ""
+            (reply,) = player.predict([Request(context, fields[2:] or None)])
+            out.write(reply_line(reply))
+            out.flush()
+        elif fields[0] == "train":
+            # The protocol has no tab inside a text, but senders that do not clean their texts
+            # send one.
+            player.train("\t".join(fields[1:]))
+        elif fields[0] == "clear":
+            player.clear()
+        else:
+            err.write(f"line {number}: there is no command {fields[0][:40]!r}\n")
+            err.flush()
+
+
+def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
+    """Format a reply: text and score in turn, separated by tabs. Scores are written so that parsing gives the same
+    float.
+    """
+    fields = [
+        field
+        for text, score in reply
+        if text.translate(_BREAKS) == text and not math.isnan(score)
+        for field in (text, repr(float(score)))
+    ]
+    return ("\t".join(fields) + "\n").encode("utf-8", "replace")

@@ -1,0 +1,197 @@
+"""The mixture of the two scores of a candidate of `ic`, and the grid that is searched for the best one.
+
+A candidate with the scores e (typing) and l (model) is worth (1 - alpha) e + alpha l. Without l, it takes the lowest
+model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is the number
+of candidates worth at least as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmgym.lmchallenge.errors import LogError, OptionError
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class Mix:
+    """One mixture."""
+
+    alpha: float
+    oov_penalty: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the JSON that `ic-opt` prints."""
+        return {"alpha": self.alpha, "oov_penalty": self.oov_penalty}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """`n` values from `low` to `high`, or their middle if n is 1."""
+
+    low: float
+    high: float
+    n: int
+
+    @classmethod
+    def parse(cls, text: str) -> Domain:
+        """Parse MIN:MAX:N or one value. Raises OptionError."""
+        try:
+            if ":" not in text:
+                return cls(float(text), float(text), 1)
+            low, high, n = text.split(":")
+            domain = cls(float(low), float(high), int(n))
+        except ValueError:
+            raise OptionError(
+                f"{text!r} is not a range.", "Write MIN:MAX:N or one value, such as 0:1:11."
+            ) from None
+        if not 1 <= domain.n <= MOST_VALUES:
+            raise OptionError(f"{text!r} has {domain.n:,} values.", f"Use 1 to {MOST_VALUES:,}.")
+        return domain
+
+    def values(self) -> list[float]:
+        """Return min + step * i for each i, as the reference computes it; not always the float nearest to the round
+        number.
+        """
+        if self.n == 1:
+            return [(self.low + self.high) / 2]
+        step = (self.high - self.low) / (self.n - 1)
+        return [self.low + step * at for at in range(self.n)]
+
+
+ALPHA = Domain(0.0, 1.0, 11)
+OOV_PENALTY = Domain(-8, 0, 5)
+
+
+def grid(alpha: Domain = ALPHA, oov_penalty: Domain = OOV_PENALTY) -> list[Mix]:
+    """Return all mixtures by penalty, then alpha, ascending."""
+    return [Mix(a, o) for o in oov_penalty.values() for a in alpha.values()]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens with their candidates in flat arrays: those of token k are at starts[k] to starts[k + 1]."""
+
+    starts: Ints  # int64[n_tokens + 1]
+    error: Floats  # float64[n_candidates]
+    model: Floats  # float64[n_candidates], NaN for null
+    null: Flags  # bool[n_candidates]: null (a NaN in the log is not)
+    target_error: Floats  # float64[n_tokens]
+    target_model: Floats
+    target_null: Flags
+    floor: Floats  # float64[n_tokens], lowest model score of the candidates, 0 without any
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Sequence[Sequence[Any]],
+        scores: Sequence[tuple[float, float | None]],
+        where: str = "the log",
+    ) -> Tokens:
+        """Build from the candidates and the target's scores of each token. The last two values of a candidate are its
+        scores.
+
+        Raises LogError.
+        """
+        error: list[Any] = []
+        model: list[Any] = []
+        for found in filter(None, candidates):
+            try:
+                widths = set(map(len, found))
+                columns = list(
+                    zip(*(found if len(widths) == 1 else [pair[-2:] for pair in found]), strict=True)
+                )
+                error.extend(columns[-2])
+                model.extend(columns[-1])
+            except (TypeError, ValueError, IndexError):
+                raise LogError(f"{where}: a candidate is not [text, number, number or null].") from None
+        starts = np.concatenate(([0], np.cumsum([len(found) for found in candidates], dtype=np.int64)))
+        values, null = _column(model, where)
+        return cls(
+            starts,
+            _column(error, where, nulls=False)[0],
+            values,
+            null,
+            _column([pair[0] for pair in scores], where, nulls=False)[0],
+            *_column([pair[1] for pair in scores], where),
+            _floor(values, null, starts),
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def ranks(self, mix: Mix) -> Ints:
+        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate is worth as much (the target is
+        not among them, or its score is NaN).
+        """
+        return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
+
+    def correct(self, mixes: Sequence[Mix]) -> Flags:
+        """Return bool[n_tokens, n_mixtures]: is the target's rank 1?"""
+        columns: list[Flags] = []
+        for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
+            scores = self._with_floor(penalty)
+            columns += [self._count(mix.alpha, *scores) == 1 for mix in same]
+        return np.stack(columns, axis=1)
+
+    def _with_floor(self, penalty: float) -> tuple[Floats, Floats]:
+        """Return the model scores of candidates and targets, with missing ones filled in."""
+        floor = penalty + self.floor
+        model = np.where(self.null, np.repeat(floor, np.diff(self.starts)), self.model)
+        return model, np.where(self.target_null, floor, self.target_model)
+
+    def _count(self, alpha: float, model: Floats, target_model: Floats) -> Ints:
+        with np.errstate(invalid="ignore"):
+            worth = (1 - alpha) * self.error + alpha * model
+            target = (1 - alpha) * self.target_error + alpha * target_model
+            beats = worth >= np.repeat(target, np.diff(self.starts))
+        running = np.concatenate(([0], np.cumsum(beats, dtype=np.int64)))
+        return np.asarray(running[self.starts[1:]] - running[self.starts[:-1]], dtype=np.int64)
+
+
+def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floats, Flags]:
+    """Return numbers as an array, and a mask of the nulls."""
+    kinds = set(map(type, values))
+    if not kinds <= ({int, float, type(None)} if nulls else {int, float}):
+        odd = next(value for value in values if type(value) not in (int, float))
+        raise LogError(f"{where}: {odd!r} is not a score.")
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise LogError(f"{where}: a score is too large a number.") from None
+    null = np.isnan(numbers)
+    if null.any() and float in kinds:
+        null = np.fromiter((value is None for value in values), dtype=np.bool_, count=len(values))
+    return numbers, null
+
+
+def _floor(model: Floats, null: Flags, starts: Ints) -> Floats:
+    """Return the lowest model score of each token, 0 without any. As with Python's min, a NaN counts only in first
+    place.
+    """
+    sizes = np.diff(starts)
+    floor = np.zeros(len(sizes))
+    if not len(model):
+        return floor
+    scored = np.where(null, np.inf, model)
+    full = np.flatnonzero(sizes > 0)
+    lowest = np.minimum.reduceat(scored, starts[:-1][full])
+    any_scored = np.add.reduceat((~null).astype(np.int64), starts[:-1][full]) > 0
+    floor[full] = np.where(any_scored, lowest, 0.0)
+    for token in full[np.isnan(lowest)]:
+        part = slice(starts[token], starts[token + 1])
+        floor[token] = min(model[part][~null[part]].tolist())
+    return floor

@@ -1,0 +1,338 @@
+"""A log as columns: a few bytes per token instead of its JSON, so that large logs are counted repeatedly with any
+filter.
+
+Memory grows with the tokens (about 30 bytes each and one more for each filter, eight for tc; for `ic` 8 more, and 7
+more with a search grid), not with the size of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from itertools import groupby
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
+from lmgym.lmchallenge.errors import LogError, OptionError
+from lmgym.lmchallenge.logs.decoder import CorrectionEntry, LogLine, RankedEntry
+from lmgym.lmchallenge.logs.interpolation import Mix, Tokens
+from lmgym.lmchallenge.tokens import FILTERS, keeper
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+BLOCK = 4096
+"""Entries per block."""
+CORRECTIONS = 512
+"""Entries per block of ic, which hold all their candidates."""
+
+
+NOBODY = "null"
+
+
+def name_of(user: Any) -> str:
+    """Name a userId; names are equal exactly where values are equal in the reference (1, 1.0 and true are)."""
+    if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
+        user = int(user)
+    return json.dumps(user, sort_keys=True)
+
+
+UNKNOWN = -1
+"""Hash of a word that the log does not have."""
+
+
+def typed_hash(word: Any) -> int:
+    """Hash a word as it was typed; UNKNOWN if it is not a string."""
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) if isinstance(word, str) else UNKNOWN
+
+
+_name_of_text = lru_cache(maxsize=10_000)(name_of)  # adjacent lines often have one user
+
+
+@dataclass
+class Lines:
+    """Columns of the lines: number in the file, userId as JSON (NOBODY if missing or null), trainingChars (None if
+    missing) and the number of the first entry.
+    """
+
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    users: list[str] = field(default_factory=list)
+    learnt: list[float | None] = field(default_factory=list)
+
+    def add(self, number: int, user: Any, learnt: float | None) -> None:
+        """Add the next line. `user` is UNSET if there is no userId."""
+        self.numbers.append(number)
+        name = _name_of_text if type(user) is str else name_of
+        self.users.append(NOBODY if user is UNSET else name(user))
+        self.learnt.append(learnt)
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def parts(self, partition: str) -> Ints:
+        """Return int64[n_lines], the part of each line: consecutive lines that belong together. Lines without a userId
+        form parts of their own. Raises OptionError.
+        """
+        if partition == "all":
+            return np.zeros(len(self), dtype=np.int64)
+        if partition == "line":
+            return np.arange(len(self), dtype=np.int64)
+        if partition != "user":
+            raise OptionError(f"There is no partition {partition!r}.", "Choose all, user or line.")
+        sizes = [len(list(group)) for _, group in groupby(self.users)]
+        return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of one log, one value per token (wp, ic) or per typed or accepted text (tc).
+
+    line      number of the line in `lines`, from 0
+    chars     code points of the target
+    counted   [values, filters]: wp, ic: does the filter count the token? tc: code points that it counts
+    rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
+    score     model score of the target, NaN if none
+    before    ic: typed without error
+    blank     tc: the text begins with a blank
+    correct   ic: [tokens, ceil(mixes / 8)] bits: the target ranks first
+    completed version 5, wc: characters that were completed, 0 if the token never was
+    typed     ic, wr: hash of the word as typed (`typed_hash`)
+
+    `filter` is the one of `filters` by which statistics count. `zero_ranks`: number of ranks that are 0 in the log.
+    """
+
+    game: str
+    filters: tuple[str, ...]
+    filter: str
+    lines: Lines
+    mixes: tuple[Mix, ...]
+    zero_ranks: int
+    line: Ints
+    chars: Ints
+    counted: NDArray[Any]
+    rank: Ints
+    score: Floats
+    before: Flags
+    blank: Flags
+    correct: NDArray[np.uint8]
+    completed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    typed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def allowed(self) -> NDArray[Any]:
+        """Column of the filter in `counted`."""
+        column: NDArray[Any] = self.counted[:, self.filters.index(self.filter)]
+        return column
+
+    @property
+    def kept(self) -> Flags:
+        """Does each token count? (wp, ic)"""
+        return self.allowed > 0
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Remarks for the reader of the statistics."""
+        if self.game != "wp" or not self.zero_ranks:
+            return ()
+        return (
+            f"{self.zero_ranks} ranks are 0, which comes of scores that are NaN: counted as not predicted.",
+        )
+
+    @property
+    def rank_base(self) -> int | None:
+        """First rank of tc in the log: 0 if a 0 occurs, else 1 as in the format's document; None without any rank."""
+        if self.zero_ranks:
+            return 0
+        return 1 if bool((self.rank > 0).any()) else None
+
+    def by(self, keep: str) -> Table:
+        """Return the table counted by another of its filters."""
+        return replace(self, filter=keep)
+
+    def part(self, inside: Flags) -> Table:
+        """Return some of the tokens."""
+        columns = [name for name in (*COLUMNS, "completed", "typed") if len(getattr(self, name))]
+        return replace(self, **{name: getattr(self, name)[inside] for name in columns})
+
+    def without_empty_lines(self) -> Table:
+        """Drop lines without tokens, which logs of version 5 do not have."""
+        used = np.unique(self.line)
+        lines = Lines()
+        for at in used.tolist():
+            lines.add(self.lines.numbers[at], UNSET, self.lines.learnt[at])
+        lines.users = [self.lines.users[at] for at in used.tolist()]
+        return replace(self, lines=lines, line=np.searchsorted(used, self.line))
+
+    def first(self, mix: int) -> Flags:
+        """Return bool[n_tokens] for ic: does each target rank first under the mixture of this number?"""
+        bits = self.correct[:, mix >> 3] >> np.uint8(7 - (mix & 7)) & np.uint8(1)
+        return bits.astype(np.bool_)
+
+
+COLUMNS = ("line", "chars", "counted", "rank", "score", "before", "blank", "correct")
+
+
+def read_table(
+    lines: Iterable[tuple[int, LogLine]],
+    *,
+    filters: Sequence[str] = ("alphaemoji",),
+    mixes: Sequence[Mix] = (),
+) -> Table:
+    """Build a table from the lines of `decoder.read_lines`, counted by the first filter until `by` selects another.
+
+    Raises LogError for an empty log, and, with mixtures, for candidates of ic that cannot be counted.
+    """
+    for name in filters:
+        if name not in FILTERS:
+            raise OptionError(f"There is no filter {name!r}.", f"Choose one of {', '.join(FILTERS)}.")
+    builder = _Builder(tuple(filters), tuple(mixes))
+    for number, line in lines:
+        builder.add(number, line)
+    return builder.table()
+
+
+class _Builder:
+    """Collect entries and turn them into columns a block at a time."""
+
+    def __init__(self, filters: tuple[str, ...], mixes: tuple[Mix, ...]) -> None:
+        self.filters, self.mixes = filters, mixes
+        self.game = ""
+        self.lines = Lines()
+        self.sizes = array("q")
+        self.waiting: list[Any] = []
+        self.numbers = array("q")  # line of each pending entry
+        self.blocks: list[Columns] = []
+        self.zero_ranks = 0
+
+    def add(self, number: int, line: LogLine) -> None:
+        """Add the next line."""
+        self.game = line.game
+        self.lines.add(number, line.user, line.training_chars)
+        self.sizes.append(len(line.entries))
+        self.waiting += line.entries
+        self.numbers.extend([number] * len(line.entries))
+        if len(self.waiting) >= (CORRECTIONS if self.game == "ic" else BLOCK):
+            self._turn()
+
+    def table(self) -> Table:
+        """Return the table of everything added. Raises LogError."""
+        if not len(self.lines):
+            raise LogError("The log is empty.", "There is nothing to count.")
+        self._turn()
+        line = np.repeat(np.arange(len(self.lines), dtype=np.int64), np.array(self.sizes, dtype=np.int64))
+        columns: Columns = {
+            "rank": np.broadcast_to(np.int64(0), len(line)),
+            "score": np.broadcast_to(np.nan, len(line)),
+            "before": np.broadcast_to(np.False_, len(line)),
+            "blank": np.broadcast_to(np.False_, len(line)),
+            "correct": np.zeros((len(line), 0), dtype=np.uint8),
+        }
+        for name in list(self.blocks[0]):
+            columns[name] = np.concatenate([block.pop(name) for block in self.blocks])
+        return Table(
+            self.game,
+            self.filters,
+            self.filters[0],
+            self.lines,
+            self.mixes,
+            self.zero_ranks,
+            line=line,
+            **columns,
+        )
+
+    def _turn(self) -> None:
+        entries, numbers = self.waiting, self.numbers
+        self.waiting, self.numbers = [], array("q")
+        parts = [entry.part for entry in entries]
+        sizes = [part if isinstance(part, int) else len(part) for part in parts]
+        self.blocks.append(
+            {
+                "chars": np.array(sizes, dtype=np.int64),
+                "counted": _counted(self.game, self.filters, parts),
+                **(self._corrections(entries, numbers) if self.game == "ic" else self._ranked(entries)),
+            }
+        )
+
+    def _ranked(self, entries: Sequence[RankedEntry]) -> Columns:
+        ranks = [entry.rank for entry in entries]
+        self.zero_ranks += ranks.count(0)
+        if self.game == "tc":
+            blank = [entry.target is not UNSET and entry.target.startswith(" ") for entry in entries]
+            return {
+                "rank": np.array([rank is not None for rank in ranks], dtype=np.int64),
+                "blank": np.array(blank, dtype=np.bool_),
+            }
+        scores = [None if entry.rank is None else entry.score for entry in entries]
+        return {
+            "rank": np.array([rank or 0 for rank in ranks], dtype=np.int64),
+            "score": np.array(scores, dtype=np.float64),
+        }
+
+    def _corrections(self, entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Columns:
+        columns = {
+            "before": np.array([entry.right_before for entry in entries], dtype=np.bool_),
+            "score": np.array([entry.score[1] for entry in entries], dtype=np.float64),
+            "typed": np.array([typed_hash(entry.verbatim) for entry in entries], dtype=np.int64),
+        }
+        if self.mixes:
+            correct = _tokens(entries, numbers).correct(self.mixes)
+            columns["correct"] = np.packbits(correct, axis=1)
+        return columns
+
+
+def _tokens(entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Tokens:
+    """Build Tokens. Raises LogError naming the line."""
+    try:
+        return Tokens.of([entry.candidates for entry in entries], [entry.score for entry in entries])
+    except LogError:
+        for number, entry in zip(numbers, entries, strict=True):
+            Tokens.of([entry.candidates], [entry.score], f"Line {number} of the log")
+        raise
+
+
+# -- filters -------------------------------------------------------------------------------------------------
+
+
+def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> NDArray[Any]:
+    """Return [parts, filters]: for tc the number of characters of each text that count, else whether it counts. Hidden
+    text always counts.
+    """
+    if game != "tc":
+        flags = [[isinstance(part, int) or keep(part) for part in parts] for keep in map(keeper, filters)]
+        return np.array(flags, dtype=np.bool_).T
+    texts = ["" if isinstance(part, int) else part for part in parts]
+    hidden = np.array([part if isinstance(part, int) else 0 for part in parts], dtype=np.int64)
+    counts: Ints = np.stack([hidden + characters_of(name)(texts) for name in filters], axis=1)
+    return counts
+
+
+class _Characters:
+    """Counter of the characters of each text that pass a filter, by code point."""
+
+    def __init__(self, keeps: Callable[[str], bool]) -> None:
+        self.keeps = keeps
+        self.known = np.zeros(0x110000, dtype=np.bool_)
+        self.allowed = np.zeros(0x110000, dtype=np.bool_)
+
+    def __call__(self, texts: Sequence[str]) -> Ints:
+        codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        for code in np.unique(codes[~self.known[codes]]).tolist():
+            self.known[code], self.allowed[code] = True, self.keeps(chr(code))
+        running = np.concatenate(([0], np.cumsum(self.allowed[codes], dtype=np.int64)))
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        counts: Ints = np.diff(running[ends], prepend=0)
+        return counts
+
+
+@cache
+def characters_of(name: str) -> _Characters:
+    """Return the filter's counter, shared by all logs."""
+    return _Characters(keeper(name))
