@@ -45,13 +45,12 @@ class SubmissionAdmin(SiteAdmin):
         "version",
         "owner",
         "state",
-        "source",
         "visibility",
         "f1",
         "evaluator",
         "created",
     ]
-    list_filter = ["state", "source", "visibility", "evaluator"]
+    list_filter = ["state", "visibility", "evaluator"]
     list_select_related = ["version__answer_set", "owner"]
     search_fields = ["system", "key", "owner__username", "version__answer_set__slug"]
     exclude = ["file", "samples", "report"]

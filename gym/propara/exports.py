@@ -59,15 +59,13 @@ def diagnostics(submission: Submission, report: Report) -> str:
 
 
 def full_report(submission: Submission) -> dict[str, Any]:
-    """Everything that is stored, with its provenance; the samples without their texts."""
+    """Everything stored about a submission, except the texts of its samples."""
     version = submission.version
     return {
         "submission": submission.key,
         "system": submission.system,
         "paper": submission.paper,
         "link": submission.link,
-        "source": submission.source,
-        "provenance": submission.provenance,
         "answer_set": version.answer_set.slug,
         "version": version.number,
         "answers_sha256": version.sha256,

@@ -7,16 +7,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.accounts.models import AnyUser
-from gym.propara.generation import about_generated
 from gym.propara.models import AnswerSet, PublishedResult, Submission
 from gym.propara.services import About, system_of
 from gym.sharing.forms import AddressedForm
-from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from lmgym.propara.uploads import MAX_BYTES
-from models_registry.fields import OneModelField
-from models_registry.selectors import runnable_by
 
 
 def _bytes(form: forms.BaseForm, field: str) -> None:
@@ -118,17 +113,3 @@ class PublishedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
     class Meta:
         model = PublishedResult
         fields = ["system", "precision", "recall", "f1", "citation", "link"]
-
-
-class GenerateForm(forms.Form):
-    model = OneModelField(empty_label=None)
-    visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility")
-
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["model"]
-        assert isinstance(field, OneModelField)
-        field.queryset = runnable_by(user)
-
-    def about(self) -> About:
-        return about_generated(self.cleaned_data["model"], self.cleaned_data["visibility"])

@@ -106,14 +106,9 @@ class Submission(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting", "waits for agreement to its repairs"
-        GENERATING = "generating", "being generated"
         CHECKED = "checked", "checked, not saved"
         SCORED = "scored", "scored"
         UNSCORABLE = "unscorable", "has no score"
-
-    class Source(models.TextChoices):
-        UPLOADED = "uploaded", "uploaded"
-        GENERATED = "generated", "generated here"
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.PROTECT, related_name="submissions")
@@ -126,7 +121,6 @@ class Submission(models.Model):
     link = models.URLField(blank=True)
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     state = models.CharField(max_length=10, choices=State.choices)
-    source = models.CharField(max_length=9, choices=Source.choices, default=Source.UPLOADED)
 
     filename = models.CharField(max_length=200, blank=True)
     file = models.BinaryField(default=bytes, help_text="as it was uploaded")
@@ -148,14 +142,6 @@ class Submission(models.Model):
     scored_at = models.DateTimeField(null=True, blank=True)
     history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
 
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel",
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="propara_submissions",
-    )
-    provenance = models.JSONField(default=dict, help_text="model, prompt, policy, versions")
     rescored_from = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
@@ -166,9 +152,6 @@ class Submission(models.Model):
     )
     does_not_fit = models.JSONField(
         default=dict, blank=True, help_text="reason by the number of a version that cannot score this file"
-    )
-    job = models.OneToOneField(
-        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="propara_submission"
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -193,10 +176,6 @@ class Submission(models.Model):
     @property
     def has_scores(self) -> bool:
         return self.is_scored or self.is_checked
-
-    @property
-    def is_generated(self) -> bool:
-        return self.source == self.Source.GENERATED
 
     @property
     def is_repaired(self) -> bool:
@@ -253,21 +232,3 @@ class FormerSubmissionKey(addresses.FormerKey):
     OF = "submission"
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="former_keys")
-
-
-class GeneratedProcess(models.Model):
-    """Answers of a model about one process, saved at once, so that a killed worker loses at most one."""
-
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="generated")
-    process_id = models.BigIntegerField()
-    text = models.TextField(help_text="rows of an action file")
-    choices = models.JSONField(default=list, help_text="bits of what was chosen and of the runner-up")
-
-    class Meta:
-        ordering = ["submission_id", "pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["submission", "process_id"], name="process_generated_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"process {self.process_id} of {self.submission_id}"

@@ -11,7 +11,6 @@ from gym.accounts.models import AnyUser
 from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from models_registry.selectors import visible_to as visible_models
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -47,15 +46,13 @@ def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions whose page this user may open: of answer sets they may see, and shown by their owner; what a model
-    here answered only where they may see the model, too. Those that are not scored yet are their owner's alone."""
+    """Submissions whose page this user may open. A submission without scores is visible to its owner and staff only."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
-        "version__answer_set", "owner", "model", "job"
+        "version__answer_set", "owner"
     )
     shown = Q(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE]) & ~Q(
         visibility=Visibility.PRIVATE
     )
-    shown &= Q(model=None) | Q(model__in=visible_models(user))
     if not user.is_authenticated:
         return rows.filter(shown)
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))

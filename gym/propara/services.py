@@ -141,8 +141,6 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     with transaction.atomic():
         # With those that others only check: these do not keep it.
         mine = Submission.objects.filter(version__answer_set=answer_set)
-        for submission in mine.select_related("job"):
-            jobs.stop(submission.job, actor=actor)
         mine.delete()
         answer_set.delete()
         addresses.leave_note_of_deleted(answer_set, note)
@@ -282,9 +280,7 @@ def edit_submission(submission: Submission, about: About, *, actor: User) -> Non
 
 def delete_submission(submission: Submission, *, actor: User) -> None:
     _require(permissions.can_steer(actor, submission))
-    with transaction.atomic():
-        jobs.stop(submission.job, actor=actor)
-        submission.delete()
+    submission.delete()
 
 
 def score(submission: Submission, *, checked: bool = False) -> None:
@@ -330,9 +326,7 @@ def _state_of(f1: float | None) -> str:
 def describe(submission: Submission, about: About) -> None:
     for name, value in vars(about).items():
         setattr(submission, name, value)
-    submission.clean_fields(
-        exclude=["file", "samples", "repairs", "report", "history", "state", "provenance"]
-    )
+    submission.clean_fields(exclude=["file", "samples", "repairs", "report", "history", "state"])
 
 
 def _require(allowed: bool) -> None:
@@ -402,8 +396,6 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
         version=version,
         owner=submission.owner,
         rescored_from=root,
-        model=submission.model,
-        provenance=submission.provenance,
         kind=intake.kind,
         repairs=[one._asdict() for one in intake.repairs],
         agreed_at=submission.agreed_at if intake.repairs else None,
@@ -421,7 +413,7 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
 
 
 _SAME_FILE = (
-    "system", "description", "paper", "link", "visibility", "source", "filename", "file", "file_sha256",
+    "system", "description", "paper", "link", "visibility", "filename", "file", "file_sha256",
 )  # fmt: skip
 
 
@@ -530,7 +522,7 @@ def doomed_sets(user: User) -> Any:
 
 def doomed_submissions(user: User) -> Any:
     """Those that only their owner could see, and those on answer sets that go."""
-    waiting = [Submission.State.WAITING, Submission.State.GENERATING, Submission.State.CHECKED]
+    waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
     return Submission.objects.filter(hidden | gone, owner=user)

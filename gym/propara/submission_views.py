@@ -13,12 +13,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
-from gym.jobs.pages import act, polled, progress_of
-from gym.propara import exports, generation, permissions, presenters, selectors, services
+from gym.jobs.pages import act
+from gym.propara import exports, permissions, presenters, selectors, services
 from gym.propara.charts import confusion_figure
-from gym.propara.forms import AboutForm, GenerateForm, SubmitForm
+from gym.propara.forms import AboutForm, SubmitForm
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.views import (
     first_sentences,
@@ -60,21 +59,6 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "propara/submit.html", context, status=form_status(request))
 
 
-@login_required
-def generate(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Context: version, answer_set, form."""
-    version = version_of(request, slug, number)
-    form = GenerateForm(request.POST or None, user=request.user)
-    if request.method == "POST" and form.is_valid():
-        try:
-            model = form.cleaned_data["model"]
-            return redirect(generation.queue_generation(version, model, form.about(), actor=request.user))
-        except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, error if isinstance(error, ValidationError) else str(error))
-    context = {"version": version, "answer_set": version.answer_set, "form": form}
-    return render(request, "propara/generate.html", context, status=form_status(request))
-
-
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Scores, or what it waits for. Context: twin (an earlier submission of the same file), on_others (the same one on
@@ -112,7 +96,6 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "answer_set": submission.version.answer_set,
         "may_steer": permissions.can_steer(request.user, submission),
         "kind": KINDS.get(submission.kind, submission.kind),
-        **progress_of(submission.job, request.user),
     }
 
 
@@ -198,15 +181,6 @@ def _warnings(
     return found
 
 
-@require_safe
-def submission_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a page."""
-    submission = visible(request, key)
-    job = submission.job
-    final = submission.is_scored or job is None or not job.is_active
-    return polled(request, "propara/_progress.html", _about(request, submission), final=final)
-
-
 @login_required
 @require_POST
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
@@ -233,20 +207,6 @@ def submission_score_on(request: SignedInRequest, key: str, number: int) -> Http
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(submission)
-
-
-@login_required
-@require_POST
-def submission_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    done = "It stops after the process it is working on."
-    return act(request, steered(request, key), generation.cancel_generation, done)
-
-
-@login_required
-@require_POST
-def submission_retry(request: HttpRequest, key: str) -> HttpResponse:
-    done = "It is queued again and goes on where it stopped."
-    return act(request, steered(request, key), generation.retry_generation, done)
 
 
 @login_required

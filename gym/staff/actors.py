@@ -59,7 +59,7 @@ MIN_DAYS, MAX_DAYS, USUAL_DAYS = 30, 3650, 365
 BATCH = 200
 SHOWN = 20
 _REASONS = (
-    "suite_run", "agent_run", "agent_naming", "propara_submission", "lmc_game", "lmc_guess", "score_request",
+    "suite_run", "agent_run", "agent_naming", "lmc_game", "lmc_guess", "score_request",
     "checked_models", "result_upload", "collection_zip",
 )  # fmt: skip
 """What may point to a job. A failed or cancelled one says there why there is no result, and stays."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -36,18 +35,6 @@ class Submissions(Connection):
     def agree(self, key: str) -> Submission:
         """Score a waiting submission as repaired."""
         return Submission.of(self.post(f"propara/submissions/{quote(key)}/agree/"))
-
-    def generate_predictions(self, answer_set: str, model: str, **options: Any) -> Submission:
-        """Let a model answer. `options`: version, visibility."""
-        return Submission.of(
-            self.post("propara/generate/", {"answer_set": answer_set, "model": model, **options})
-        )
-
-    def wait_for_submission(
-        self, key: str, *, seen: Callable[[Submission], None] | None = None, seconds: float = 3600.0
-    ) -> Submission:
-        """Ask until a model has answered everything; `seen` is told every time. Raises TimeoutError."""
-        return self._ended(self.submission, key, seen, seconds)
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
         """Rows of the newest version or of the one named, best first."""

@@ -180,13 +180,9 @@ BY_OPERATIONS: dict[str, str] = {
     "propara-download": "propara_answer_sets_versions_files_retrieve",
     "propara-answers": "propara_answer_sets_versions_files_retrieve",
     "propara-submit": "propara_submissions_create propara_evaluate_create",
-    "propara-generate": "propara_generate_create",
     "propara-submission": "propara_submissions_retrieve propara_submissions_report_retrieve "
     "propara_submissions_processes_list",
-    "propara-submission-progress": "propara_submissions_retrieve",
     "propara-submission-agree": "propara_submissions_agree_create",
-    "propara-submission-cancel": "propara_submissions_cancel_create",
-    "propara-submission-retry": "propara_submissions_retry_create",
     "propara-submission-edit": "propara_submissions_partial_update",
     "propara-submission-delete": "propara_submissions_destroy",
     "propara-submission-download": "propara_submissions_files_retrieve",

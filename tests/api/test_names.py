@@ -197,7 +197,6 @@ def test_a_log_under_its_old_field_is_told_the_new_one(client, people):
     [
         ("lmc/games/", {"corpus": "no", "game": "wp", "player": "adaptive"}, "corpus"),
         ("lmc/guesses/", {"model": "no"}, "model"),
-        ("propara/generate/", {"answer_set": "no", "model": "no"}, "answer_set"),
         ("agent-runs/", {"suite": "no", "server": "no"}, "suite"),
         ("agent-suites/", {"title": "Mine", "judge": "no"}, "judge"),
         ("agent-servers/", {"kind": "model", "name": "Mine", "wraps": "no"}, "wraps"),

@@ -9,10 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.accounts.tokens import create_token
-from gym.jobs.testing import run_pending
 from gym.propara.models import AnswerSet, Submission
 from lmgym.propara import evaluate
-from tests.factories import make_model
 from tests.lmgym.propara.worlds import LIGHT, shipped
 from tests.propara.worlds import LATE, SENTENCES, hand_in, make_set, make_shipped, make_version
 
@@ -168,16 +166,6 @@ def test_reports_processes_and_comparisons(client, people):
     [compared] = found["comparisons"]
     assert compared["difference"] == second.f1 - first.f1
     assert compared["better"] + compared["worse"] + compared["equal"] == found["processes"] == 14
-
-
-def test_a_model_is_queued_and_followed(bob, people):
-    make_set(people.alice)
-    model = make_model(people.alice)
-    body = {"answer_set": "light", "model": model.slug}
-    answer = bob.post(reverse("api-propara-generate"), body, content_type="application/json")
-    assert (answer.status_code, answer.json()["progress"]["state"]) == (202, "queued")
-    run_pending()
-    assert bob.get(answer["Location"]).json()["state"] == "scored"
 
 
 def test_lists_take_as_many_queries_for_many_as_for_few(client, people, django_assert_max_num_queries):

@@ -14,7 +14,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.accounts.models import Scope, User
+from gym.accounts.models import User
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
@@ -23,8 +23,8 @@ from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRendere
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Several
-from gym.jobs.api import no_results, told_behind
-from gym.propara import exports, generation, permissions, selectors, services
+from gym.jobs.api import no_results
+from gym.propara import exports, permissions, selectors, services
 from gym.propara.api.sets import FORM, queued_scoring
 from gym.propara.comparison_views import MOST_COMPARED, not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
@@ -36,12 +36,10 @@ from gym.uploads import read_upload
 from lmgym.propara.groups import repair_groups
 from lmgym.propara.report import digest, evaluate
 from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
-from models_registry.selectors import visible_to as visible_models
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
 """Processes of one answer; all about one process of a kept submission is at its own address."""
-WAIT = 5
 
 
 class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
@@ -49,7 +47,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
-    model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
@@ -57,7 +54,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     )
     reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
-    progress = serializers.SerializerMethodField(help_text="of what is being generated")
     same_file_as = serializers.CharField(
         allow_null=True,
         default=None,
@@ -83,8 +79,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
             "owner",
             "visibility",
             "state",
-            "source",
-            "model",
             "kind",
             "filename",
             "file_sha256",
@@ -96,7 +90,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
             "scored_at",
             "reference",
             "corrected",
-            "progress",
             "same_file_as",
             "rescored_from",
             "created",
@@ -109,18 +102,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     def get_corrected(self, row: Submission) -> dict[str, Any] | None:
         corrected: dict[str, Any] | None = row.report.get("corrected")
         return corrected
-
-    def get_progress(self, row: Submission) -> dict[str, Any] | None:
-        job = row.job
-        if job is None or row.state != Submission.State.GENERATING:
-            return None
-        return {
-            "state": job.state,
-            "done": job.done,
-            "total": job.total,
-            "error": job.error,
-            "behind": told_behind(self, job),
-        }
 
 
 class ProParaProcessSerializer(serializers.Serializer[Any]):
@@ -180,11 +161,6 @@ class ProParaEvaluation(Body):
     )
 
 
-class ProParaGeneration(ProParaTarget):
-    model = serializers.SlugField(max_length=80)
-    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
-
-
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
     """The version of the reference answers that the body names; without a number the newest."""
     number = body.get("version")
@@ -205,7 +181,7 @@ def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
         raise no_results("This submission", None, "It waits until you agree to its repairs.")
     if not submission.has_scores:
-        raise no_results("This submission", submission.job)
+        raise no_results("This submission", None)
 
 
 class SubmissionView(ObjectView[Submission]):
@@ -223,7 +199,6 @@ class SubmissionFilter(Filters):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
-    source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="Who handed it in")
     file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
     sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
@@ -307,21 +282,6 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
     return read.text, read.sentences_text
 
 
-class Generate(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-    token_scope = Scope.RUN
-
-    @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
-    def post(self, request: SignedInApiRequest) -> Response:
-        """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
-        body = self.body()
-        version = target(request, body)
-        model = referred(visible_models(request.user), "model", slug=body["model"])
-        about = generation.about_generated(model, body["visibility"])
-        made = generation.queue_generation(version, model, about, actor=request.user)
-        return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
-
-
 class SubmissionDetail(SubmissionView):
     @operation("Read a submission", answers=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
@@ -382,24 +342,6 @@ class ScoreOn(SubmissionView):
         return self.answer(made, "api-propara-submission", made.key)
 
 
-class Cancel(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """Processes that were answered are kept."""
-        return self.act(generation.cancel_generation)
-
-
-class Retry(SubmissionView):
-    token_scope = Scope.RUN
-
-    @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
-    def post(self, request: Request, key: str) -> Response:
-        """From the first process that was not answered."""
-        return self.act(generation.retry_generation)
-
-
 class ProParaCompared(FormatQuery, Several):
     table = serializers.ChoiceField(
         ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
@@ -447,7 +389,7 @@ class Rescore(ApiView):
 class Report(ApiView):
     @operation("Read a report", answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples and history."""
         return Response(exports.full_report(scored(request, key)))
 
 
