@@ -28,7 +28,7 @@ from lmgym.propara.process_report import ProcessReport, evaluate_process
 from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of, overall
 from lmgym.propara.submission_warnings import SubmissionWarning, submission_warnings
 
-EVALUATOR = "2018.2"
+EVALUATOR = "2018.3"
 """Changes whenever a number of any report could: the year of the reference's rules, and our count of corrections."""
 
 
