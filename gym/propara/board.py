@@ -11,10 +11,10 @@ from typing import Any
 from django.core.cache import cache
 
 from gym.propara.models import AnswerSetVersion, PublishedResult, Submission
-from lmgym.propara.bootstrap import bootstrap
+from lmgym.propara.digest import RESAMPLES, metrics
 from lmgym.propara.grid import nothing_happens, read_grids
 from lmgym.propara.process_report import evaluate_process
-from lmgym.propara.report import EVALUATOR, RESAMPLES, Report
+from lmgym.propara.report import EVALUATOR, Report
 from lmgym.propara.scoring import QUESTIONS
 
 SORTS: dict[str, tuple[str, ...]] = {
@@ -50,10 +50,14 @@ class BoardRow:
         return number_at(self.report, SORTS["f1"])
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Of F1, 95 %."""
-        ends = (self.report.get("intervals") or {}).get("f1")
-        return (ends[0], ends[1]) if ends else None
+    def low(self) -> float | None:
+        """Lower limit of the 95% interval of F1."""
+        return number_at(self.report, ("intervals", "f1", "low"))
+
+    @property
+    def high(self) -> float | None:
+        """Upper limit of the 95% interval of F1."""
+        return number_at(self.report, ("intervals", "f1", "high"))
 
 
 def leaderboard(
@@ -95,14 +99,7 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
             evaluate_process(grid, nothing_happens(grid))
             for grid in read_grids(version.answers, "answers").values()
         ]
-        report = Report.of(processes)
-        known = {
-            "reference": report.reference_as_dict() if report.averages else None,
-            "corrected": report.corrected.as_dict(),
-            "intervals": bootstrap(report, RESAMPLES).as_dict()
-            if report.averages and report.n_answers > 1
-            else None,
-        }
+        known = metrics(Report.of(processes))
         cache.set(key, known, _KEEP)
     return known
 

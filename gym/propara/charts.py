@@ -22,9 +22,8 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
     baseline = next((row.f1 for row in board if row.kind == "baseline"), None)
     kinds = ("scored here", "published") if any(row.published for row in known) else ()
     marks = [
-        RowMark(row.system, row.f1, low, high, baseline, int(row.published is not None))
+        RowMark(row.system, row.f1, row.low, row.high, baseline, int(row.published is not None))
         for row in known
-        for low, high in [row.interval or (None, None)]
     ]
     title = f"{version.answer_set.title} v{version.number}"
     draw = partial(
@@ -37,12 +36,12 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
         note=f"Bootstrap over {version.n_processes} processes",
     )
     header = (
-        "system", "kind", "rank", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
-        "repairs", "samples", "citation",
+        "system", "kind", "rank", "f1", "low", "high", "precision", "recall", "corrected_f1", "n", "n_repairs",
+        "n_samples", "citation",
     )  # fmt: skip
     rows = [
         (
-            row.system, row.kind, row.rank, row.f1, *(row.interval or (None, None)),
+            row.system, row.kind, row.rank, row.f1, row.low, row.high,
             number_at(row.report, SORTS["precision"]), number_at(row.report, SORTS["recall"]),
             number_at(row.report, SORTS["corrected"]), version.n_processes,
             len(row.submission.repairs) if row.submission else None,
@@ -80,5 +79,5 @@ def confusion_figure(submission: Submission) -> Figure:
         for r, right in enumerate(actions)
         for k, said in enumerate(actions)
     ]
-    header = ("answer", "prediction", "steps", "share_of_answers")
+    header = ("answer", "prediction", "n", "share")
     return Figure("propara-actions", title, draw, header, rows, {"submission": submission.key})

@@ -11,7 +11,9 @@ from gym.propara.models import Submission
 from lmgym.propara import reference, uploads
 from lmgym.propara.mistakes import label
 from lmgym.propara.report import Report, evaluate
-from lmgym.propara.scoring import QUESTIONS, QuestionScore, overall
+from lmgym.propara.scoring import QUESTIONS, overall
+from lmgym.propara.tables import ProcessScores
+from lmgym.text.columns import Row, table
 
 NONE = "There is no such download."
 
@@ -94,20 +96,9 @@ def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, A
     return rows
 
 
-def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows: the reference's numbers first, the corrected metric in columns of its own."""
-    header = ["process", "precision", "recall", "f1"]
-    header += [f"{name}_{part}" for name in QUESTIONS for part in ("precision", "recall", "f1")]
-    header += ["corrected_f1", "warnings", "error"]
-    rows = []
-    for row in process_rows(submission.report):
-        parts: list[Any] = []
-        for name in QUESTIONS:
-            pair = QuestionScore(*row["scores"][name]) if row["scores"] else None
-            parts += [*pair, pair.f1] if pair else [None, None, None]
-        whole = [row["id"], row["precision"], row["recall"], row["f1"]]
-        rows.append([*whole, *parts, row["corrected_f1"], row["warnings"], row["error"]])
-    return header, rows
+def process_table(submission: Submission) -> tuple[list[str], list[Row]]:
+    """Return header and rows of the table of processes."""
+    return table((ProcessScores,), ((ProcessScores.of(row),) for row in submission.report["processes"]))
 
 
 def samples_summary(submission: Submission) -> dict[str, Any] | None:

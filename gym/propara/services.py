@@ -34,8 +34,9 @@ from gym.sharing import addresses
 from gym.sharing.addresses import secret_address_given
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
+from lmgym.propara.digest import digest
 from lmgym.propara.published import PUBLISHED, TABLE, TABLE_LINK, Published, split_of
-from lmgym.propara.report import EVALUATOR, Report, digest, evaluate
+from lmgym.propara.report import EVALUATOR, Report, evaluate
 from lmgym.propara.uploads import Answers, read_answers, take_in
 from lmgym.text import count
 

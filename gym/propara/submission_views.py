@@ -104,7 +104,9 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     report = submission.report
     only, question = _asked(request)
     first = first_sentences(submission.version)
-    rows = [{**row, "first": first.get(row["id"], "")} for row in _worst_first(submission, only, question)]
+    rows = [
+        {**row, "first": first.get(row["process_id"], "")} for row in _worst_first(submission, only, question)
+    ]
     counts = {
         code: report["mistake_counts"][code] for code in MISTAKE_CODES if code in report["mistake_counts"]
     }
@@ -157,7 +159,7 @@ def _worst_first(submission: Submission, only: str, question: str) -> list[dict[
     rows = exports.process_rows(submission.report, question)
     if only:
         rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
-    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"]))
+    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["process_id"]))
 
 
 def actions_chart(request: HttpRequest) -> Figure:
@@ -258,17 +260,17 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
     sample = _sample(request, submission)
     process = process_of(submission, process_id, sample)
     only, question = _asked(request)
-    listed = [row["id"] for row in _worst_first(submission, only, question)]
+    listed = [row["process_id"] for row in _worst_first(submission, only, question)]
     if process_id not in listed:
         only, question = "", ""
-        listed = [row["id"] for row in _worst_first(submission, "", "")]
+        listed = [row["process_id"] for row in _worst_first(submission, "", "")]
     context = {
         **_head(submission, process_id, listed),
         "list_query": _list_query(only, question),
         "only_label": label(only),
         "question": question,
         "process": process,
-        "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
+        "row": next((row for row in submission.report["processes"] if row["process_id"] == process_id), None),
         "table": presenters.grid_table(
             process.answer_grid, process.sentences, [("prediction", process.prediction_grid)]
         ),

@@ -119,9 +119,8 @@ def _leaderboard(client: Client, given: argparse.Namespace) -> int:
         return shared.DONE
     shared.say("rank\tsystem\tprecision\trecall\tf1\tlow\thigh\tcorrected_f1\tid")
     for row in rows:
-        low, high = row["interval"] or (None, None)
-        numbers = (row["precision"], row["recall"], row["f1"], low, high, row["corrected_f1"])
-        figures = "\t".join(map(_number, numbers))
+        names = ("precision", "recall", "f1", "low", "high", "corrected_f1")
+        figures = "\t".join(_number(row[name]) for name in names)
         shared.say(f"{row['rank'] or ''}\t{row['system']}\t{figures}\t{row['submission'] or row['kind']}")
     return shared.DONE
 
@@ -145,7 +144,7 @@ def _report(found: dict[str, Any]) -> None:
         shared.say(f"{code}\t{count}")
     for row in sorted(found["processes"], key=lambda row: (row["f1"] is not None, row["f1"])):
         kinds = ", ".join(f"{count} {code}" for code, count in row["mistakes"].items())
-        shared.say(f"process {row['id']}\tF1 {_number(row['f1'])}\t{kinds}")
+        shared.say(f"process {row['process_id']}\tF1 {_number(row['f1'])}\t{kinds}")
 
 
 def _process(found: dict[str, Any]) -> None:
@@ -160,19 +159,19 @@ def _compare(client: Client, given: argparse.Namespace) -> int:
     if given.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
-    for one in found["comparisons"]:
-        shared.say(f"F1, {one['system']} − {found['first']['system']}: {_difference(one)}")
-        for question, apart in one["questions"].items():
-            shared.say(f"  {question}: {_difference(apart)}")
-        shared.say(f"  better on {one['better']} processes, worse on {one['worse']}, equal on {one['equal']}")
+    for row in found["comparisons"]:
+        if row["question"] != "overall":
+            shared.say(f"  {row['question']}: {_difference(row)}")
+            continue
+        shared.say(f"F1, {row['second']} − {row['first']}: {_difference(row)}")
+        better, worse = row["only_second"], row["only_first"]
+        shared.say(f"  better on {better} processes, worse on {worse}, equal on {row['n'] - better - worse}")
     return shared.DONE
 
 
-def _difference(found: dict[str, Any]) -> str:
-    low, high = found["interval"]
-    return (
-        f"{found['difference']:+.4f}, 95% interval {low:+.4f} to {high:+.4f}, p (Holm) {found['p_holm']:.4f}"
-    )
+def _difference(row: dict[str, Any]) -> str:
+    interval = f"95% interval {row['low']:+.4f} to {row['high']:+.4f}"
+    return f"{row['difference']:+.4f}, {interval}, p (Holm) {row['p_corrected']:.4f}"
 
 
 def _number(value: float | None) -> str:

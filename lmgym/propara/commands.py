@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lmgym.propara.convert import grids_to_json, prompt_lines, template
 from lmgym.propara.errors import Problem, ProParaError
@@ -19,6 +19,9 @@ from lmgym.propara.submission_warnings import CODES
 from lmgym.propara.uploads import Answers, Intake, Sample, read_answers, samples_summary, take_in
 from lmgym.text import count
 from lmgym.text.number_format import p_told
+
+if TYPE_CHECKING:
+    from lmgym.stats import Comparison
 
 REPAIRED = 1
 """Exit code of `check` for a file that can be scored only after repairs."""
@@ -125,35 +128,38 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
     paths = [options.first, *options.second]
     reports = [_scored(path, _report(answers, _repaired(path, answers, err).text)) for path in paths]
-    from lmgym.propara.bootstrap import compare as compared
+    from lmgym.propara.bootstrap import compare as compare_reports  # numpy and scipy are slow to import
 
-    found = compared(*reports, resamples=options.resamples)
+    comparisons = compare_reports(*reports, names=paths, resamples=options.resamples)
     if options.format == "json":
-        comparisons = [
-            {"second": path, **one.as_dict(), "by_process": one.by_process}
-            for path, one in zip(options.second, found, strict=True)
+        processes = [
+            {"process_id": pid, "second": path, "difference": value}
+            for path, one in zip(options.second, comparisons, strict=True)
+            for pid, value in one.differences.items()
         ]
-        _write_json({"first": options.first, "processes": found[0].n, "comparisons": comparisons}, out)
+        rows = [row for one in comparisons for row in one.records()]
+        _write_json({"first": options.first, "comparisons": rows, "processes": processes}, out)
         return 0
     for path, report in zip(paths, reports, strict=True):
         print(f"{_summary(report)}  {path}", file=out)
-    for path, one in zip(options.second, found, strict=True):
-        print(f"\nDifference of F1, {path} less {options.first}:", file=out)
-        for name, difference in (("overall", one.overall), *one.questions.items()):
-            print(f"{name.capitalize():<12} {_difference(difference)}", file=out)
+    for path, one in zip(options.second, comparisons, strict=True):
+        print(f"\nDifference of F1, {path} − {options.first}:", file=out)
+        for question, row in one.rows:
+            print(f"{question.question.capitalize():<12} {_difference(row)}", file=out)
         print(
-            f"Better on {one.better}, worse on {one.worse}, equal on {one.equal} of {one.n} processes",
+            f"Better on {one.overall.only_second}, worse on {one.overall.only_first}, "
+            f"equal on {one.n_equal} of {one.n} processes",
             file=out,
         )
-        for pid, value in sorted(one.by_process.items(), key=lambda row: (-abs(row[1]), row[0])):
+        for pid, value in sorted(one.differences.items(), key=lambda item: (-abs(item[1]), item[0])):
             print(f"Process {pid:<8} {value:+.3f}", file=out)
     return 0
 
 
-def _difference(one: Any) -> str:
-    """With its interval, its p, and the p that Holm's method corrects."""
-    interval = f"95% interval {one.low:+.3f} to {one.high:+.3f}"
-    return f"{one.value:+.3f}, {interval}, {p_told('p', one.p_value)}, {p_told('Holm', one.p_holm)}"
+def _difference(row: Comparison) -> str:
+    """Difference, interval, p and corrected p of a comparison."""
+    interval = f"95% interval {row.low:+.3f} to {row.high:+.3f}"
+    return f"{row.difference:+.3f}, {interval}, {p_told('p', row.p)}, {p_told('Holm', row.p_corrected)}"
 
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:

@@ -210,14 +210,12 @@ def _grids(path: str) -> Grids:
 
 
 def _intervals_text(scores: list[Scores], resamples: int) -> str:
-    from lmgym.propara.bootstrap import intervals, matrix_of
+    from lmgym.propara.bootstrap import intervals, matrix_of  # numpy is slow to import and rarely needed here
 
-    found = intervals(matrix_of(scores), resamples).as_dict()
+    overall = intervals(matrix_of(scores), resamples)
     lines = [f"95% intervals from {resamples} resamples of {len(scores)} processes:"]
-    for name in ("precision", "recall", "f1"):
-        low, high = found[name]
-        label = {"f1": "F1"}.get(name, name.capitalize())
-        lines.append(f"Overall {label:<9} {low:.3f} to {high:.3f}")
+    for label, bounds in (("Precision", overall.precision), ("Recall", overall.recall), ("F1", overall.f1)):
+        lines.append(f"Overall {label:<9} {bounds.low:.3f} to {bounds.high:.3f}")
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from lmgym.propara.bootstrap import Question
+from lmgym.propara.tables import ProcessScores
 from lmgym.runs import tables
+from lmgym.stats import Comparison
 from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
@@ -15,6 +18,8 @@ TABLES: dict[str, tuple[type, ...]] = {
     "tokens": (tables.Token,),
     "compare": (tables.Compared,),
     "scores": (tables.Score, tables.Policy),
+    "propara compare": (Question, Comparison),
+    "propara processes": (ProcessScores,),
 }
 """Table -> classes of its columns, after those of the run."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}

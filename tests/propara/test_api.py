@@ -154,18 +154,18 @@ def test_reports_processes_and_comparisons(client, people):
     report = client.get(reverse("api-propara-report", args=[second.key])).json()
     assert report["report"]["reference"]["f1"] == second.f1
     rows = client.get(reverse("api-propara-processes", args=[second.key])).json()["results"]
-    assert [row["id"] for row in rows] == version.process_ids
+    assert [row["process_id"] for row in rows] == version.process_ids
     table = client.get(reverse("api-propara-processes", args=[second.key]), {"format": "csv"})
-    assert table.content.decode().startswith("process,precision,recall,f1")
+    assert table.content.decode().startswith("process_id,precision,recall,f1")
     process = client.get(reverse("api-propara-process", args=[second.key, 1])).json()
     pair = process["questions"]["moves"]["pairs"][0]
     assert {"answer", "prediction", "score", "reason", "parts"} <= pair.keys()
     assert process["questions"]["conversions"]["missed"][0]["step"] == 5
     keys = {"first": first.key, "second": second.key}
     found = client.get(reverse("api-propara-compare"), keys).json()
-    [compared] = found["comparisons"]
-    assert compared["difference"] == second.f1 - first.f1
-    assert compared["better"] + compared["worse"] + compared["equal"] == found["processes"] == 14
+    overall = found["comparisons"][0]
+    assert overall["difference"] == second.f1 - first.f1
+    assert overall["n"] == found["n"] == 14
 
 
 def test_lists_take_as_many_queries_for_many_as_for_few(client, people, django_assert_max_num_queries):

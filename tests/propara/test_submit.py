@@ -14,8 +14,9 @@ from gym.propara import services
 from gym.propara.exports import samples_summary
 from gym.propara.models import Submission
 from lmgym.propara import evaluate
+from lmgym.propara.digest import MAX_WARNINGS
 from lmgym.propara.errors import ProParaError
-from lmgym.propara.report import EVALUATOR, MAX_WARNINGS
+from lmgym.propara.report import EVALUATOR
 from lmgym.propara.uploads import MAX_BYTES, take_in
 from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
 from tests.propara.worlds import LATE, hand_in, make_shipped, make_version
@@ -30,7 +31,7 @@ def test_a_good_file_is_scored_as_the_reference_scores_it(people):
     assert (submission.state, submission.f1, submission.evaluator) == (State.SCORED, report.f1, EVALUATOR)
     assert submission.reference["questions"]["moves"]["recall"] == report.questions["moves"].recall
     assert submission.report["corrected"]["f1"] == report.corrected.f1
-    low, high = submission.report["intervals"]["f1"]
+    low, high = submission.report["intervals"]["f1"].values()
     assert low < report.f1 < high
     assert bytes(submission.file) == shipped("hasty").encode()
 

@@ -40,9 +40,10 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     precision = serializers.FloatField(source="reference.precision", allow_null=True, default=None)
     recall = serializers.FloatField(source="reference.recall", allow_null=True, default=None)
     f1 = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="of F1, 95 %, by bootstrap of processes"
+    low = serializers.FloatField(
+        allow_null=True, help_text="lower limit of the 95% interval of F1, by bootstrap over processes"
     )
+    high = serializers.FloatField(allow_null=True, help_text="upper limit of that interval")
     questions = serializers.DictField(
         source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
     )
@@ -85,18 +86,10 @@ class Leaderboard(ListView):
 
 
 def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a CSV file."""
-    names = [
-        name
-        for name, _ in ProParaBoardRowSerializer().fields.items()
-        if name not in ("interval", "questions")
-    ]
-    found = []
-    for row in rows:
-        shown = ProParaBoardRowSerializer(row).data
-        low, high = shown["interval"] or (None, None)
-        found.append([*(shown[name] for name in names), low, high])
-    return [*names, "f1_ci_low_95", "f1_ci_high_95"], found
+    """Return header and rows of the CSV file: the fields of a row in JSON, without its questions."""
+    names = [name for name in ProParaBoardRowSerializer().fields if name != "questions"]
+    shown = (ProParaBoardRowSerializer(row).data for row in rows)
+    return names, [[row[name] for name in names] for row in shown]
 
 
 class PublishedResultSerializer(serializers.ModelSerializer[PublishedResult]):

@@ -33,8 +33,9 @@ from gym.propara.submission_views import process_of
 from gym.propara.views import first_sentences
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
+from lmgym.propara.digest import digest
 from lmgym.propara.groups import repair_groups
-from lmgym.propara.report import digest, evaluate
+from lmgym.propara.report import evaluate
 from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
 
 OBJECT = {"type": "object"}
@@ -105,9 +106,9 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
 
 
 class ProParaProcessSerializer(serializers.Serializer[Any]):
-    """One line of a report."""
+    """One process of a report."""
 
-    id = serializers.IntegerField()
+    process_id = serializers.IntegerField()
     f1 = serializers.FloatField(allow_null=True)
     scores = serializers.DictField(
         allow_null=True, child=serializers.ListField(), help_text="question: [precision, recall]"
@@ -118,7 +119,7 @@ class ProParaProcessSerializer(serializers.Serializer[Any]):
     corrected_f1 = serializers.FloatField()
     error = serializers.CharField(allow_blank=True)
     mistakes = serializers.DictField(child=serializers.IntegerField())
-    warnings = serializers.IntegerField()
+    n_warnings = serializers.IntegerField()
 
 
 class ProParaAbout(Body):

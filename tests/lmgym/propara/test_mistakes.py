@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmgym.propara import evaluate
+from lmgym.propara.digest import digest
 from lmgym.propara.errors import ProcessFailure, ProParaError
 from lmgym.propara.grid import read_grids
 from lmgym.propara.mistakes import CODES, confusion, mistakes
-from lmgym.propara.report import digest
 from lmgym.propara.scoring import PAIR_SCORES, question_score
 from lmgym.propara.summary import summarise
 from lmgym.propara.uploads import take_in
