@@ -46,19 +46,19 @@ def score_version(context: JobContext) -> None:
     actor = answer_set.owner
     if context.owner_id is not None:
         actor = User.objects.filter(pk=context.owner_id).first() or actor
-    keys = list(services.left_behind(version).order_by("pk").values_list("pk", flat=True))
+    keys = list(services.unscored_on(version).order_by("pk").values_list("pk", flat=True))
     for done, pk in enumerate(keys):
         context.progress(done, len(keys), "submissions")
         context.check()
         with context.transaction(brings_forward=True):
-            row = services.left_behind(version).filter(pk=pk).first()
+            row = services.unscored_on(version).filter(pk=pk).first()
             if row is None:
                 continue
             try:
                 services.score_on_version(row, version, actor=actor)
             except ProParaError as error:
                 why = reason(error)
-                services.note_misfit(row, version, why)
+                services.note_incompatible(row, version, why)
                 context.log(f"A submission does not fit v{version.number}: {why}")
             except ValidationError as error:
                 context.log(f"A submission was not scored: {' '.join(error.messages)}")

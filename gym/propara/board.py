@@ -12,7 +12,7 @@ from django.core.cache import cache
 
 from gym.propara.models import AnswerSetVersion, PublishedResult, Submission
 from lmgym.propara.digest import RESAMPLES, metrics
-from lmgym.propara.grid import nothing_happens, read_grids
+from lmgym.propara.grid import all_none_grid, read_grids
 from lmgym.propara.process_report import evaluate_process
 from lmgym.propara.report import EVALUATOR, Report
 from lmgym.propara.scoring import QUESTIONS
@@ -96,7 +96,7 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
     known: dict[str, Any] | None = cache.get(key)
     if known is None:
         processes = [
-            evaluate_process(grid, nothing_happens(grid))
+            evaluate_process(grid, all_none_grid(grid))
             for grid in read_grids(version.answers, "answers").values()
         ]
         known = metrics(Report.of(processes))

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.propara.models import AnswerSet, PublishedResult, Submission
-from gym.propara.services import About, system_of
+from gym.propara.services import About, default_system
 from gym.sharing.forms import AddressedForm
 from gym.uploads import OneFileField, read_upload
 from lmgym.propara.uploads import MAX_BYTES
@@ -103,7 +103,7 @@ class SubmitForm(AboutForm):
         _bytes(self, "file")
         upload = self.cleaned_data.get("file")
         if upload and not self.cleaned_data.get("system"):
-            self.cleaned_data["system"] = system_of(upload.name)
+            self.cleaned_data["system"] = default_system(upload.name)
         return self.cleaned_data
 
 

@@ -92,13 +92,15 @@ def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
-class Twin(TypedDict):
-    """Annotations of `with_twin`."""
+class Duplicate(TypedDict):
+    """Annotations of `with_duplicate`."""
 
     same_file_as: str | None
 
 
-def with_twin(rows: QuerySet[Submission], user: AnyUser) -> QuerySet[WithAnnotations[Submission, Twin]]:
+def with_duplicate(
+    rows: QuerySet[Submission], user: AnyUser
+) -> QuerySet[WithAnnotations[Submission, Duplicate]]:
     """Annotates `same_file_as`: key of the earliest submission of the same file to the same answer set that this user
     may see in lists. Those that score a file on another version are no news."""
     earlier = (

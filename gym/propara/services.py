@@ -37,7 +37,7 @@ from gym.sharing.selectors import shared_by
 from lmgym.propara.digest import digest
 from lmgym.propara.published import PUBLISHED, TABLE, TABLE_LINK, Published, split_of
 from lmgym.propara.report import EVALUATOR, Report, evaluate
-from lmgym.propara.uploads import Answers, read_answers, take_in
+from lmgym.propara.uploads import ReferenceAnswers, parse_upload, read_answers
 from lmgym.text import count
 
 ABOUT = ("title", "description", "licence", "reference", "visibility")
@@ -60,7 +60,7 @@ class About:
     visibility: str = Visibility.PRIVATE
 
 
-def system_of(filename: str) -> str:
+def default_system(filename: str) -> str:
     """What a submission is called until somebody says so: its file without the ending."""
     return filename.rpartition(".")[0][:200] or filename[:200]
 
@@ -102,13 +102,13 @@ def add_version(
     read = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
         AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
-        _require_news(answer_set, read)
+        _require_change(answer_set, read)
         version = _add_version(answer_set, read, note)
         answer_set.save(update_fields=["updated"])
     return version
 
 
-def _require_news(answer_set: AnswerSet, read: Answers) -> None:
+def _require_change(answer_set: AnswerSet, read: ReferenceAnswers) -> None:
     newest = answer_set.versions.order_by("-number").first()
     if newest and (newest.answers, newest.sentences) == (read.text, read.sentences_text):
         files = "Both files are" if read.sentences_text else "The file is"
@@ -121,7 +121,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
         _require(permissions.can_manage(actor, answer_set))
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
-    if hides and (n := _by_others(answer_set)):
+    if hides and (n := _count_of_others(answer_set)):
         raise ValidationError(f"Other people’s submissions rest on it ({n}), so it cannot become private.")
     was = answer_set.visibility
     for name in ABOUT:
@@ -137,7 +137,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
 def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> None:
     """With all versions and the owner's submissions; not while other people's rest on it."""
     _require(permissions.can_manage(actor, answer_set))
-    if n := _by_others(answer_set):
+    if n := _count_of_others(answer_set):
         raise ValidationError(f"Other people’s submissions rest on it ({n}), so it stays.")
     with transaction.atomic():
         # With those that others only check: these do not keep it.
@@ -147,12 +147,12 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
         addresses.leave_note_of_deleted(answer_set, note)
 
 
-def _by_others(answer_set: AnswerSet) -> int:
+def _count_of_others(answer_set: AnswerSet) -> int:
     rows = Submission.objects.filter(version__answer_set=answer_set).exclude(state=Submission.State.CHECKED)
     return rows.exclude(owner=answer_set.owner_id).count()
 
 
-def _add_version(answer_set: AnswerSet, read: Answers, note: str) -> AnswerSetVersion:
+def _add_version(answer_set: AnswerSet, read: ReferenceAnswers, note: str) -> AnswerSetVersion:
     last = answer_set.versions.aggregate(last=Max("number"))["last"] or 0
     return AnswerSetVersion.objects.create(
         answer_set=answer_set,
@@ -192,7 +192,7 @@ def submit(
 
     Raises ProParaError with all problems, and then nothing is saved.
     """
-    with _taken_in(version, data, filename, about, actor) as submission:
+    with _new_submission(version, data, filename, about, actor) as submission:
         if submission.repairs and not agreed:
             submission.state = Submission.State.WAITING
             submission.save()
@@ -212,18 +212,18 @@ def check_first(
     _require(permissions.can_submit(actor, version.answer_set))
     left = Submission.objects.filter(state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR)
     left.delete()
-    with _taken_in(version, data, filename, about, actor) as submission:
+    with _new_submission(version, data, filename, about, actor) as submission:
         score(submission, checked=True)
     return submission
 
 
 @contextmanager
-def _taken_in(
+def _new_submission(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, actor: User
 ) -> Iterator[Submission]:
     """A submission that is not saved yet, within what its owner may keep."""
     _require(permissions.can_submit(actor, version.answer_set))
-    intake = take_in(data, version.answers, filename or "predictions")
+    intake = parse_upload(data, version.answers, filename or "predictions")
     with SUBMISSIONS.growing(actor, new=True):
         submission = Submission(
             version=version,
@@ -349,28 +349,28 @@ def on_other_versions(submission: Submission) -> QuerySet[Submission]:
     return rows.exclude(pk=submission.pk).order_by("version__number")
 
 
-def left_behind(version: AnswerSetVersion) -> QuerySet[Submission]:
+def unscored_on(version: AnswerSetVersion) -> QuerySet[Submission]:
     """Scored submissions to other versions of these answers that can be scored on this one, too: of each the first."""
-    return _elsewhere(version).exclude(does_not_fit__has_key=str(version.number))
+    return _on_other_versions_only(version).exclude(does_not_fit__has_key=str(version.number))
 
 
-def misfits(version: AnswerSetVersion) -> dict[str, list[Submission]]:
+def incompatible(version: AnswerSetVersion) -> dict[str, list[Submission]]:
     """Why submissions to other versions cannot be scored on this one: those that have each reason."""
     key = str(version.number)
     found: dict[str, list[Submission]] = {}
-    rows = _elsewhere(version).filter(does_not_fit__has_key=key).select_related(None)
+    rows = _on_other_versions_only(version).filter(does_not_fit__has_key=key).select_related(None)
     for row in rows.only("system", "does_not_fit").order_by("pk"):
         found.setdefault(row.does_not_fit[key], []).append(row)
     return found
 
 
-def note_misfit(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
+def note_incompatible(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
     """Neither a file nor a version ever changes, so the submission is not offered to this version again."""
     submission.does_not_fit = submission.does_not_fit | {str(version.number): reason}
     submission.save(update_fields=["does_not_fit"])
 
 
-def _elsewhere(version: AnswerSetVersion) -> QuerySet[Submission]:
+def _on_other_versions_only(version: AnswerSetVersion) -> QuerySet[Submission]:
     there = Submission.objects.filter(version=version)
     rows = Submission.objects.filter(version__answer_set=version.answer_set_id, rescored_from=None)
     rows = rows.filter(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE])
@@ -392,7 +392,7 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
     root = submission.rescored_from or submission
     if version.pk == root.version_id or root.rescored.filter(version=version).exists():
         raise ValidationError(f"It is scored on v{version.number} already.")
-    intake = take_in(bytes(submission.file), version.answers, submission.filename or "predictions")
+    intake = parse_upload(bytes(submission.file), version.answers, submission.filename or "predictions")
     made = Submission(
         version=version,
         owner=submission.owner,
@@ -421,7 +421,7 @@ _SAME_FILE = (
 def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
     """Score by a job, on this version, all submissions that are on earlier ones alone; None where there are none."""
     _require(permissions.can_edit(actor, version.answer_set))
-    n = left_behind(version).count()
+    n = unscored_on(version).count()
     if not n:
         return None
     title = f"{version}: score {count(n, 'earlier submission')}"

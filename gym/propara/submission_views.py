@@ -61,12 +61,14 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Scores, or what it waits for. Context: twin (an earlier submission of the same file), on_others (the same one on
-    other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
+    """Scores, or what it waits for. Context: duplicate (an earlier submission of the same file), on_others (the same
+    one on other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
     submission = visible(request, key)
     if submission.key != key:
         return redirect(submission)
-    twin = selectors.with_twin(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    duplicate = (
+        selectors.with_duplicate(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    )
     others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
     on_others = list(others.defer(*selectors.HEAVY, "report"))
     newest = submission.version.answer_set.latest
@@ -74,8 +76,8 @@ def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
         **_about(request, submission),
         "repairs": submission.repairs,
         "repair_groups": repair_groups(submission.repairs),
-        "twin": Submission.objects.filter(key=twin).select_related("owner", "version").first()
-        if twin
+        "duplicate": Submission.objects.filter(key=duplicate).select_related("owner", "version").first()
+        if duplicate
         else None,
         "on_others": on_others,
         "newest": newest,

@@ -107,8 +107,8 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "may_edit": permissions.can_edit(request.user, answer_set),
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
-        "n_left_behind": services.left_behind(version).count() if number_is_newest else 0,
-        "misfits": _misfits(request, version) if number_is_newest else [],
+        "n_unscored": services.unscored_on(version).count() if number_is_newest else 0,
+        "incompatible": _incompatible(request, version) if number_is_newest else [],
         "form": SubmitForm(),
         "splits": SPLITS,
     }
@@ -132,12 +132,12 @@ def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Su
     return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
 
 
-def _misfits(request: HttpRequest, version: AnswerSetVersion) -> list[tuple[str, list[str], int]]:
+def _incompatible(request: HttpRequest, version: AnswerSetVersion) -> list[tuple[str, list[str], int]]:
     """Reason, the systems that this user may see in lists, and how many others have it."""
     shown = selectors.listed_submissions(request.user).filter(version__answer_set=version.answer_set_id)
     known = set(shown.values_list("pk", flat=True))
     found = []
-    for why, rows in services.misfits(version).items():
+    for why, rows in services.incompatible(version).items():
         named = [row.system for row in rows if row.pk in known]
         found.append((why, named, len(rows) - len(named)))
     return found

@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lmgym.propara.convert import grids_to_json, prompt_lines, template
 from lmgym.propara.errors import Problem, ProParaError
 from lmgym.propara.grid import read_bytes, read_grids, read_sentences
-from lmgym.propara.groups import problem_groups, repair_groups, several
+from lmgym.propara.groups import abbreviated, problem_groups, repair_groups
 from lmgym.propara.report import Report, evaluate
 from lmgym.propara.submission_warnings import CODES
-from lmgym.propara.uploads import Answers, Intake, Sample, read_answers, samples_summary, take_in
+from lmgym.propara.uploads import (
+    ParsedUpload,
+    ReferenceAnswers,
+    Sample,
+    parse_upload,
+    read_answers,
+    samples_summary,
+)
 from lmgym.text import count
 from lmgym.text.number_format import p_told
 
@@ -218,7 +225,7 @@ def write_template(options: argparse.Namespace, out: TextIO, err: TextIO) -> int
 # --- what several of them share ---
 
 
-def _answers(options: argparse.Namespace) -> Answers:
+def _answers(options: argparse.Namespace) -> ReferenceAnswers:
     """Problems are said of the files by their paths."""
     paths = {"answers": options.answers, "sentences": options.sentences}
     data = [read_bytes(path) if path else b"" for path in paths.values()]
@@ -229,25 +236,25 @@ def _answers(options: argparse.Namespace) -> Answers:
         raise
 
 
-def _intake(path: str, answers: Answers) -> Intake:
-    return take_in(read_bytes(path), answers.text, path)
+def _intake(path: str, answers: ReferenceAnswers) -> ParsedUpload:
+    return parse_upload(read_bytes(path), answers.text, path)
 
 
-def _repaired(path: str, answers: Answers, err: TextIO) -> Intake:
+def _repaired(path: str, answers: ReferenceAnswers, err: TextIO) -> ParsedUpload:
     """Tells what was changed on standard error."""
     intake = _intake(path, answers)
     _write_repairs(path, intake, err)
     return intake
 
 
-def _write_repairs(path: str, intake: Intake, out: TextIO) -> None:
+def _write_repairs(path: str, intake: ParsedUpload, out: TextIO) -> None:
     """A line for each kind of change, with how often and where."""
     for one in repair_groups(intake.repairs):
         times = f"{one.n:,} × " if one.n > 1 else ""
         print(f"Repaired: {one._replace(file=path, message=times + one.message)}", file=out)
 
 
-def _report(answers: Answers, text: str) -> Report:
+def _report(answers: ReferenceAnswers, text: str) -> Report:
     return evaluate(answers.text, text, answers.sentences_text or None)
 
 
@@ -267,13 +274,13 @@ def _summary(report: Report) -> str:
     )
 
 
-def _write_failures(number: int, sample: Sample, answers: Answers, out: TextIO) -> None:
+def _write_failures(number: int, sample: Sample, answers: ReferenceAnswers, out: TextIO) -> None:
     """A line for each reason."""
     found: dict[str, list[int]] = {}
     for pid, why in sample.failures:
         found.setdefault(why, []).append(pid)
     for why, pids in found.items():
-        n, where = len(answers.grids), f"process{'es' if len(pids) > 1 else ''} {several(pids)}"
+        n, where = len(answers.grids), f"process{'es' if len(pids) > 1 else ''} {abbreviated(pids)}"
         print(
             f"Sample {number}: {len(pids)} of {n} answers could not be used: {why.rstrip('.')} ({where})",
             file=out,

@@ -17,7 +17,6 @@ Terms = tuple[frozenset[str], ...]
 _LEADING = ("a", "an", "the", "your", "his", "their", "my", "another", "other", "this", "that")
 _ARTICLES = tuple(f"{word} " for word in _LEADING)
 _CACHE_SIZE = 16_384
-"""Entries of each cache."""
 
 
 @lru_cache(_CACHE_SIZE)

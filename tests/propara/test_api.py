@@ -119,7 +119,7 @@ def test_half_a_surrogate_pair_in_a_grid_is_refused(bob, people, text):
     grid = '[{"process_id": 7, "participants": {"gas": ["TEXT", "x", "x", "x", "x"]}}]'.replace("TEXT", text)
     answer = bob.post(reverse("api-propara-evaluate"), {"file": file(grid, "p.json"), "answer_set": "light"})
     assert answer.status_code == 400
-    assert "half a surrogate pair" in answer.json()["errors"][0]["message"]
+    assert "unpaired surrogate" in answer.json()["errors"][0]["message"]
 
 
 def test_a_very_long_number_of_a_process_is_a_problem_of_its_row(bob, people):

@@ -42,7 +42,7 @@ def test_the_page_says_before_what_it_says_after_saving_without_a_second_upload(
     address = send(client, version, text, check="1").url
     before = client.get(address).content.decode()
     assert "Checked, not saved" in before
-    assert ("A blank line was dropped." in before) == text.startswith("\n")
+    assert ("A blank line was removed." in before) == text.startswith("\n")
     assert client.post(f"{address}save/").url == address
     after = client.get(address).content.decode()
     assert "Checked, not saved" not in after

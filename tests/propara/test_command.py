@@ -83,7 +83,7 @@ def test_problems_in_json_name_the_file_of_sentences(folder):
         ),
         ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: “id7” is not a whole number."),
         ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: there is no step 0"),
-        ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 is above"),
+        ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 exceeds"),
         (
             tsv("8 1 a NONE x x"),
             2,
@@ -317,7 +317,7 @@ def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
             line for line in run([command, "r.jsonl", "-a", "a.tsv"]).out.splitlines() if "used:" in line
         ]
         assert found == [
-            "Sample 1: 1 of 14 answers could not be used: The answer holds no JSON (process 1)",
+            "Sample 1: 1 of 14 answers could not be used: The answer contains no JSON (process 1)",
             "Sample 1: 13 of 14 answers could not be used: There is no answer (processes 2, 3, 4, 5, 6 and 8 more)",
         ]
 

@@ -105,14 +105,14 @@ def test_the_log_says_why_a_file_does_not_fit_a_new_version_but_not_whose_and_th
     assert "fits not" not in job.log
     assert "A submission does not fit v2: Process 8 is missing." in job.log
     assert second.submissions.count() == 1
-    assert not services.left_behind(second).exists()
-    assert [row.system for row in services.misfits(second)["Process 8 is missing."]] == ["fits not"]
+    assert not services.unscored_on(second).exists()
+    assert [row.system for row in services.incompatible(second)["Process 8 is missing."]] == ["fits not"]
 
 
 def test_a_file_that_does_not_fit_is_not_offered_again_and_the_page_says_why(client, people, first):
     row = hand_in(first, people.bob)
     second = second_of(first, people)
-    services.note_misfit(row, second, "Process 8 is missing.")
+    services.note_incompatible(row, second, "Process 8 is missing.")
     assert services.queue_scoring_on(second, actor=people.alice) is None
     client.force_login(people.alice)
     html = client.get(second.get_absolute_url()).content.decode()

@@ -167,7 +167,7 @@ def test_a_process_page_shows_why(client, people):
         "Gas gathers in a star.",
         "differs: another action",
         "DESTROY is predicted in step 3, one step too late.",
-        "the step differs: 2 and 3",
+        "different steps: 2 and 3",
         "normalised to `soil` and `ocean`",
         "The participant `gas` is destroyed at `star`.",
     ):

@@ -36,7 +36,7 @@ from gym.uploads import read_upload
 from lmgym.propara.digest import digest
 from lmgym.propara.groups import repair_groups
 from lmgym.propara.report import evaluate
-from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
+from lmgym.propara.uploads import MAX_BYTES, parse_upload, read_answers
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
@@ -190,7 +190,7 @@ class SubmissionView(ObjectView[Submission]):
 
     def rows_at(self, address: str) -> QuerySet[Submission]:
         rows = selectors.submission_at(self.request.user, address).select_related("rescored_from")
-        return selectors.with_twin(rows, self.request.user)
+        return selectors.with_duplicate(rows, self.request.user)
 
     def may_change(self, submission: Submission) -> bool:
         return permissions.can_steer(self.request.user, submission)
@@ -218,7 +218,7 @@ class SubmissionList(ListView):
         """Public ones, and all of yours; newest first unless `sort` says otherwise. By score: the leaderboard of a
         version."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
-        return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
+        return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 
     @operation(
         "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
@@ -230,7 +230,7 @@ class SubmissionList(ListView):
         version = target(request, body)
         file = body["file"]
         about = services.About(
-            body.get("system") or services.system_of(file.name),
+            body.get("system") or services.default_system(file.name),
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
@@ -239,7 +239,9 @@ class SubmissionList(ListView):
         else:
             agreed = body["agree_to_repairs"]
             made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
-        shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
+        shown = selectors.with_duplicate(selectors.submissions_for(request.user), request.user).get(
+            pk=made.pk
+        )
         return self.answer(shown, "api-propara-submission", made.key)
 
 
@@ -254,7 +256,7 @@ class Evaluate(ApiView):
         what `/submissions/{id}/processes/{process}/` has."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
-        intake = take_in(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
+        intake = parse_upload(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
         agreed = not intake.repairs or body["agree_to_repairs"]
         report = evaluate(answers, intake.text, sentences or None) if agreed else None
         told = report.processes[:MOST_DETAILS] if report and body["details"] else ()

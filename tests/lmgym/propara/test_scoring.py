@@ -39,7 +39,7 @@ def test_a_prediction_worked_out_by_hand():
     assert report.questions["moves"].precision == 0.667
     assert (report.precision, report.recall) == ((1 + 1 + 1 + 0.667) / 4, (1 + 1 + 1 + 0.333) / 4)
     missed = [pair for pair in report.processes[0].pairs("moves") if pair.score == 0]
-    assert [pair.reason for pair in missed] == ["the step differs: 3 and 4"]
+    assert [pair.reason for pair in missed] == ["different steps: 3 and 4"]
 
 
 @pytest.mark.parametrize(
