@@ -24,7 +24,7 @@ NOT_MEASURED = {
             "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
             "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
-            "propara-generate propara-submission-edit propara-published propara-published-edit "
+            "propara-submission-edit propara-published propara-published-edit "
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
@@ -42,7 +42,7 @@ NOT_MEASURED = {
             "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file agent-case-run-download"
         ),
         _LIVE: (
-            "model-status propara-submission-progress lmc-progress run-progress suite-under-way agent-server-status "
+            "model-status lmc-progress run-progress suite-under-way agent-server-status "
             "agent-run-progress agent-naming"
         ),
         _FLOW: (

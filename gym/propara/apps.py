@@ -7,4 +7,4 @@ class ProParaConfig(AppConfig):
     verbose_name = "ProPara"
 
     def ready(self) -> None:
-        from gym.propara import actors, notices, services  # noqa: F401  they register, and listen
+        from gym.propara import actors, services  # noqa: F401  register job handlers and receivers

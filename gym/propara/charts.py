@@ -1,4 +1,4 @@
-"""Charts of systems and their answers."""
+"""Charts of leaderboards and confusion matrices."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from lmgym.text.number_format import grouped
 
 
 def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str) -> Figure | None:
-    """F1 of every submission that has one, with its interval, and of published results; None without submissions."""
+    """Draw F1 of submissions with their intervals, and of published results. None if no submission has a score."""
     known = [row for row in board if row.kind != "baseline" and row.f1 is not None]
     if not any(row.submission for row in known):
         return None
     baseline = next((row.f1 for row in board if row.kind == "baseline"), None)
     kinds = ("scored here", "published") if any(row.published for row in known) else ()
     marks = [
-        RowMark(row.system, row.f1, low, high, baseline, int(row.published is not None))
+        RowMark(row.system, row.f1, row.low, row.high, baseline, int(row.published is not None))
         for row in known
-        for low, high in [row.interval or (None, None)]
     ]
     title = f"{version.answer_set.title} v{version.number}"
     draw = partial(
@@ -37,12 +36,12 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
         note=f"Bootstrap over {version.n_processes} processes",
     )
     header = (
-        "system", "kind", "rank", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
-        "repairs", "samples", "citation",
+        "system", "kind", "rank", "f1", "low", "high", "precision", "recall", "corrected_f1", "n", "n_repairs",
+        "n_samples", "citation",
     )  # fmt: skip
     rows = [
         (
-            row.system, row.kind, row.rank, row.f1, *(row.interval or (None, None)),
+            row.system, row.kind, row.rank, row.f1, row.low, row.high,
             number_at(row.report, SORTS["precision"]), number_at(row.report, SORTS["recall"]),
             number_at(row.report, SORTS["corrected"]), version.n_processes,
             len(row.submission.repairs) if row.submission else None,
@@ -57,10 +56,10 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
 
 
 def confusion_figure(submission: Submission) -> Figure:
-    """Steps of participants: the answers' action by the predicted one; colours are shares of a row."""
+    """Draw the number of steps by the answers' action and the predicted one; colours are shares of a row."""
     counts = submission.report["confusion"]
     actions = [action for action in ACTIONS if action in counts]
-    grid = [[counts[right].get(said, 0) for said in actions] for right in actions]
+    grid = [[counts[answer].get(predicted, 0) for predicted in actions] for answer in actions]
     shares = [[n / sum(row) if sum(row) else None for n in row] for row in grid]
     title = f"{submission.system}: actions"
     draw = partial(
@@ -69,16 +68,16 @@ def confusion_figure(submission: Submission) -> Figure:
         actions,
         shares,
         title,
-        said="Steps; the stronger the colour, the greater their share",
+        said="Steps; a stronger colour is a greater share",
         axes=("answers", "prediction"),
         texts=[[grouped(n) for n in row] for row in grid],
         unit=" steps",
         missing="none in the answers",
     )
     rows = [
-        (right, said, grid[r][k], shares[r][k])
-        for r, right in enumerate(actions)
-        for k, said in enumerate(actions)
+        (answer, predicted, grid[r][k], shares[r][k])
+        for r, answer in enumerate(actions)
+        for k, predicted in enumerate(actions)
     ]
-    header = ("answer", "prediction", "steps", "share_of_answers")
+    header = ("answer", "prediction", "n", "share")
     return Figure("propara-actions", title, draw, header, rows, {"submission": submission.key})

@@ -16,23 +16,23 @@ from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
 
 _SHARE = [
-    MinValueValidator(0.0, "Write a number from 0 to 1."),
-    MaxValueValidator(1.0, "Write a number from 0 to 1: 0.545, not 54.5."),
+    MinValueValidator(0.0, "Enter a number from 0 to 1."),
+    MaxValueValidator(1.0, "Enter a number from 0 to 1: 0.545, not 54.5."),
 ]
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
 
 class FrozenAnswers(Exception):
-    """Versions of an answer set cannot be changed."""
+    """Raised by an attempt to change a version."""
 
 
 class AnswerSet(addresses.Addressed):
-    """Processes with their answers. Scores belong to one of its versions, which never change."""
+    """Reference answers about processes. Scores belong to a version; versions never change."""
 
     slug = models.SlugField(
         max_length=80,
         unique=True,
-        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is reserved.")],
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_sets")
@@ -78,7 +78,7 @@ class AnswerSetVersion(models.Model):
     n_participants = models.PositiveIntegerField()
     n_steps = models.PositiveIntegerField(help_text="steps of all processes")
     events = models.JSONField(help_text="number of steps by action")
-    notices = models.JSONField(default=list, help_text="what is odd, but accepted")
+    notices = models.JSONField(default=list, help_text="what is unusual, but accepted")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -90,7 +90,7 @@ class AnswerSetVersion(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
-            raise FrozenAnswers("Versions of reference answers never change: make a new one.")
+            raise FrozenAnswers("Versions of reference answers never change: add a new one.")
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -102,18 +102,13 @@ class AnswerSetVersion(models.Model):
 
 
 class Submission(models.Model):
-    """Predictions of one system for one version. `file` is the upload, `samples` hold the texts that are scored."""
+    """Predictions of a system for a version. `file` is the upload; `samples` are the action files that are scored."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waits for agreement to its repairs"
-        GENERATING = "generating", "being generated"
+        WAITING = "waiting", "waiting for agreement to repairs"
         CHECKED = "checked", "checked, not saved"
         SCORED = "scored", "scored"
-        UNSCORABLE = "unscorable", "has no score"
-
-    class Source(models.TextChoices):
-        UPLOADED = "uploaded", "uploaded"
-        GENERATED = "generated", "generated here"
+        UNSCORABLE = "unscorable", "no score"
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.PROTECT, related_name="submissions")
@@ -126,20 +121,19 @@ class Submission(models.Model):
     link = models.URLField(blank=True)
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     state = models.CharField(max_length=10, choices=State.choices)
-    source = models.CharField(max_length=9, choices=Source.choices, default=Source.UPLOADED)
 
     filename = models.CharField(max_length=200, blank=True)
-    file = models.BinaryField(default=bytes, help_text="as it was uploaded")
+    file = models.BinaryField(default=bytes, help_text="as uploaded")
     file_sha256 = models.CharField(max_length=64, blank=True)
     kind = models.CharField(max_length=10, default="actions", help_text="actions, states, grids or answers")
     repairs = models.JSONField(default=list, help_text="[{line, column, code, message}]")
-    agreed_at = models.DateTimeField(null=True, blank=True, help_text="when somebody agreed to the repairs")
+    agreed_at = models.DateTimeField(null=True, blank=True, help_text="when the owner agreed to the repairs")
     samples = models.JSONField(
-        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is the one on the board"
+        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is on the leaderboard"
     )
 
     n_samples = models.PositiveSmallIntegerField(
-        default=1, help_text="answers of a language model; files have one"
+        default=1, help_text="samples of a language model; other files have one"
     )
 
     evaluator = models.CharField(max_length=20, blank=True)
@@ -148,14 +142,6 @@ class Submission(models.Model):
     scored_at = models.DateTimeField(null=True, blank=True)
     history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
 
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel",
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="propara_submissions",
-    )
-    provenance = models.JSONField(default=dict, help_text="model, prompt, policy, versions")
     rescored_from = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
@@ -166,9 +152,6 @@ class Submission(models.Model):
     )
     does_not_fit = models.JSONField(
         default=dict, blank=True, help_text="reason by the number of a version that cannot score this file"
-    )
-    job = models.OneToOneField(
-        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="propara_submission"
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -187,7 +170,7 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """Scored for its owner to look at; nobody else sees it, and it is not on the leaderboard."""
+        """Is it scored, but visible to its owner only and not on the leaderboard?"""
         return self.state == self.State.CHECKED
 
     @property
@@ -195,30 +178,26 @@ class Submission(models.Model):
         return self.is_scored or self.is_checked
 
     @property
-    def is_generated(self) -> bool:
-        return self.source == self.Source.GENERATED
-
-    @property
     def is_repaired(self) -> bool:
-        """Its numbers are those of a file that the reference would refuse as it was uploaded."""
+        """Are its scores those of a repaired file, which the reference would have refused?"""
         return bool(self.repairs)
 
     @property
     def reference(self) -> dict[str, Any] | None:
-        """The reference's numbers; None while there are none, or where its arithmetic fails."""
-        found: dict[str, Any] | None = self.report.get("reference")
-        return found
+        """The official scores; None before scoring, or where the reference's arithmetic fails."""
+        scores: dict[str, Any] | None = self.report.get("reference")
+        return scores
 
 
 class PublishedResult(models.Model):
-    """Numbers that a paper gives for a system, on the leaderboard of a version. Nothing here computed them."""
+    """Scores of a system from a paper, listed on the leaderboard of a version. Not computed here."""
 
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.CASCADE, related_name="published")
     system = models.CharField(max_length=200)
     precision = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1, e.g. 0.743")
     recall = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1")
     f1 = models.FloatField("F1", validators=_SHARE, help_text="0 to 1")
-    citation = models.CharField(max_length=500, help_text="The paper and the table that has these numbers.")
+    citation = models.CharField(max_length=500, help_text="The paper and the table with these numbers.")
     link = models.URLField(blank=True, help_text="Where the paper can be read.")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -232,7 +211,7 @@ class PublishedResult(models.Model):
         return f"{self.system}, published"
 
     def clean(self) -> None:
-        """Precision, recall and F1 must agree, so that a slip of the pen is noticed."""
+        """Check that precision, recall and F1 agree, to catch typing errors."""
         if self.precision is None or self.recall is None or self.f1 is None:
             return
         total = self.precision + self.recall
@@ -253,21 +232,3 @@ class FormerSubmissionKey(addresses.FormerKey):
     OF = "submission"
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="former_keys")
-
-
-class GeneratedProcess(models.Model):
-    """Answers of a model about one process, saved at once, so that a killed worker loses at most one."""
-
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="generated")
-    process_id = models.BigIntegerField()
-    text = models.TextField(help_text="rows of an action file")
-    choices = models.JSONField(default=list, help_text="bits of what was chosen and of the runner-up")
-
-    class Meta:
-        ordering = ["submission_id", "pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["submission", "process_id"], name="process_generated_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"process {self.process_id} of {self.submission_id}"

@@ -1,4 +1,4 @@
-"""What pages need of a process (grids in layers, summaries with pairs, events in words) and of two submissions."""
+"""Values for pages: a process as grids, summaries with pairs and events in words; and compared submissions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.propara.models import Submission
-from lmgym.propara.bootstrap import Comparison, Floats, compare_matrices, matrix_of
+from lmgym.propara.bootstrap import Floats, Question, SystemComparison, compare_matrices, matrix_of
 from lmgym.propara.convert import sign
 from lmgym.propara.grid import ABSENT, UNKNOWN, Grid
 from lmgym.propara.mistakes import action_at, location_at, same_place
@@ -15,6 +15,8 @@ from lmgym.propara.process_report import Match, Pair, ProcessReport
 from lmgym.propara.reference import event_sentence
 from lmgym.propara.scoring import QUESTIONS
 from lmgym.propara.summary import Conversion, Move
+from lmgym.stats import Comparison
+from lmgym.text.columns import Row, described, record, table
 
 SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
 WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}
@@ -23,7 +25,7 @@ MAX_PAIRS = 300
 
 @dataclass(frozen=True)
 class Line:
-    """What one file says about a participant after a step. `wrong`: how it differs from the answers."""
+    """State of a participant after a step in one file. `wrong`: how it differs from the answers."""
 
     layer: str
     action: str
@@ -54,7 +56,7 @@ class GridTable:
 
 
 def grid_table(answer: Grid, sentences: Sequence[str], others: Sequence[tuple[str, Grid]] = ()) -> GridTable:
-    """Sentences by participants; each cell has a line for the answers and one for each other file."""
+    """Build a table of sentences by participants; a cell has a line for the answers and one for each other file."""
     names = list(answer.participants)
     steps = max([answer.steps, *(grid.steps for _, grid in others)])
     table = GridTable(names, ["answers", *(label for label, _ in others)])
@@ -78,9 +80,9 @@ def _line(layer: str, grid: Grid, name: str, step: int, answer: Grid | None = No
     if answer is not None:
         right = action_at(answer, name, step) if step else "NONE"
         if action != right:
-            wrong = "another action"
+            wrong = "different action"
         elif not same_place(location_at(answer, name, step), where):
-            wrong = "another place"
+            wrong = "different place"
     return Line(layer, action, SIGNS[action], WORDS[action], place(where), wrong)
 
 
@@ -93,7 +95,7 @@ def place(location: str) -> str:
 
 @dataclass(frozen=True)
 class PresentedItem:
-    """`score`: of its best pair. `by`: whom the partner is about, where that is somebody else."""
+    """An item of a summary. `score`: of its best pair. `by`: participants of the partner, if they are different."""
 
     text: str
     score: float
@@ -121,7 +123,7 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Few enough pairs to show, and not all of them perfect."""
+        """Are there few pairs, not all of them perfect?"""
         return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
 
     @property
@@ -159,19 +161,19 @@ def _question(name: str, process: ProcessReport) -> PresentedQuestion:
 
 
 def _item(match: Match) -> PresentedItem:
-    by = _who(match.partner) if match.partner is not None else ""
-    return PresentedItem(item_text(match.item), match.score, by if by != _who(match.item) else "")
+    by = _participants_of(match.partner) if match.partner is not None else ""
+    return PresentedItem(item_text(match.item), match.score, by if by != _participants_of(match.item) else "")
 
 
-def _who(item: Any) -> str:
-    """The participants of an item."""
+def _participants_of(item: Any) -> str:
+    """Name the participants of an item."""
     if isinstance(item, Conversion):
         return f"{item.destroyed} → {item.created}"
     return item.participants if isinstance(item, Move) else str(item)
 
 
 def item_text(item: Any) -> str:
-    """An item of a summary on one line."""
+    """Format an item of a summary on one line."""
     if isinstance(item, Conversion):
         return f"{item.step}: {item.destroyed} → {item.created} at {sign(item.location)}"
     if isinstance(item, Move):
@@ -183,7 +185,7 @@ def item_text(item: Any) -> str:
 
 
 def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
-    """The explainer's sentences about answers and prediction, step by step."""
+    """Describe the events of answers and prediction, step by step, in the explainer's sentences."""
     grids = process.answer_grid, process.prediction_grid
     steps = range(1, max(grid.steps for grid in grids) + 1)
     rows = [(step, [_events_in_words(grid, step) for grid in grids]) for step in steps]
@@ -202,7 +204,7 @@ def _events_in_words(grid: Grid, step: int) -> list[str]:
 
 
 def line_text(grid: Grid, name: str, step: int) -> str:
-    """A row of an action file in short: what happens to a participant in a step, and where."""
+    """Format a row of an action file: what happens to a participant in a step, and where."""
     action = action_at(grid, name, step)
     before, after = (sign(location_at(grid, name, at)) for at in (step - 1, step))
     return f"{action} {before}" if before == after else f"{action} {before} → {after}"
@@ -210,7 +212,7 @@ def line_text(grid: Grid, name: str, step: int) -> str:
 
 @dataclass(frozen=True)
 class LineRow:
-    """A participant in a step: the answers' line and each system's, with whether it differs from the answers'."""
+    """A participant in a step. `lines`: of each system, with True if it differs from the answers."""
 
     step: int
     participant: str
@@ -219,14 +221,14 @@ class LineRow:
 
 
 def differing_lines(answer: Grid, others: Sequence[Grid]) -> list[LineRow]:
-    """Lines that some system does not have as the answers do, after normalisation; step by step."""
-    found = []
+    """Return the lines in which a system differs from the answers after normalisation, step by step."""
+    rows = []
     for step in range(1, max(grid.steps for grid in (answer, *others)) + 1):
         for name in answer.participants:
             lines = [(line_text(grid, name, step), _differs(answer, grid, name, step)) for grid in others]
             if any(differs for _, differs in lines):
-                found.append(LineRow(step, name, line_text(answer, name, step), lines))
-    return found
+                rows.append(LineRow(step, name, line_text(answer, name, step), lines))
+    return rows
 
 
 def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:
@@ -239,83 +241,70 @@ def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:
 
 
 @dataclass(frozen=True)
+class ComparedSubmission:
+    """The submission that a row of a comparison is about."""
+
+    id: str = described("id of the second submission")
+
+
+@dataclass(frozen=True)
 class Compared:
-    """Submissions to one version, each against the first, from what is stored of their reports. `rows`: by process, the
-    greatest difference first; `f1`, `corrected_f1` and `differences` are in the order of `systems`."""
+    """Submissions to one version, each against the first, from their stored reports.
+
+    `rows` has the processes, the greatest difference first; `f1`, `corrected_f1` and `differences` of a row are in the
+    order of `systems`.
+    """
 
     systems: list[Submission]
     names: list[str]
-    pairs: tuple[Comparison, ...]
+    pairs: tuple[SystemComparison, ...]
     rows: list[dict[str, Any]]
 
+    @property
+    def differences(self) -> list[tuple[ComparedSubmission, Question, Comparison]]:
+        """Rows of the table of differences: each system overall and by question."""
+        return [
+            (ComparedSubmission(system.key), *row)
+            for system, pair in zip(self.systems[1:], self.pairs, strict=True)
+            for row in pair.rows
+        ]
+
     def as_dict(self) -> dict[str, Any]:
-        first, *others = self.systems
+        first = self.systems[0]
         return {
             "first": {"id": first.key, "system": first.system, "f1": first.f1},
-            "processes": len(self.rows),
-            "comparisons": [
-                {"id": row.key, "system": row.system, "f1": row.f1, **pair.as_dict()}
-                for row, pair in zip(others, self.pairs, strict=True)
-            ],
+            "n": len(self.rows),
+            "comparisons": [record(*row) for row in self.differences],
             "rows": self.rows,
         }
 
-    def differences_table(self) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows: overall and by question, each system against the first."""
-        header = [
-            "question", "baseline", "system", "f1_baseline", "f1_system", "difference", "ci_low_95", "ci_high_95",
-            "p", "p_holm", "processes",
-        ]  # fmt: skip
-        rows: list[list[Any]] = []
-        for name, system, pair in zip(self.names[1:], self.systems[1:], self.pairs, strict=True):
-            for question, one in (("overall", pair.overall), *pair.questions.items()):
-                scores = [_f1_of(row, question) for row in (self.systems[0], system)]
-                rows.append(
-                    [
-                        question,
-                        self.names[0],
-                        name,
-                        *scores,
-                        one.value,
-                        one.low,
-                        one.high,
-                        one.p_value,
-                        one.p_holm,
-                        pair.n,
-                    ]
-                )
-        return header, rows
+    def differences_table(self) -> tuple[list[str], list[Row]]:
+        return table((ComparedSubmission, Question, Comparison), self.differences)
 
-    def processes_table(self) -> tuple[list[str], list[list[Any]]]:
-        header = ["process", "first_sentence"]
+    def processes_table(self) -> tuple[list[str], list[Row]]:
+        header = ["process_id", "first_sentence"]
         header += [f"{what} {name}" for what in ("f1", "corrected_f1") for name in self.names]
         header += [f"difference {name}" for name in self.names[1:]]
-        rows = [
-            [row["id"], row["first_sentence"], *row["f1"], *row["corrected_f1"], *row["differences"]]
+        rows: list[Row] = [
+            (row["process_id"], row["first_sentence"], *row["f1"], *row["corrected_f1"], *row["differences"])
             for row in self.rows
         ]
         return header, rows
 
 
-def _f1_of(row: Submission, question: str) -> float | None:
-    reference = row.reference or {}
-    found: float | None = (
-        reference.get("f1") if question == "overall" else reference["questions"][question]["f1"]
-    )
-    return found
-
-
 def compare_submissions(
     first: Submission, *others: Submission, sentences: Mapping[int, str] | None = None
 ) -> Compared:
-    """Raises ValueError when one of them has no score. `sentences`: the first one of each process."""
+    """Compare submissions with the first one. `sentences`: first sentence of each process. Raises ValueError if one has
+    no score."""
     systems = [first, *others]
-    ids = [row["id"] for row in first.report["processes"]]
-    pairs = compare_matrices(ids, *map(_matrix, systems))
-    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
+    names = distinct_names(systems)
+    ids = [row["process_id"] for row in first.report["processes"]]
+    pairs = compare_matrices(ids, names, *map(_matrix, systems))
+    by_id = [{row["process_id"]: row for row in one.report["processes"]} for one in systems]
     rows = [
         {
-            "id": pid,
+            "process_id": pid,
             "first_sentence": (sentences or {}).get(pid, ""),
             "f1": [one[pid]["f1"] for one in by_id],
             "corrected_f1": [one[pid]["corrected_f1"] for one in by_id],
@@ -323,12 +312,12 @@ def compare_submissions(
         }
         for pid in greatest_difference_first(systems)
     ]
-    return Compared(systems, names_apart(systems), pairs, rows)
+    return Compared(systems, names, pairs, rows)
 
 
 def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
-    """Processes by how much F1 of any of the others differs from that of the first."""
-    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
+    """Sort the ids of processes by the greatest absolute difference in F1 from the first system."""
+    by_id = [{row["process_id"]: row for row in one.report["processes"]} for one in systems]
     return sorted(by_id[0], key=lambda pid: (-max(map(abs, _differences(by_id, pid))), pid))
 
 
@@ -337,8 +326,8 @@ def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
     return [other - first for other in others]
 
 
-def names_apart(systems: Sequence[Submission]) -> list[str]:
-    """What to call them: by their owners, too, where two have one name, and by number where that is not enough."""
+def distinct_names(systems: Sequence[Submission]) -> list[str]:
+    """Names of the systems: with the owner where two have the same name, and numbered where that is not enough."""
     names = [row.system for row in systems]
     names = [
         f"{row.system}, by {row.owner.display_name}"
@@ -353,5 +342,5 @@ def _matrix(submission: Submission) -> Floats:
     rows = submission.report["processes"]
     for row in rows:
         if row["scores"] is None:
-            raise ValueError(f"Process {row['id']} has no score.")
+            raise ValueError(f"Process {row['process_id']} has no score.")
     return matrix_of(row["scores"] for row in rows)

@@ -1,9 +1,9 @@
-"""What answer sets and submissions count as against their owner's quota."""
+"""Quotas of answer sets and submissions."""
 
 from __future__ import annotations
 
 from gym.accounts.quotas import Part, register, stored
-from gym.propara.models import AnswerSet, AnswerSetVersion, GeneratedProcess, PublishedResult, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 
 ANSWER_SETS = register(
     "answer_sets",
@@ -24,8 +24,7 @@ SUBMISSIONS = register(
     "submissions",
     Part(
         Submission,
-        size=stored("description", "file", "repairs", "samples", "report", "history", "provenance"),
+        size=stored("description", "file", "repairs", "samples", "report", "history"),
     ),
-    Part(GeneratedProcess, "submission__owner", stored("text", "choices")),
     setting="GYM_QUOTA_SUBMISSIONS",
 )

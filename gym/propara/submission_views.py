@@ -1,4 +1,4 @@
-"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads."""
+"""Pages of submissions: submit, check, agree to repairs, scores, processes, edit, downloads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
-from gym.jobs.pages import act, polled, progress_of
-from gym.propara import exports, generation, permissions, presenters, selectors, services
+from gym.jobs.pages import act
+from gym.propara import exports, permissions, presenters, selectors, services
 from gym.propara.charts import confusion_figure
-from gym.propara.forms import AboutForm, GenerateForm, SubmitForm
+from gym.propara.forms import AboutForm, SubmitForm
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.views import (
     first_sentences,
@@ -43,16 +42,15 @@ from lmgym.propara.uploads import KINDS
 
 @login_required
 def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Score a file and save it, or with `check` show first what would be saved. Context: version, answer_set, form,
-    problems."""
+    """Score and save a file, or with `check` only show the result. Context: version, answer_set, form, problems."""
     version = version_of(request, slug, number)
     form = SubmitForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"version": version, "answer_set": version.answer_set, "form": form}
     if request.method == "POST" and form.is_valid():
         data, name = form.cleaned_data["file_bytes"], form.cleaned_data["file"].name
-        take = services.check_first if "check" in request.POST else services.submit
+        submit_file = services.check_first if "check" in request.POST else services.submit
         try:
-            return redirect(take(version, data, name, form.about(), actor=request.user))
+            return redirect(submit_file(version, data, name, form.about(), actor=request.user))
         except ProParaError as error:
             context["problems"] = grouped_problems(error)
         except ValidationError as error:
@@ -60,29 +58,19 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "propara/submit.html", context, status=form_status(request))
 
 
-@login_required
-def generate(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Context: version, answer_set, form."""
-    version = version_of(request, slug, number)
-    form = GenerateForm(request.POST or None, user=request.user)
-    if request.method == "POST" and form.is_valid():
-        try:
-            model = form.cleaned_data["model"]
-            return redirect(generation.queue_generation(version, model, form.about(), actor=request.user))
-        except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, error if isinstance(error, ValidationError) else str(error))
-    context = {"version": version, "answer_set": version.answer_set, "form": form}
-    return render(request, "propara/generate.html", context, status=form_status(request))
-
-
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Scores, or what it waits for. Context: twin (an earlier submission of the same file), on_others (the same one on
-    other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
+    """Show scores, or the repairs to agree to.
+
+    Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions), newest
+    (version), offers_newest; with scores, see `_results`.
+    """
     submission = visible(request, key)
     if submission.key != key:
         return redirect(submission)
-    twin = selectors.with_twin(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    duplicate = (
+        selectors.with_duplicate(Submission.objects.filter(pk=submission.pk), request.user).get().same_file_as
+    )
     others = selectors.submissions_for(request.user).filter(pk__in=services.on_other_versions(submission))
     on_others = list(others.defer(*selectors.HEAVY, "report"))
     newest = submission.version.answer_set.latest
@@ -90,8 +78,8 @@ def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
         **_about(request, submission),
         "repairs": submission.repairs,
         "repair_groups": repair_groups(submission.repairs),
-        "twin": Submission.objects.filter(key=twin).select_related("owner", "version").first()
-        if twin
+        "duplicate": Submission.objects.filter(key=duplicate).select_related("owner", "version").first()
+        if duplicate
         else None,
         "on_others": on_others,
         "newest": newest,
@@ -112,16 +100,18 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "answer_set": submission.version.answer_set,
         "may_steer": permissions.can_steer(request.user, submission),
         "kind": KINDS.get(submission.kind, submission.kind),
-        **progress_of(submission.job, request.user),
     }
 
 
 def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    """Context: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion, samples."""
+    """Return context of scores: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion,
+    samples."""
     report = submission.report
-    only, question = _asked(request)
+    only, question = _filters(request)
     first = first_sentences(submission.version)
-    rows = [{**row, "first": first.get(row["id"], "")} for row in _worst_first(submission, only, question)]
+    rows = [
+        {**row, "first": first.get(row["process_id"], "")} for row in _worst_first(submission, only, question)
+    ]
     counts = {
         code: report["mistake_counts"][code] for code in MISTAKE_CODES if code in report["mistake_counts"]
     }
@@ -138,12 +128,14 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "question": question,
         "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
         "warnings": _warnings(report, submission.version),
-        "recalls": {right: _share(row[right], row.values()) for right, row in report["confusion"].items()},
+        "recalls": {action: _share(row[action], row.values()) for action, row in report["confusion"].items()},
         "precisions": {
-            said: _share(report["confusion"][said][said], [row[said] for row in report["confusion"].values()])
-            for said in ACTIONS
+            action: _share(
+                report["confusion"][action][action], [row[action] for row in report["confusion"].values()]
+            )
+            for action in ACTIONS
         },
-        "several": exports.samples_summary(submission),
+        "samples_summary": exports.samples_summary(submission),
         "outdated": submission.evaluator != EVALUATOR,
         "others": selectors.listed_submissions(request.user)
         .filter(version=submission.version, state=Submission.State.SCORED)
@@ -152,65 +144,57 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     }
 
 
-def _share(right: int, of: Iterable[int]) -> float | None:
-    total = sum(of)
-    return right / total if total else None
+def _share(n: int, counts: Iterable[int]) -> float | None:
+    total = sum(counts)
+    return n / total if total else None
 
 
-def _asked(request: HttpRequest) -> tuple[str, str]:
-    """Kind of mistake and question of the list of processes; empty for all."""
+def _filters(request: HttpRequest) -> tuple[str, str]:
+    """Return the filters of the list of processes: kind of mistake and question; empty for all."""
     question = request.GET.get("question", "")
     return request.GET.get("only", "")[:40], question if question in QUESTIONS else ""
 
 
 def _list_query(only: str, question: str) -> str:
-    """What leads from a list of processes to one of them and on to the next."""
-    given = {name: value for name, value in (("only", only), ("question", question)) if value}
-    return f"?{urlencode(given)}" if given else ""
+    """Return the query string that keeps the filters of a list of processes on the pages of its processes."""
+    filters = {name: value for name, value in (("only", only), ("question", question)) if value}
+    return f"?{urlencode(filters)}" if filters else ""
 
 
 def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
-    """Processes in the order of the submission's page: those without a score, then by F1."""
+    """Return the processes in the order of the submission's page: those without a score, then by F1."""
     rows = exports.process_rows(submission.report, question)
     if only:
         rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
-    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"]))
+    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["process_id"]))
 
 
 def actions_chart(request: HttpRequest) -> Figure:
-    """Actions of the submission that the address names."""
+    """Draw the actions of the submission named in the query. Raises Http404."""
     submission = visible(request, request.GET.get("submission", "").replace("\0", ""))
     if not submission.has_scores:
-        raise Http404("This submission is not scored.")
+        raise Http404("This submission has no scores.")
     return confusion_figure(submission)
 
 
 def _warnings(
     report: dict[str, Any], version: AnswerSetVersion
 ) -> list[tuple[str, int, list[tuple[int, bool]]]]:
-    """Meaning, how many, and the processes with whether the answers have them; none for one about the whole file."""
+    """Return meaning, count and processes of each kind of warning, with True for processes in the answers. A warning
+    about the whole file has no processes."""
     known = set(version.process_ids)
-    found = []
+    rows = []
     for code, n in report["warning_counts"].items():
         listed = [row["process_id"] for row in report["warnings"] if row["code"] == code]
         where = [(pid, pid in known) for pid in dict.fromkeys(listed) if pid is not None]
-        found.append((WARNING_CODES[code], n, where))
-    return found
-
-
-@require_safe
-def submission_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a page."""
-    submission = visible(request, key)
-    job = submission.job
-    final = submission.is_scored or job is None or not job.is_active
-    return polled(request, "propara/_progress.html", _about(request, submission), final=final)
+        rows.append((WARNING_CODES[code], n, where))
+    return rows
 
 
 @login_required
 @require_POST
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
-    done = "Scored as repaired. The file is kept as it came, too."
+    done = "Scored as repaired. The original file is kept, too."
     return act(request, steered(request, key), services.agree, done)
 
 
@@ -223,7 +207,7 @@ def submission_save(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def submission_score_on(request: SignedInRequest, key: str, number: int) -> HttpResponse:
-    """Score the file against another version of the same answers."""
+    """Score the file on another version of the same answers."""
     submission = steered(request, key)
     version = version_of(request, submission.version.answer_set.slug, number)
     try:
@@ -233,20 +217,6 @@ def submission_score_on(request: SignedInRequest, key: str, number: int) -> Http
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(submission)
-
-
-@login_required
-@require_POST
-def submission_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    done = "It stops after the process it is working on."
-    return act(request, steered(request, key), generation.cancel_generation, done)
-
-
-@login_required
-@require_POST
-def submission_retry(request: HttpRequest, key: str) -> HttpResponse:
-    done = "It is queued again and goes on where it stopped."
-    return act(request, steered(request, key), generation.retry_generation, done)
 
 
 @login_required
@@ -266,13 +236,13 @@ def submission_delete(request: SignedInRequest, key: str) -> HttpResponse:
     submission = steered(request, key)
     version = submission.version
     services.delete_submission(submission, actor=request.user)
-    messages.success(request, f"{submission.system} is deleted, with its file and scores.")
+    messages.success(request, f"{submission.system} was deleted with its file and scores.")
     return redirect(version)
 
 
 @require_safe
 def submission_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
-    """file (as it came), actions.tsv, json, processes.csv, report.txt, metrics.json, diagnostics.txt."""
+    """Download file (as uploaded), actions.tsv, json, processes.csv, report.txt, metrics.json or diagnostics.txt."""
     return exports.response_of(visible(request, key), form)
 
 
@@ -283,7 +253,7 @@ def visible(request: HttpRequest, key: str) -> Submission:
 def steered(request: HttpRequest, key: str) -> Submission:
     submission = visible(request, key)
     if not permissions.can_steer(request.user, submission):
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("you may not change this")
     return submission
 
 
@@ -292,23 +262,23 @@ def steered(request: HttpRequest, key: str) -> Submission:
 
 @require_safe
 def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
-    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, events,
-    mistakes, warnings, neighbours, sample, n_samples."""
+    """Show one process. Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table,
+    questions, events, mistakes, warnings, neighbours, sample, n_samples."""
     submission = scored(request, key)
     sample = _sample(request, submission)
     process = process_of(submission, process_id, sample)
-    only, question = _asked(request)
-    listed = [row["id"] for row in _worst_first(submission, only, question)]
+    only, question = _filters(request)
+    listed = [row["process_id"] for row in _worst_first(submission, only, question)]
     if process_id not in listed:
         only, question = "", ""
-        listed = [row["id"] for row in _worst_first(submission, "", "")]
+        listed = [row["process_id"] for row in _worst_first(submission, "", "")]
     context = {
         **_head(submission, process_id, listed),
         "list_query": _list_query(only, question),
         "only_label": label(only),
         "question": question,
         "process": process,
-        "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
+        "row": next((row for row in submission.report["processes"] if row["process_id"] == process_id), None),
         "table": presenters.grid_table(
             process.answer_grid, process.sentences, [("prediction", process.prediction_grid)]
         ),
@@ -323,7 +293,7 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
 
 
 def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
-    """`listed`: processes in the order of the page that led here."""
+    """Return context of the header. `listed`: processes in the order of the list from which the page was opened."""
     version = submission.version
     return {
         "place": listed.index(process_id) + 1,

@@ -26,12 +26,9 @@ urlpatterns = [
         name="propara-compare-former-process",
     ),
     path(_ONE, submission_views.submission_detail, name="propara-submission"),
-    path(f"{_ONE}progress/", submission_views.submission_progress, name="propara-submission-progress"),
     path(f"{_ONE}agree/", submission_views.submission_agree, name="propara-submission-agree"),
     path(f"{_ONE}save/", submission_views.submission_save, name="propara-submission-save"),
     path(f"{_ONE}score-on/<int:number>/", submission_views.submission_score_on, name="propara-score-on"),
-    path(f"{_ONE}cancel/", submission_views.submission_cancel, name="propara-submission-cancel"),
-    path(f"{_ONE}retry/", submission_views.submission_retry, name="propara-submission-retry"),
     path(f"{_ONE}edit/", submission_views.submission_edit, name="propara-submission-edit"),
     path(f"{_ONE}delete/", submission_views.submission_delete, name="propara-submission-delete"),
     path(
@@ -52,7 +49,6 @@ urlpatterns = [
     path(f"{_SET}published/known/", views.published_known, name="propara-published-known"),
     path(f"{_SET}published/<int:pk>/", views.published, name="propara-published-edit"),
     path(f"{_SET}published/<int:pk>/delete/", views.published_delete, name="propara-published-delete"),
-    path(f"{_SET}generate/", submission_views.generate, name="propara-generate"),
     path(f"{_SET}download/<str:form>/", views.set_download, name="propara-download"),
     path(f"{_SET}processes/<int:process_id>/", views.set_process, name="propara-answers"),
 ]

@@ -14,8 +14,8 @@ from django.utils import timezone
 from gym.collections.models import CollectionEntry
 from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
+from gym.jobs.handlers import handler
 from gym.jobs.models import FINAL_STATES, Job, State
-from gym.jobs.registry import handler
 from gym.notices.services import forget_old
 from gym.runs.models import SuiteRun
 from gym.runs.work.cache import drop_spent_chunks, trim
@@ -59,7 +59,7 @@ MIN_DAYS, MAX_DAYS, USUAL_DAYS = 30, 3650, 365
 BATCH = 200
 SHOWN = 20
 _REASONS = (
-    "suite_run", "agent_run", "agent_naming", "propara_submission", "lmc_game", "score_request",
+    "suite_run", "agent_run", "agent_naming", "lmc_game", "score_request",
     "checked_models", "result_upload", "collection_zip",
 )  # fmt: skip
 """What may point to a job. A failed or cancelled one says there why there is no result, and stays."""

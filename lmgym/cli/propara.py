@@ -1,4 +1,4 @@
-"""`lmgym propara`: ProPara, here and at a site."""
+"""`lmgym propara`: ProPara, locally and with a site."""
 
 from __future__ import annotations
 
@@ -12,87 +12,77 @@ from lmgym.client import Client
 from lmgym.client.transport import line_of
 from lmgym.propara import cli as local
 
-EITHER = {"explain": "where a submission loses its points", "compare": "submissions, by their ids"}
-"""Commands of both places, and what they do at a site."""
+LOCAL_OR_SITE = {"explain": "where a submission loses points", "compare": "submissions, by their ids"}
+"""Commands that work locally and with a site: what they do with a site."""
 OWN_STATUS = ("check",)
-"""Commands whose exit status 1 is no error. `evaluate` and `explain` crash with 1 where the reference does."""
+"""Commands whose exit status 1 is not an error. `evaluate` and `explain` exit with 1 where the reference crashes."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    def more(names: Any) -> None:
-        for name, text in EITHER.items():
-            at_site.add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
-        _add_site_commands(names)
-
-    return local.parser(prog, more)
+    return at_site.parser_with_site(prog, local.parser, LOCAL_OR_SITE, _add_site_commands)
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
     """Parser for calls with --site."""
-    top = argparse.ArgumentParser(prog=prog, description="ProPara at a site.")
-    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_site_commands(names)
+    return at_site.parser_of_site(prog, "ProPara with a site.", _add_site_commands, _add_site_forms)
 
-    why = _added(names, "explain", _explain, "where a submission at a site loses its points")
+
+def _add_site_forms(names: Any) -> None:
+    why = at_site.add_command(names, "explain", _explain, "show where a submission loses points")
     why.add_argument("submission", help="id")
-    why.add_argument("--process", type=int, help="one process, mistake by mistake; default: all, worst first")
+    why.add_argument(
+        "--process", type=int, help="one process, mistake by mistake; default: all processes, worst first"
+    )
 
-    versus = _added(names, "compare", _compare, "submissions at a site with a first one, with intervals")
+    versus = at_site.add_command(
+        names, "compare", _compare, "compare submissions of a site with the first, with intervals"
+    )
     versus.add_argument("first", help="id of the baseline")
-    versus.add_argument("second", nargs="+", help="ids of others, each compared with the first")
-    return top
+    versus.add_argument("second", nargs="+", help="ids of others, each compared with the baseline")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
-    if at_site.is_asked_for(argv):
-        return at_site.run(site_parser(prog), argv)
-    if argv and argv[0] in local.COMMANDS and not {"-h", "--help"} & set(argv):
-        try:
-            status = local.main(argv, prog)
-        except KeyboardInterrupt:
-            shared.note(f"{prog}: interrupted")
-            return shared.INTERRUPTED
+    """Run the command and return the exit status. Wrong arguments raise SystemExit(2)."""
+
+    def run_local() -> int:
+        status = local.main(argv, prog)
         return status if status in (shared.DONE, shared.WRONG) or argv[0] in OWN_STATUS else shared.WRONG
-    return at_site.run(parser(prog), argv)
 
-
-def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = names.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}."
+    return at_site.run_either(
+        argv, prog, parsers=(parser, site_parser), local_commands=local.COMMANDS, run_local=run_local
     )
-    made.add_argument("--format", choices=("table", "json"), default="table")
-    at_site.add_site(made)
-    made.set_defaults(act=act)
-    return made
 
 
 def _add_site_commands(names: Any) -> None:
-    send = _added(names, "submit", _submit, "at a site: upload predictions and print the score")
+    send = at_site.add_command(
+        names, "submit", _submit, "with a site: upload predictions and print the score"
+    )
     send.add_argument("file", type=Path, help="action file, state file, JSON grids or answers to the prompts")
     send.add_argument("--answer-set", required=True, metavar="SLUG")
-    send.add_argument("--version", type=int, help="of the reference answers; default: the newest")
-    send.add_argument("--system", default="", help="its name on the leaderboard; default: the file's")
+    send.add_argument("--version", type=int, help="version of the reference answers; default: the newest")
+    send.add_argument("--system", default="", help="name on the leaderboard; default: the name of the file")
     send.add_argument("--visibility", default="private", choices=at_site.VISIBILITIES)
-    send.add_argument("--agree-to-repairs", action="store_true", help="score what had to be repaired")
+    send.add_argument(
+        "--agree-to-repairs", action="store_true", help="score the file even if it had to be repaired"
+    )
 
-    board = _added(names, "leaderboard", _leaderboard, "at a site: systems by F1")
+    board = at_site.add_command(names, "leaderboard", _leaderboard, "with a site: list systems by F1")
     board.add_argument("answer_set", help="slug")
     board.add_argument("--version", type=int, help="default: the newest")
 
 
-def _submit(client: Client, given: argparse.Namespace) -> int:
-    """WRONG without a score."""
-    card = {"visibility": given.visibility} | ({"system": given.system} if given.system else {})
+def _submit(client: Client, options: argparse.Namespace) -> int:
+    """Submit predictions. Return WRONG if they have no score."""
+    card = {"visibility": options.visibility} | ({"system": options.system} if options.system else {})
     made = client.submit_predictions(
-        given.answer_set,
-        given.file.name,
-        given.file.read_bytes(),
-        version=given.version,
-        agree_to_repairs=given.agree_to_repairs,
+        options.answer_set,
+        options.file.name,
+        options.file.read_bytes(),
+        version=options.version,
+        agree_to_repairs=options.agree_to_repairs,
         **card,
     )
-    if given.format == "json":
+    if options.format == "json":
         shared.write(shared.as_json(made.raw), None)
     else:
         scores = f"F1 {_number(made.f1)}\tcorrected {_number(made.corrected_f1)}"
@@ -100,10 +90,10 @@ def _submit(client: Client, given: argparse.Namespace) -> int:
     for group in made.raw["repair_groups"]:
         shared.note(line_of(group | {"message": _times(group) + group["message"]}))
     if same := made.raw["same_file_as"]:
-        shared.note(f"The same file was submitted before, as {same}.")
+        shared.note(f"This file was submitted before, as {same}.")
     if made.state == "waiting":
         shared.note(
-            "It is scored when you agree to these repairs: on its page, or again with --agree-to-repairs."
+            "It is scored once you agree to these repairs: on its page, or by repeating this with --agree-to-repairs."
         )
     return shared.DONE if made.f1 is not None else shared.WRONG
 
@@ -112,25 +102,24 @@ def _times(group: dict[str, Any]) -> str:
     return f"{group['n']:,} × " if group["n"] > 1 else ""
 
 
-def _leaderboard(client: Client, given: argparse.Namespace) -> int:
-    rows = client.leaderboard(given.answer_set, given.version)
-    if given.format == "json":
+def _leaderboard(client: Client, options: argparse.Namespace) -> int:
+    rows = client.leaderboard(options.answer_set, options.version)
+    if options.format == "json":
         shared.write(shared.as_json(rows), None)
         return shared.DONE
     shared.say("rank\tsystem\tprecision\trecall\tf1\tlow\thigh\tcorrected_f1\tid")
     for row in rows:
-        low, high = row["interval"] or (None, None)
-        numbers = (row["precision"], row["recall"], row["f1"], low, high, row["corrected_f1"])
-        figures = "\t".join(map(_number, numbers))
+        names = ("precision", "recall", "f1", "low", "high", "corrected_f1")
+        figures = "\t".join(_number(row[name]) for name in names)
         shared.say(f"{row['rank'] or ''}\t{row['system']}\t{figures}\t{row['submission'] or row['kind']}")
     return shared.DONE
 
 
-def _explain(client: Client, given: argparse.Namespace) -> int:
-    found = client.explanation(given.submission, given.process)
-    if given.format == "json":
+def _explain(client: Client, options: argparse.Namespace) -> int:
+    found = client.explanation(options.submission, options.process)
+    if options.format == "json":
         shared.write(shared.as_json(found), None)
-    elif given.process is None:
+    elif options.process is None:
         _report(found["report"])
     else:
         _process(found)
@@ -145,7 +134,7 @@ def _report(found: dict[str, Any]) -> None:
         shared.say(f"{code}\t{count}")
     for row in sorted(found["processes"], key=lambda row: (row["f1"] is not None, row["f1"])):
         kinds = ", ".join(f"{count} {code}" for code, count in row["mistakes"].items())
-        shared.say(f"process {row['id']}\tF1 {_number(row['f1'])}\t{kinds}")
+        shared.say(f"process {row['process_id']}\tF1 {_number(row['f1'])}\t{kinds}")
 
 
 def _process(found: dict[str, Any]) -> None:
@@ -155,24 +144,24 @@ def _process(found: dict[str, Any]) -> None:
         shared.say(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
 
 
-def _compare(client: Client, given: argparse.Namespace) -> int:
-    found = client.compare_submissions(given.first, *given.second)
-    if given.format == "json":
+def _compare(client: Client, options: argparse.Namespace) -> int:
+    found = client.compare_submissions(options.first, *options.second)
+    if options.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
-    for one in found["comparisons"]:
-        shared.say(f"F1, {one['system']} − {found['first']['system']}: {_difference(one)}")
-        for question, apart in one["questions"].items():
-            shared.say(f"  {question}: {_difference(apart)}")
-        shared.say(f"  better on {one['better']} processes, worse on {one['worse']}, equal on {one['equal']}")
+    for row in found["comparisons"]:
+        if row["question"] != "overall":
+            shared.say(f"  {row['question']}: {_difference(row)}")
+            continue
+        shared.say(f"F1, {row['second']} − {row['first']}: {_difference(row)}")
+        better, worse = row["only_second"], row["only_first"]
+        shared.say(f"  better on {better} processes, worse on {worse}, equal on {row['n'] - better - worse}")
     return shared.DONE
 
 
-def _difference(found: dict[str, Any]) -> str:
-    low, high = found["interval"]
-    return (
-        f"{found['difference']:+.4f}, 95% interval {low:+.4f} to {high:+.4f}, p (Holm) {found['p_holm']:.4f}"
-    )
+def _difference(row: dict[str, Any]) -> str:
+    interval = f"95% interval {row['low']:+.4f} to {row['high']:+.4f}"
+    return f"{row['difference']:+.4f}, {interval}, p (Holm) {row['p_corrected']:.4f}"
 
 
 def _number(value: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -40,12 +39,6 @@ class Submissions(Connection):
     def agree(self, key: str) -> Submission:
         """Agree to the repairs of a waiting submission, and score it."""
         return Submission.of(self.post(f"propara/submissions/{quote(key)}/agree/"))
-
-    def wait_for_submission(
-        self, key: str, *, seen: Callable[[Submission], None] | None = None, seconds: float = 3600.0
-    ) -> Submission:
-        """Poll until nothing is in progress; `seen` is called with each response. Raises TimeoutError."""
-        return self._ended(self.submission, key, seen, seconds)
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
         """Read the leaderboard of a version (default: the newest), best first."""

@@ -192,17 +192,6 @@ class Submission:
         f1, corrected = ((raw[metric] or {}).get("f1") for metric in ("reference", "corrected"))
         return cls(**{name: raw[name] for name in names}, f1=f1, corrected_f1=corrected, raw=raw)
 
-    @property
-    def behind(self) -> str:
-        """Why its generation waits, in words."""
-        return str((self.raw["progress"] or {}).get("behind", ""))
-
-    @property
-    def is_final(self) -> bool:
-        """Is nothing in progress? It is scored, waits for agreement, or its generation ended early."""
-        progress = self.raw["progress"]
-        return self.state != "generating" or (progress is not None and progress["state"] in FINAL)
-
 
 @dataclass(frozen=True)
 class AgentCase:

@@ -1,4 +1,4 @@
-"""ProPara: score what systems say about processes (inputs, outputs, conversions, moves), and see why.
+"""ProPara: score predictions about processes (inputs, outputs, conversions, moves), with the reason for every point.
 
 from lmgym.propara import evaluate
 report = evaluate(answers_text, predictions_text)

@@ -1,195 +1,215 @@
-"""How sure a score is: bootstrap over processes (Efron 1979), and paired for two systems. Pure, numpy.
+"""Bootstrap over processes (Efron 1979): intervals of a score, and paired differences between systems.
 
-Each resample draws as many processes as there are, with replacement. Averages are rounded to three decimals within each
-resample, as the reference rounds them.
+Each resample draws as many processes as there are, with replacement; systems that are compared are resampled with the
+same processes. Averages are rounded to three decimals within each resample, as the reference rounds them. The seed is
+fixed, so the same files have the same intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lmgym.propara.report import Report
 from lmgym.propara.scoring import QUESTIONS, Averages, QuestionScore, Scores, averages_of
-from lmgym.stats import holm, multinomial_sums, percentile_interval
-
-if TYPE_CHECKING:
-    from lmgym.propara.report import Report
+from lmgym.stats import BOOTSTRAP, Comparison, corrected, multinomial_sums, percentile_interval
+from lmgym.text.columns import described, record
 
 Floats = NDArray[np.float64]
 EQUAL = 1e-9
-"""F1 of a process that differs by less is equal."""
+"""Two F1 of a process that differ by no more than this are equal."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A 95% percentile interval."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """95 % percentile intervals."""
+    """Intervals of a system's scores over `n` processes. `questions` is keyed by question and score."""
 
     resamples: int
     n: int
-    precision: tuple[float, float]
-    recall: tuple[float, float]
-    f1: tuple[float, float]
-    questions: dict[str, dict[str, tuple[float, float]]]
+    precision: Bounds
+    recall: Bounds
+    f1: Bounds
+    questions: dict[str, dict[str, Bounds]]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "confidence": 0.95,
-            "resamples": self.resamples,
-            "processes": self.n,
-            "precision": list(self.precision),
-            "recall": list(self.recall),
-            "f1": list(self.f1),
-            "questions": {
-                name: {key: list(pair) for key, pair in one.items()} for name, one in self.questions.items()
-            },
-        }
+        return {"confidence": 0.95, **asdict(self)}
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Of F1, second less first: 95 % interval and two-sided p from paired resamples; `p_holm` is corrected for all
-    differences of its kind that stand together."""
+class Question:
+    """The question that a comparison of two systems is about."""
 
-    value: float
-    low: float
-    high: float
-    p_value: float
-    p_holm: float
+    question: str = described("overall, inputs, outputs, conversions or moves")
+
+
+@dataclass(frozen=True)
+class SystemComparison:
+    """F1 of a system against the baseline, which is the first side. Differences are second − first.
+
+    `overall.only_first` and `overall.only_second` count the processes on which the baseline or the system is better;
+    `differences` has F1 second − first of each process.
+    """
+
+    overall: Comparison
+    questions: dict[str, Comparison]
+    differences: dict[int, float]
 
     @property
-    def is_apart(self) -> bool:
-        """Does the interval exclude 0?"""
-        return self.low > 0 or self.high < 0
+    def n(self) -> int:
+        return len(self.differences)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "difference": self.value,
-            "interval": [self.low, self.high],
-            "p_value": self.p_value,
-            "p_holm": self.p_holm,
-        }
+    @property
+    def n_equal(self) -> int:
+        return self.n - (self.overall.only_first or 0) - (self.overall.only_second or 0)
 
+    @property
+    def rows(self) -> list[tuple[Question, Comparison]]:
+        """Rows of the table of differences: overall, then by question."""
+        return [
+            (Question("overall"), self.overall),
+            *((Question(name), row) for name, row in self.questions.items()),
+        ]
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two systems on the same processes; differences are second less first. `better`: processes on which the second
-    has the higher F1."""
-
-    n: int
-    overall: Difference
-    questions: dict[str, Difference]
-    better: int
-    worse: int
-    equal: int
-    by_process: dict[int, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            **self.overall.as_dict(),
-            "better": self.better,
-            "worse": self.worse,
-            "equal": self.equal,
-            "questions": {name: one.as_dict() for name, one in self.questions.items()},
-        }
+    def records(self) -> list[dict[str, Any]]:
+        """`rows` as JSON objects."""
+        return [record(*row) for row in self.rows]
 
 
 def matrix(report: Report) -> Floats:
-    """Processes by (precision, recall) of the four questions."""
+    """Return float64[processes, 8]: precision and recall of each question. Raises ValueError without a score."""
     if report.errors:
         raise ValueError(f"Process {next(iter(report.errors))} has no score.")
-    return matrix_of(one.scores for one in report.processes if one.scores)
+    return matrix_of(process.scores for process in report.processes if process.scores)
 
 
 def matrix_of(processes: Iterable[Mapping[str, Sequence[float]]]) -> Floats:
-    """As `matrix`, of scores by question."""
+    """Return `matrix` from (precision, recall) by question."""
     rows = [[value for name in QUESTIONS for value in scores[name]] for scores in processes]
     return np.array(rows, dtype=np.float64)
 
 
 def bootstrap(report: Report, resamples: int = 10_000) -> Intervals:
+    """Compute the intervals of a report's scores. Raises ValueError if a process has no score."""
     return intervals(matrix(report), resamples)
 
 
 def intervals(values: Floats, resamples: int) -> Intervals:
-    """As `bootstrap`, from what `matrix` makes of a report."""
+    """Compute intervals from `matrix`."""
     averages = _resampled(values, resamples, np.random.default_rng(0))
     precision, recall, f1 = _overall(averages)
-    questions: dict[str, dict[str, tuple[float, float]]] = {}
+    questions: dict[str, dict[str, Bounds]] = {}
     for k, name in enumerate(QUESTIONS):
         p, r = averages[:, 2 * k], averages[:, 2 * k + 1]
         questions[name] = {
-            "precision": _interval(p),
-            "recall": _interval(r),
-            "f1": _interval(_harmonic(p, r)),
+            "precision": _bounds(p),
+            "recall": _bounds(r),
+            "f1": _bounds(_harmonic(p, r)),
         }
-    bounds = (_interval(precision), _interval(recall), _interval(f1))
-    return Intervals(resamples, len(values), *bounds, questions)
+    return Intervals(resamples, len(values), _bounds(precision), _bounds(recall), _bounds(f1), questions)
 
 
-def compare(first: Report, *others: Report, resamples: int = 10_000, seed: int = 0) -> tuple[Comparison, ...]:
-    """Each of the others against the first. All are resampled with the same processes."""
-    ids = [process.process_id for process in first.processes]
-    if any(ids != [process.process_id for process in other.processes] for other in others):
+def compare(
+    *reports: Report, names: Sequence[str] = (), resamples: int = 10_000, seed: int = 0
+) -> tuple[SystemComparison, ...]:
+    """Compare the F1 of each report with that of the first, paired over the processes.
+
+    Args:
+        reports: two or more, on the same processes in the same order.
+        names: of the systems, in the order of the reports; default: "1", "2", …
+
+    Returns:
+        A comparison for each report but the first. `p_corrected` is Holm's over all systems for the overall
+        differences, and over all systems and questions for those of questions.
+
+    Raises:
+        ValueError: different processes, or a process without a score.
+    """
+    ids = [process.process_id for process in reports[0].processes]
+    if any(ids != [process.process_id for process in other.processes] for other in reports[1:]):
         raise ValueError("The reports are not about the same processes.")
-    return compare_matrices(ids, matrix(first), *map(matrix, others), resamples=resamples, seed=seed)
+    labels = names or [str(number) for number in range(1, len(reports) + 1)]
+    return compare_matrices(ids, labels, *map(matrix, reports), resamples=resamples, seed=seed)
 
 
 def compare_matrices(
-    ids: list[int], first: Floats, *others: Floats, resamples: int = 10_000, seed: int = 0
-) -> tuple[Comparison, ...]:
-    """As `compare`, from what `matrix` makes of reports."""
-    found = [_compared(ids, first, other, resamples, seed) for other in others]
-    overall = holm([one.overall.p_value for one in found])
-    by_question = iter(holm([one.questions[name].p_value for one in found for name in QUESTIONS]))
+    ids: Sequence[int], names: Sequence[str], *matrices: Floats, resamples: int = 10_000, seed: int = 0
+) -> tuple[SystemComparison, ...]:
+    """Compare systems from their `matrix`. See `compare`."""
+    first, *others = zip(names, matrices, strict=True)
+    comparisons = [_compared(ids, first, other, resamples, seed) for other in others]
+    overall = corrected([one.overall for one in comparisons])
+    questions = iter(corrected([row for one in comparisons for row in one.questions.values()]))
     return tuple(
-        replace(
-            one,
-            overall=replace(one.overall, p_holm=p),
-            questions={name: replace(one.questions[name], p_holm=next(by_question)) for name in QUESTIONS},
-        )
-        for one, p in zip(found, overall, strict=True)
+        replace(one, overall=row, questions={name: next(questions) for name in QUESTIONS})
+        for one, row in zip(comparisons, overall, strict=True)
     )
 
 
-def _compared(ids: list[int], first: Floats, second: Floats, resamples: int, seed: int) -> Comparison:
-    averages = _resampled(np.hstack([first, second]), resamples, np.random.default_rng(seed))
+def _compared(
+    ids: Sequence[int], first: tuple[str, Floats], second: tuple[str, Floats], resamples: int, seed: int
+) -> SystemComparison:
+    values = first[1], second[1]
+    averages = _resampled(np.hstack(values), resamples, np.random.default_rng(seed))
     before, after = averages[:, :8], averages[:, 8:]
-    scores = [_averages(values) for values in (first, second)]
-    questions = {
-        name: _difference(
-            scores[1].questions[name].f1 - scores[0].questions[name].f1,
-            _harmonic(after[:, 2 * k], after[:, 2 * k + 1])
-            - _harmonic(before[:, 2 * k], before[:, 2 * k + 1]),
+    scores = [_averages(one) for one in values]
+    each = _overall(values[1])[2] - _overall(values[0])[2]
+
+    def row(f1: tuple[float, float], resampled: Floats, **counts: int) -> Comparison:
+        bounds = _bounds(resampled)
+        return Comparison(
+            first=first[0],
+            second=second[0],
+            measure="f1",
+            n=len(ids),
+            first_value=f1[0],
+            second_value=f1[1],
+            difference=f1[1] - f1[0],
+            low=bounds.low,
+            high=bounds.high,
+            only_first=counts.get("only_first"),
+            only_second=counts.get("only_second"),
+            test=BOOTSTRAP.key,
+            p=_two_sided_p(resampled),
         )
-        for k, name in enumerate(QUESTIONS)
-    }
-    each = _overall(second)[2] - _overall(first)[2]
-    better, worse = int((each > EQUAL).sum()), int((each < -EQUAL).sum())
-    return Comparison(
-        len(ids),
-        _difference(scores[1].f1 - scores[0].f1, _overall(after)[2] - _overall(before)[2]),
-        questions,
-        better,
-        worse,
-        len(ids) - better - worse,
+
+    return SystemComparison(
+        row(
+            (scores[0].f1, scores[1].f1),
+            _overall(after)[2] - _overall(before)[2],
+            only_first=int((each < -EQUAL).sum()),
+            only_second=int((each > EQUAL).sum()),
+        ),
+        {
+            name: row(
+                (scores[0].questions[name].f1, scores[1].questions[name].f1),
+                _harmonic(after[:, 2 * k], after[:, 2 * k + 1])
+                - _harmonic(before[:, 2 * k], before[:, 2 * k + 1]),
+            )
+            for k, name in enumerate(QUESTIONS)
+        },
         dict(zip(ids, each.tolist(), strict=True)),
     )
 
 
-def _difference(value: float, resampled: Floats) -> Difference:
-    """p is not corrected yet."""
-    low, high = _interval(resampled)
-    tail = min(float((resampled <= 0).mean()), float((resampled >= 0).mean()))
-    p = min(1.0, 2 * max(tail, 1 / (len(resampled) + 1)))
-    return Difference(value, low, high, p, p)
+def _two_sided_p(differences: Floats) -> float:
+    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
+    return min(1.0, 2 * max(tail, 1 / (len(differences) + 1)))
 
 
 def _averages(values: Floats) -> Averages:
-    """As the reference computes it: sums from left to right, averages rounded to three decimals."""
+    """Average as the reference does: sums from left to right, rounded to three decimals."""
     return averages_of(_scores(row) for row in values.tolist())
 
 
@@ -198,7 +218,7 @@ def _scores(row: list[float]) -> Scores:
 
 
 def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """Averages over the processes of each resample."""
+    """Return float64[resamples, columns]: averages over the processes of each resample."""
     return np.round(multinomial_sums(values, resamples, rng) / len(values), 3)
 
 
@@ -213,6 +233,6 @@ def _harmonic(precision: Floats, recall: Floats) -> Floats:
     return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)
 
 
-def _interval(values: Floats) -> tuple[float, float]:
-    found = percentile_interval(values)
-    return found.low, found.high
+def _bounds(values: Floats) -> Bounds:
+    interval = percentile_interval(values)
+    return Bounds(interval.low, interval.high)

@@ -1,4 +1,4 @@
-"""All problems of a submission at once, each with line, column and a hint. Pure."""
+"""Find all problems of a file at once, each with line, column and a hint."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lmgym.text import quoted
 from lmgym.text.near_names import nearest_name
 
 MAX_PROBLEMS = 1_000
-VERBATIM = "Names must be those of the answers, verbatim."
+VERBATIM = "Use the names of the answers, verbatim."
 
 
 @dataclass(frozen=True)
 class FileRow:
-    """A row that has six columns and whole numbers."""
+    """A row with six columns and whole numbers."""
 
     line: int
     process_id: int
@@ -30,12 +30,12 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Every row that can be read; problems of the other rows, and of actions and locations."""
+    """Return the readable rows, and problems of the others and of actions and locations. At most MAX_PROBLEMS."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
-        row, found = _row(line.strip("\n\r"), number, file)
-        problems += found
+        row, row_problems = _row(line.strip("\n\r"), number, file)
+        problems += row_problems
         if row:
             rows.append(row)
             problems += _action_problems(row, file)
@@ -44,7 +44,7 @@ def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
             break
     if not rows and not problems:
         problems.append(
-            Problem(file, 0, 0, "empty", "The file is empty.", "It needs one row per step and participant.")
+            Problem(file, 0, 0, "empty", "The file is empty.", "Write one row per step and participant.")
         )
     return rows, problems
 
@@ -54,7 +54,9 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
         return None, [Problem(file, number, 0, "blank-line", "The line is blank.", "Delete it.")]
     if number == 1 and line.startswith("\ufeff"):
         return None, [
-            Problem(file, 1, 1, "bom", "The file begins with a byte order mark.", "Save as UTF-8 without it.")
+            Problem(
+                file, 1, 1, "bom", "The file begins with a byte order mark.", "Save it as UTF-8 without one."
+            )
         ]
     fields = line.split("\t")
     if len(fields) < 6:
@@ -91,7 +93,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
 def _integer_hint(value: str, line: int) -> str:
     if re.fullmatch(r"\s*\d+\.0*\s*", value):
         return f"Write {value.strip().split('.')[0]}."
-    return "Is this a header? Delete it." if line == 1 else ""
+    return "Delete the header row, if this is one." if line == 1 else ""
 
 
 def _action_problems(row: FileRow, file: str) -> list[Problem]:
@@ -106,30 +108,26 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     if action == "NONE":
         if before == after:
             return []
-        hint = "Nothing happens, so both locations must be the same; or is it a MOVE, CREATE or DESTROY?"
+        hint = "NONE needs equal locations. Use MOVE, CREATE or DESTROY for a change."
         return [problem(6, f"NONE with two locations, {quoted(before)} and {quoted(after)}.", hint)]
     found: list[Problem] = []
     if action == "CREATE":
         if before != "-":
-            found.append(
-                problem(5, f"CREATE from {quoted(before)}.", "What is created was nowhere before: write -.")
-            )
+            found.append(problem(5, f"CREATE from {quoted(before)}.", "Before a CREATE, the location is -."))
     elif before in ("", "-"):
         found.append(
             problem(
-                5, f"{action} from {quoted(before)}.", "Name the place it was at, or ? where it is unknown."
+                5, f"{action} from {quoted(before)}.", "Write the location before, or ? if it is unknown."
             )
         )
     if action == "DESTROY":
         if after != "-":
             found.append(
-                problem(
-                    6, f"DESTROY with {quoted(after)} after.", "What is destroyed is nowhere after: write -."
-                )
+                problem(6, f"DESTROY with {quoted(after)} after.", "After a DESTROY, the location is -.")
             )
     elif after in ("", "-"):
         found.append(
-            problem(6, f"{action} to {quoted(after)}.", "Name the place it is at, or ? where it is unknown.")
+            problem(6, f"{action} to {quoted(after)}.", "Write the location after, or ? if it is unknown.")
         )
     return found
 
@@ -139,8 +137,8 @@ def too_many(file: str) -> Problem:
 
 
 def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
-    """Processes and participants that are missing or unexpected; the nearest name is the hint. A missing participant
-    that is a hint is not said again."""
+    """Yield missing and unexpected processes and participants, with the nearest name as the hint. A missing participant
+    that was suggested as a hint is not reported again."""
     seen: dict[int, dict[str, int]] = {}
     for row in rows:
         seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
@@ -149,33 +147,33 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
             yield Problem(file, 0, 0, "process-missing", f"Process {pid} is missing.")
             continue
         missing = [name for name in grid.participants if name not in seen[pid]]
-        meant: set[str] = set()
+        suggested: set[str] = set()
         for name, line in seen[pid].items():
             if name not in grid.locations:
                 near = _nearest(name, missing)
-                meant.add(near)
+                suggested.add(near)
                 hint = f"Did you mean {quoted(near)}?" if near else VERBATIM
                 message = f"Process {pid} has no participant {quoted(name)}."
                 yield Problem(file, line, 3, "participant-unexpected", message, hint)
         for name in missing:
-            if name not in meant:
+            if name not in suggested:
                 message = f"Process {pid}: participant {quoted(name)} is missing."
                 yield Problem(file, 0, 0, "participant-missing", message)
 
 
 def _nearest(name: str, others: list[str]) -> str:
-    """A name that shares an alternative (`rays` for `light; rays`), or one that is spelt almost the same or has an
-    alternative that is; or nothing."""
+    """Return the other name that shares an alternative (`rays` for `light; rays`), else one with a similar spelling of
+    the name or an alternative, else an empty string."""
     mine = _alternatives(name)
     if shared := next((other for other in others if mine & _alternatives(other)), ""):
         return shared
-    spelt = {form: other for other in reversed(others) for form in _forms(other)}
-    found = (nearest_name(form, spelt) for form in _forms(name))
-    return next((spelt[near] for near in found if near), "")
+    by_spelling = {form: other for other in reversed(others) for form in _forms(other)}
+    nearest = (nearest_name(form, by_spelling) for form in _forms(name))
+    return next((by_spelling[near] for near in nearest if near), "")
 
 
 def _forms(name: str) -> list[str]:
-    """The whole name, then its alternatives."""
+    """Return the whole name, then its alternatives, normalised."""
     return list(dict.fromkeys([" ".join(name.split()).casefold(), *sorted(_alternatives(name))]))
 
 
@@ -184,7 +182,7 @@ def _alternatives(name: str) -> set[str]:
 
 
 def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
-    """Everything that is wrong with a prediction file, in the order of its lines."""
+    """Return all problems of a prediction file in the order of its lines. `answers`: None if they cannot be read."""
     rows, problems = read_rows(predictions, file)
     if answers is not None:
         found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
@@ -193,8 +191,8 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
 
 
 def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
-    """All malformed rows, not only the first as `read_sentences` has it. `lenient`: only what the reference refuses. It
-    ignores what follows the third column, and takes the later of two rows with one number."""
+    """Return all problems of a sentence file. `lenient`: only what the reference refuses; it ignores columns after the
+    third, and takes the later of two rows with the same number."""
     found: list[Problem] = []
     seen: set[tuple[int, ...]] = set()
     for number, line in enumerate(lines_of(text), 1):
@@ -203,17 +201,17 @@ def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Pr
             break
         fields = line.strip().split("\t")
         if len(fields) < 3 or (len(fields) > 3 and not lenient):
-            hint = "Three: process, number, sentence; separated by tabs."
+            hint = "Write process, number and sentence, separated by tabs."
             message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
             found.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
             continue
-        wrong = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]
-        for column in wrong:
+        bad_columns = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]
+        for column in bad_columns:
             message = f"{quoted(fields[column - 1][:40])} is not a whole number."
             found.append(Problem(file, number, column, "integer", message))
-        key = () if wrong else (int(fields[0]), int(fields[1]))
+        key = () if bad_columns else (int(fields[0]), int(fields[1]))
         if key and key in seen and not lenient:
-            message = f"Process {key[0]} has sentence {key[1]} already."
+            message = f"Process {key[0]} already has sentence {key[1]}."
             found.append(
                 Problem(file, number, 2, "sentence-again", message, "Give each sentence its own number.")
             )

@@ -1,13 +1,13 @@
-"""Other file formats than action files: state files, JSON grids, templates, prompt packs. Pure.
+"""Convert action files from and to other formats: state files, JSON grids, templates, prompt packs.
 
 * State files, as older baselines wrote them, have five columns: process, step, participant, location before, location
   after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
 * A JSON grid is `{"processes": [{"process_id": 1, "participants": {"water": ["sea", "sea", "air"]}}]}`: for each
-  participant the location before the first sentence and after each one. Instead of a list of locations there may be
-  `{"locations": [...], "actions": [...]}`, where actions are taken as they are. null, "-" and "null" mean
-  that it does not exist.
-* A prompt pack for language models has a prompt for each process: the sentences, the participants and a JSON schema of
-  the answer. An answer is a process as in a grid: `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`.
+  participant, its location before the first sentence and after each one. A list of locations can be replaced by
+  `{"locations": [...], "actions": [...]}`; actions are then not derived. null, "-" and "null" mean that the participant
+  does not exist.
+* A prompt pack has a prompt for each process: the sentences, the participants and a JSON schema of the response. A
+  response is a process as in a grid: `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from lmgym.text import count, quoted
 from lmgym.text.json_text import SYNTAX_HINTS
 
 Row = tuple[int, int, str, str, str, str]
-_UNFIT = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
-_UNFIT_IN_WORDS = "tabs, line ends, NUL or half a surrogate pair"
+_INVALID = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
+_INVALID_IN_WORDS = "tabs, line ends, NUL or an unpaired surrogate"
 _SIGNS = {ABSENT: "-", UNKNOWN: "?"}
 
 
 def sign(location: str) -> str:
-    """A token as an action file writes it."""
+    """Translate a token of summaries to action files: - or ?."""
     return _SIGNS.get(location, location)
 
 
 def write_rows(rows: Sequence[Row]) -> str:
-    """An action file."""
+    """Write an action file."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
 def looks_like_states(text: str) -> bool:
-    """Five columns in the first line that has any; a tab too many at its end does not count."""
+    """Does the first row have five columns? An extra tab at its end does not count."""
     first = next((line for line in lines_of(text) if line.strip()), "").rstrip("\n").split("\t")
     return len(first) == 5 or (
         len(first) == 6 and not first[5].strip() and first[3].strip().upper() not in ACTIONS
@@ -61,7 +61,7 @@ def looks_like_states(text: str) -> bool:
 
 
 def states_to_actions(text: str, file: str = "predictions") -> str:
-    """A five-column state file as an action file. Raises ProParaError with all problems."""
+    """Convert a five-column state file to an action file. Raises ProParaError with all problems."""
     rows: list[Row] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -71,7 +71,7 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
         fields = line.strip("\n\r").split("\t")
         if len(fields) != 5:
             message = f"The line has {len(fields)} of 5 columns."
-            hint = "Process, step, participant, location before, location after."
+            hint = "Write process, step, participant, location before and location after."
             problems.append(Problem(file, number, len(fields), "columns", message, hint))
             continue
         try:
@@ -83,81 +83,81 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
         before, after = token(fields[3]), token(fields[4])
         action = implied_action(before, after)
         rows.append((process_id, step, fields[2], action, sign(before), sign(after)))
-    _raise(problems, file)
+    _raise_if_any(problems, file)
     return write_rows(rows)
 
 
 def load_json(text: str, limits: Limits | None = None) -> Any:
-    """The value. Raises ValueError, also for a key that stands twice in an object: `json.loads` keeps the last one
-    silently."""
+    """Decode JSON. Raises ValueError, also for a repeated key in an object, of which `json.loads` silently keeps the
+    last."""
     return load(text, limits or Limits(), object_pairs_hook=_unique_keys)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {quoted(key[:60])} stands twice in one object")
-        found[key] = value
-    return found
+        if key in values:
+            raise ValueError(f"the key {quoted(key[:60])} is repeated in an object")
+        values[key] = value
+    return values
 
 
-def no_json(error: ValueError) -> str:
-    """Why `load_json` cannot read a text, for people."""
+def json_error(error: ValueError) -> str:
+    """Explain to a user why `load_json` failed."""
     if isinstance(error, json.JSONDecodeError):
         return f"The JSON cannot be read. {SYNTAX_HINTS.get(error.msg, f'{error.msg}.')}"
     return f"The JSON cannot be read: {error}."
 
 
 def grids_to_actions(data: Any, file: str = "predictions") -> str:
-    """A decoded JSON grid as an action file. Raises ProParaError with all problems."""
+    """Convert a decoded JSON grid to an action file. Raises ProParaError with all problems."""
     processes = data.get("processes") if isinstance(data, dict) else data
     if not isinstance(processes, list):
         problem = Problem(
-            file, 0, 0, "json", "There is no list of processes.", 'Expected {"processes": [...]}.'
+            file, 0, 0, "json", "The file has no list of processes.", 'Expected {"processes": [...]}.'
         )
         raise ProParaError(str(problem), [problem])
     rows: list[Row] = []
     problems: list[Problem] = []
     for number, process in enumerate(processes, 1):
-        found, wrong = _process_rows(process, number, file)
-        rows += found
-        problems += wrong
-    _raise(problems, file)
+        process_rows, process_problems = _process_rows(process, number, file)
+        rows += process_rows
+        problems += process_problems
+    _raise_if_any(problems, file)
     return write_rows(rows)
 
 
 def _process_rows(process: Any, number: int, file: str) -> tuple[list[Row], list[Problem]]:
-    def wrong(at: str, message: str) -> Problem:
+    def problem(at: str, message: str) -> Problem:
         return Problem(file, 0, 0, "json", f"{at}: {message}")
 
     if not isinstance(process, Mapping) or not isinstance(process.get("participants"), Mapping):
-        return [], [wrong(f"Object {number}", "expected an object with process_id and participants.")]
+        return [], [problem(f"Object {number}", "expected an object with process_id and participants.")]
     process_id = process.get("process_id")
     if not isinstance(process_id, int) or isinstance(process_id, bool):
-        return [], [wrong(f"Object {number}", "process_id must be a whole number.")]
+        return [], [problem(f"Object {number}", "process_id must be a whole number.")]
     rows: list[Row] = []
     problems: list[Problem] = []
     for name, value in process["participants"].items():
         at = f"Process {process_id}, participant {quoted(name)}"
-        if not name.strip() or _UNFIT.search(name):
-            problems.append(wrong(at, f"a name cannot be blank or hold {_UNFIT_IN_WORDS}."))
+        if not name.strip() or _INVALID.search(name):
+            problems.append(problem(at, f"a name cannot be blank or contain {_INVALID_IN_WORDS}."))
             continue
         try:
             rows += _track_rows(process_id, name, value)
         except ValueError as error:
-            problems.append(wrong(at, str(error)))
+            problems.append(problem(at, str(error)))
     return rows, problems
 
 
 def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
-    given = value if isinstance(value, Mapping) else {"locations": value}
-    where = given.get("locations")
-    if not isinstance(where, list) or not 2 <= len(where) <= MAX_STEP:
-        raise ValueError("expected a list of locations: before the first sentence, then after each.")
-    tokens = [_location(item) for item in where]
+    track = value if isinstance(value, Mapping) else {"locations": value}
+    locations = track.get("locations")
+    if not isinstance(locations, list) or not 2 <= len(locations) <= MAX_STEP:
+        raise ValueError("expected a list of locations: before the first sentence and after each one.")
+    tokens = [_location(item) for item in locations]
     implied = [implied_action(*pair) for pair in pairwise(tokens)]
-    actions = given.get("actions", implied)
+    actions = track.get("actions", implied)
     if not isinstance(actions, list) or len(actions) != len(implied):
         raise ValueError(f"expected {len(implied)} actions, one fewer than locations.")
     rows: list[Row] = []
@@ -171,18 +171,18 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
 def _location(value: Any) -> str:
     if value is None:
         return ABSENT
-    if not isinstance(value, str) or _UNFIT.search(value):
-        raise ValueError(f"{_shown(value)} is not a location: null, or text without {_UNFIT_IN_WORDS}.")
+    if not isinstance(value, str) or _INVALID.search(value):
+        raise ValueError(f"{_shown(value)} is not a location: null, or text without {_INVALID_IN_WORDS}.")
     return token(value.strip()) if value.strip() else UNKNOWN
 
 
 def _shown(value: Any) -> str:
-    """A value of JSON for people."""
+    """Format a JSON value for a message."""
     return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:60]
 
 
 def grids_to_json(grids: Grids) -> str:
-    """The JSON grid of action files; lossless but for the cells that states do not keep."""
+    """Write grids as JSON. Lossless except for cells that locations do not determine."""
     processes = [
         {
             "process_id": grid.process_id,
@@ -197,7 +197,7 @@ def grids_to_json(grids: Grids) -> str:
 
 
 def template(answers: Grids) -> str:
-    """The answers' first three columns; NONE and `?` to be filled in. It can be scored as it is."""
+    """Write the first three columns of the answers, with NONE and `?` to be filled in. It can be scored unchanged."""
     return write_rows(
         [
             (grid.process_id, step, participant, "NONE", "?", "?")
@@ -208,12 +208,12 @@ def template(answers: Grids) -> str:
     )
 
 
-def _raise(problems: list[Problem], file: str) -> None:
+def _raise_if_any(problems: list[Problem], file: str) -> None:
     if problems:
         raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)
 
 
-# --- the prompt pack, and reading the JSON that comes back ---
+# --- the prompt pack, and responses to it ---
 
 INSTRUCTION = (
     "Read the paragraph. For each participant, say where it is before the first sentence and after each sentence. "
@@ -223,7 +223,7 @@ INSTRUCTION = (
 
 
 def schema(grid: Grid) -> dict[str, Any]:
-    """JSON Schema (2020-12) of the answer about one process."""
+    """Return the JSON Schema (2020-12) of a response about one process."""
     track = {
         "type": "array",
         "minItems": grid.steps + 1,
@@ -258,7 +258,7 @@ def prompt(grid: Grid, sentences: Sequence[str]) -> str:
 
 
 def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
-    """One object for each process, ready for JSON Lines. Only names and numbers of steps come from the answers."""
+    """Return one object per process. From the answers, only names and numbers of steps are used."""
     return [
         {
             "process_id": pid,
@@ -272,12 +272,12 @@ def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
 
 
 def prompt_lines(answers: Grids, sentences: Sentences) -> str:
-    """The prompt pack as JSON Lines."""
+    """Write the prompt pack as JSON Lines."""
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in prompt_pack(answers, sentences))
 
 
-def read_answer(text: str, grid: Grid) -> str:
-    """One returned text as rows of an action file; raises ProParaError when it does not fit the schema."""
+def read_response(text: str, grid: Grid) -> str:
+    """Convert a model's response to rows of an action file. Raises ProParaError if it does not match the schema."""
     if not text.strip():
         raise ProParaError("There is no answer.")
     fenced = re.search(r"```(?:json)?\s*(.*?)```", text, re.DOTALL)
@@ -285,23 +285,23 @@ def read_answer(text: str, grid: Grid) -> str:
         data = load_json(fenced.group(1) if fenced else text)
     except ValueError as error:
         if "{" not in text:
-            raise ProParaError("The answer holds no JSON.") from error
+            raise ProParaError("The answer contains no JSON.") from error
         at = (
             f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         )
-        raise ProParaError(f"{no_json(error)}{at}") from error
+        raise ProParaError(f"{json_error(error)}{at}") from error
     from jsonschema import Draft202012Validator
 
-    wrong = sorted(
+    errors = sorted(
         Draft202012Validator(schema(grid)).iter_errors(data), key=lambda one: list(map(str, one.path))
     )
-    if wrong:
-        raise ProParaError(_unfit(wrong[0], grid))
+    if errors:
+        raise ProParaError(_schema_error(errors[0], grid))
     return grids_to_actions([data])
 
 
-def _unfit(error: Any, grid: Grid) -> str:
-    """Where and why a returned answer does not fit `schema`, for people. `error`: of jsonschema."""
+def _schema_error(error: Any, grid: Grid) -> str:
+    """Explain a jsonschema error of a response to a user: where, and what is wrong."""
     keyword, value, path = error.validator, error.instance, [*error.path]
     if keyword == "required":
         names = quoted(next(name for name in error.validator_value if name not in value))
@@ -315,8 +315,8 @@ def _unfit(error: Any, grid: Grid) -> str:
     if len(path) == 3:
         return f"{at}location {path[2] + 1} is {_shown(value)}; expected text or null."
     if len(path) == 2:
-        given = count(len(value), "location") if isinstance(value, list) else _shown(value)
+        shown = count(len(value), "location") if isinstance(value, list) else _shown(value)
         return (
-            f"{at}{given}; expected a list of {grid.steps + 1}: before the first sentence, then after each."
+            f"{at}{shown}; expected a list of {grid.steps + 1}: before the first sentence and after each one."
         )
     return f"{'participants' if path else 'The answer'} is {_shown(value)}; expected an object."

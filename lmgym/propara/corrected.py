@@ -1,14 +1,14 @@
-"""Our own metric, shown beside the reference's and never mixed with it. Pure.
+"""The corrected metric: the reference's four questions without its flaws. Never mixed with the official metric.
 
-It asks the same four questions of the same summaries, and differs in what the reference gets wrong:
+It differs from the reference as follows:
 
-* the overlap of two sets of terms is bounded: each term has at most one partner, equal terms count once (so the
+* the overlap of two sets of terms is bounded: each term has at most one partner, and equal terms count once (the
   Jaccard index with soft equality, in [0, 1]);
-* each answer is matched by at most one prediction and the other way round, with the greatest total score
-  (Kuhn 1955; scipy's linear_sum_assignment);
-* recall is always computed, also where there are as many predictions as answers;
-* averages are not rounded on the way;
-* the order of rows, participants, processes and of terms joined by AND plays no part.
+* each answer is matched with at most one prediction and vice versa, so that the total score is greatest (Kuhn 1955;
+  scipy's linear_sum_assignment);
+* recall is computed even if there are as many predictions as answers;
+* intermediate averages are not rounded;
+* the order of rows, participants, processes and terms joined by AND does not matter.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from lmgym.propara.summary import Summary
 from lmgym.propara.terms import location_terms, participant_terms
 
 Canonical = tuple[tuple[str, ...], ...]
-"""Terms without order and without doubles."""
+"""Sorted terms without duplicates."""
 Item = tuple[int, tuple[Canonical, ...]]
-"""Step (0 where there is none) and the parts that are compared."""
+"""Step (0 for names) and the parts that are compared."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,12 @@ class Corrected:
 
 
 def corrected_process(answer: Summary, prediction: Summary) -> Scores:
+    """Score one process by question."""
     return {name: _question(_items(name, answer), _items(name, prediction)) for name in QUESTIONS}
 
 
 def corrected(processes: Sequence[Scores]) -> Corrected:
-    """Macro averages over processes, then over the four questions."""
+    """Average over processes, then over the four questions."""
     n = len(processes)
     questions = {
         name: QuestionScore(
@@ -72,7 +73,7 @@ def corrected(processes: Sequence[Scores]) -> Corrected:
 
 @lru_cache(maxsize=16_384)
 def bounded_overlap(answer: Canonical, prediction: Canonical) -> float:
-    """Matched terms over all terms; 1 only if every term has a partner."""
+    """Return matched terms over all terms: 1 only if every term has a partner."""
     if answer == prediction:
         return 1.0
     shared = _most_partners(answer, prediction)
@@ -94,21 +95,21 @@ def _where(text: str) -> Canonical:
 
 
 def _items(question: str, summary: Summary) -> list[Item]:
-    """The items of a question, sorted, so that the order of rows plays no part."""
-    found: list[Item]
+    """Return the items of a question, sorted so that the order of rows does not matter."""
+    items: list[Item]
     if question == "conversions":
-        found = [
+        items = [
             (item.step, (_where(item.location), _who(item.destroyed), _who(item.created)))
             for item in summary.conversions
         ]
     elif question == "moves":
-        found = [
+        items = [
             (item.step, (_who(item.participants), _where(item.before), _where(item.after)))
             for item in summary.moves
         ]
     else:
-        found = [(0, (_who(name),)) for name in summary.items(question)]
-    return sorted(found)
+        items = [(0, (_who(name),)) for name in summary.items(question)]
+    return sorted(items)
 
 
 def _question(answers: list[Item], predictions: list[Item]) -> QuestionScore:
@@ -121,7 +122,7 @@ def _question(answers: list[Item], predictions: list[Item]) -> QuestionScore:
 
 
 def _greatest_total(answers: list[Item], predictions: list[Item]) -> float:
-    """Pairs of different steps score 0, so each step is matched by itself."""
+    """Match each step separately: pairs of different steps score 0."""
     totals: list[float] = []
     for step in sorted({step for step, _ in answers} & {step for step, _ in predictions}):
         theirs = [parts for at, parts in answers if at == step]
@@ -136,7 +137,7 @@ def _pair(answer: tuple[Canonical, ...], prediction: tuple[Canonical, ...]) -> f
 
 
 def _assigned(scores: list[list[float]]) -> float:
-    """The greatest sum of scores with at most one in each row and column."""
+    """Return the greatest sum of scores with at most one per row and column."""
     if len(scores) == 1:
         return max(scores[0])
     if len(scores[0]) == 1:
@@ -148,7 +149,7 @@ def _assigned(scores: list[list[float]]) -> float:
 
 
 def _most_partners(answer: Canonical, prediction: Canonical) -> int:
-    """The size of a greatest matching between terms that share an alternative (Hopcroft and Karp 1973, by scipy)."""
+    """Return the size of a maximum matching between terms that share an alternative (Hopcroft and Karp 1973; scipy)."""
     mine = [frozenset(term) for term in prediction]
     shared = [[not term.isdisjoint(other) for term in mine] for other in answer]
     if len(answer) == 1 or len(mine) == 1:

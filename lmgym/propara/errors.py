@@ -1,4 +1,4 @@
-"""What can be wrong with files, and with one process. Pure."""
+"""Problems of files, and failures of single processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong in a file; line and column count from 1, 0 means the file as a whole."""
+    """A problem in a file. Line and column count from 1; 0 is the file as a whole."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
 
 class ProParaError(ValueError):
-    """Files that cannot be scored. `str()` and `exit_code` are what the reference's command would give."""
+    """Files that cannot be scored. `str()` and `exit_code` are the reference's message and exit code."""
 
     exit_code = 2
 
@@ -35,17 +35,17 @@ class ProParaError(ValueError):
 
 
 class Corrupted(ProParaError):
-    """The reference has a message for this, on standard output, and exits with 2."""
+    """An error that the reference reports on standard output, with exit code 2."""
 
 
 class Crash(ProParaError):
-    """The reference ends with a traceback and exit code 1; we explain the error on standard error."""
+    """An error where the reference ends with a traceback and exit code 1. We explain it on standard error."""
 
     exit_code = 1
 
 
 class ProcessFailure(ArithmeticError):
-    """One process has no score under the reference's arithmetic."""
+    """A process whose score cannot be computed by the reference's arithmetic."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class ProcessFailure(ArithmeticError):
 
 
 def corrupted(file: str, details: str, line: int = 0) -> Corrupted:
-    """The reference's one-line message."""
+    """Build the error with the reference's one-line message."""
     if line:
         return Corrupted(f"Corrupted action file {file} on line {line} ({details})")
     return Corrupted(f"Corrupted or empty action file {file} ({details})")

@@ -1,6 +1,6 @@
-"""Reading action and sentence files as the reference does: first error only, its words, its leniencies. Pure.
+"""Read action and sentence files exactly as the reference does: first error only, with its messages and leniencies.
 
-lmgym.propara.check lists all errors of a file at once; lmgym.propara.repair reads what the reference refuses.
+`lmgym.propara.check` lists all problems of a file at once; `lmgym.propara.repair` reads what the reference refuses.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ ABSENT, UNKNOWN = "null", "unk"
 _TOKENS = {"-": ABSENT, "?": UNKNOWN}
 MAX_STEP = 1_000_000
 MAX_CELLS = 20_000_000
-"""One row with step 1,000,000,000 makes the reference allocate a list of that length; we refuse."""
+"""Limits of ours: a row with step 1,000,000,000 makes the reference allocate a list of that length."""
 
 
 class Grid(NamedTuple):
-    """One process of one file: for each participant n + 1 locations (before step 1, after each step) and n actions."""
+    """A process of a file. Each participant has `steps` + 1 locations (before step 1, after each step) and `steps`
+    actions."""
 
     process_id: int
     steps: int
@@ -34,7 +35,7 @@ class Grid(NamedTuple):
         return self.locations.keys()
 
     def as_dict(self) -> dict[str, Any]:
-        """By participant."""
+        """Return locations and actions by participant."""
         return {
             name: {"locations": where, "actions": self.actions[name]}
             for name, where in self.locations.items()
@@ -44,24 +45,24 @@ class Grid(NamedTuple):
 Grids = dict[int, Grid]
 
 
-def nothing_happens(grid: Grid) -> Grid:
-    """The same participants and steps, with NONE everywhere and all places unknown."""
+def all_none_grid(grid: Grid) -> Grid:
+    """Return the same participants and steps with NONE everywhere and all locations unknown."""
     where = {name: [UNKNOWN] * (grid.steps + 1) for name in grid.participants}
     return Grid(grid.process_id, grid.steps, where, {name: ["NONE"] * grid.steps for name in where})
 
 
 def token(location: str) -> str:
-    """`-` and `?` as the summaries call them."""
+    """Translate `-` and `?` of action files to the tokens of summaries."""
     return _TOKENS.get(location, location)
 
 
 def lines_of(text: str) -> io.StringIO:
-    """Lines as Python's text mode sees them: CR LF, LF and a lone CR end one; form feed and U+2028 do not."""
+    """Split lines as Python's text mode does: at CR LF, LF and a lone CR, not at form feed or U+2028."""
     return io.StringIO(text, newline=None)
 
 
 def read_text(path: str) -> str:
-    """A UTF-8 file. Raises Crash where the reference ends with a traceback."""
+    """Read a UTF-8 file. Raises Crash where the reference ends with a traceback."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8")
@@ -70,8 +71,8 @@ def read_text(path: str) -> str:
 
 
 def read_action_file(path: str) -> str:
-    """As `read_text`. The reference decodes 8,192 bytes at a time, so errors in rows before the first block that is not
-    UTF-8 come first."""
+    """Read an action file. Raises Crash or Corrupted. The reference decodes 8,192 bytes at a time, so errors in rows
+    before the first block that is not UTF-8 are reported first."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8")
@@ -98,19 +99,20 @@ _BLOCK = 8_192
 
 
 def _text_before(data: bytes) -> str:
-    """The blocks that can be decoded. A character may span two of them."""
+    """Decode the blocks before the first that is not UTF-8. A character may span two blocks."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    found: list[str] = []
+    blocks: list[str] = []
     for start in range(0, len(data), _BLOCK):
         try:
-            found.append(decoder.decode(data[start : start + _BLOCK]))
+            blocks.append(decoder.decode(data[start : start + _BLOCK]))
         except UnicodeDecodeError:
             break
-    return "".join(found)
+    return "".join(blocks)
 
 
 def read_grids(text: str, file: str) -> Grids:
-    """Read an action file; raises Corrupted or Crash for the first error, in the reference's order of two passes."""
+    """Parse the text of an action file. Raises Corrupted or Crash for the first error, in the reference's two
+    passes."""
     lines = list(lines_of(text))
     lengths = _lengths(lines, file)
     if not lengths:
@@ -134,7 +136,7 @@ def read_grids(text: str, file: str) -> Grids:
                 raise Crash(f"{file}, line {number}: more than {MAX_CELLS:,} cells.")
             grid.locations[participant] = [UNKNOWN] * (grid.steps + 1)
             grid.actions[participant] = ["NONE"] * grid.steps
-        try:  # as in Python, step 0 and negative steps count from the end; later rows replace earlier ones
+        try:  # as in the reference, step 0 and negative steps index from the end; later rows replace earlier ones
             if step == 1:
                 grid.locations[participant][0] = token(before)
             grid.locations[participant][step] = token(after)
@@ -146,7 +148,7 @@ def read_grids(text: str, file: str) -> Grids:
 
 
 def _lengths(lines: list[str], file: str) -> dict[int, int]:
-    """The reference's first pass: the highest step of each process."""
+    """The reference's first pass: find the highest step of each process."""
     lengths: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
         fields = line.strip().split("\t", 2)
@@ -154,7 +156,7 @@ def _lengths(lines: list[str], file: str) -> dict[int, int]:
             raise corrupted(file, "not enough values to unpack (expected 2, got 1)", number)
         pid, step = _process_and_step(fields, file, number)
         if step > MAX_STEP:
-            raise Crash(f"{file}, line {number}: step {step} is above {MAX_STEP:,}, the most we read.")
+            raise Crash(f"{file}, line {number}: step {step} exceeds the limit of {MAX_STEP:,}.")
         if step > lengths.setdefault(pid, 0):
             lengths[pid] = step
     return lengths
@@ -180,7 +182,7 @@ def is_integer(text: str) -> bool:
 
 
 def action_problem(action: str, before: str, after: str) -> str:
-    """What the reference says about the last three columns of a row, or nothing."""
+    """Return the reference's message about the last three columns of a row, or an empty string."""
     if action == "NONE":
         return "" if before == after else f"Unequal NONE locations: {before} -- {after}"
     if action == "CREATE":
@@ -199,7 +201,7 @@ def action_problem(action: str, before: str, after: str) -> str:
 
 
 def implied_action(before: str, after: str) -> str:
-    """The action that two states imply."""
+    """Derive the action from the locations before and after."""
     if before == after:
         return "NONE"
     if before == ABSENT:
@@ -208,7 +210,7 @@ def implied_action(before: str, after: str) -> str:
 
 
 def participant_differences(answers: Grids, predictions: Grids, file: str) -> list[str]:
-    """The reference's lines about participants that are missing or unexpected; extra processes are allowed."""
+    """Return the reference's lines about missing or unexpected participants. Extra processes are allowed."""
     lines: list[str] = []
     for pid in sorted(answers):
         if pid not in predictions:
@@ -233,12 +235,13 @@ def differences_message(lines: list[str], answers_file: str, predictions_file: s
 # --- sentences ---
 
 Sentences = dict[int, tuple[str, ...]]
-"""By process."""
+"""Sentences by process."""
 
 
 def read_sentences(text: str, file: str) -> Sentences:
-    """Sorted by number and counted anew from 1; of two rows with one number the later wins; an empty file is fine."""
-    found: dict[tuple[int, int], str] = {}
+    """Parse sentences, sorted and renumbered from 1. The later of two rows with the same number wins; a file may be
+    empty."""
+    texts: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines_of(text), 1):
         fields = line.strip().split("\t", 3)[:3]
         if len(fields) < 3:
@@ -249,11 +252,11 @@ def read_sentences(text: str, file: str) -> Sentences:
             key = (int(fields[0]), int(fields[1]))
         except ValueError:
             raise Crash(f"{file}, line {number}: process and number must be whole numbers.") from None
-        found[key] = fields[2]
+        texts[key] = fields[2]
     sentences: dict[int, list[str]] = {}
-    for process_id, index in sorted(found):
-        sentences.setdefault(process_id, []).append(found[process_id, index])
-    return {process_id: tuple(texts) for process_id, texts in sentences.items()}
+    for process_id, index in sorted(texts):
+        sentences.setdefault(process_id, []).append(texts[process_id, index])
+    return {process_id: tuple(rows) for process_id, rows in sentences.items()}
 
 
 def sentences_missing(file: str, process_id: int) -> Corrupted:

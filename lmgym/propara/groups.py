@@ -1,4 +1,4 @@
-"""Problems and repairs of a file, those of one kind together: what, how often, on which lines. Pure."""
+"""Group problems and repairs of a file by kind: message, count and lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from lmgym.propara.check import VERBATIM
 from lmgym.propara.errors import Problem, ProParaError
 
-NAMED = 5
-"""Lines and processes that are named before "and … more"."""
+MAX_LISTED = 5
+"""Lines and processes listed before "and … more"."""
 _COLUMNS = re.compile(r"The line has (\d+ of \d+ columns\.)")
 _MEANT = re.compile(r"Did you mean (.*\?)", re.DOTALL)
-_TOGETHER = {
+_GROUPED_CODES = {
     "process-missing": (re.compile(r"Process (-?\d+) is missing\."), "processes are missing"),
     "participant-missing": (
         re.compile(r"Process (-?\d+): participant (.*) is missing\.", re.DOTALL),
@@ -21,18 +21,18 @@ _TOGETHER = {
     ),
     "participant-unexpected": (
         re.compile(r"Process (-?\d+) has no participant (.*)\.", re.DOTALL),
-        "names are not those of the answers",
+        "participants are not in the answers",
     ),
     "sentence-again": (
-        re.compile(r"Process (-?\d+) has sentence (-?\d+) already\."),
-        "sentences have a number that their process has already",
+        re.compile(r"Process (-?\d+) already has sentence (-?\d+)\."),
+        "sentences repeat a number of their process",
     ),
 }
-"""By code, what is one kind although each message names another thing: what is named, and what is said of all."""
+"""Codes whose messages differ only in what they name: pattern of the name, and the message of the group."""
 
 
 class Group(NamedTuple):
-    """`message`: of all of them together. `lines`: count from 1, and are none where the file as a whole is meant."""
+    """Problems or repairs of one kind. `lines` count from 1; there are none for the file as a whole."""
 
     message: str
     hint: str
@@ -43,10 +43,10 @@ class Group(NamedTuple):
 
     @property
     def place(self) -> str:
-        """File, lines and column in words."""
+        """File, lines and column as text."""
         parts = [self.file] if self.file else []
         if self.lines:
-            parts.append(f"line{'' if len(self.lines) == 1 else 's'} {several(self.lines)}")
+            parts.append(f"line{'' if len(self.lines) == 1 else 's'} {abbreviated(self.lines)}")
         if self.column and self.lines:
             parts.append(f"column {self.column}")
         return ", ".join(parts)
@@ -65,23 +65,23 @@ class Group(NamedTuple):
         }
 
 
-def several(values: Sequence[Any]) -> str:
-    """The first few, and how many more."""
-    named = ", ".join(map(str, values[:NAMED]))
-    return named if len(values) <= NAMED else f"{named} and {len(values) - NAMED:,} more"
+def abbreviated(values: Sequence[Any]) -> str:
+    """List the first few values and the number of others."""
+    listed = ", ".join(map(str, values[:MAX_LISTED]))
+    return listed if len(values) <= MAX_LISTED else f"{listed} and {len(values) - MAX_LISTED:,} more"
 
 
 def problem_groups(problems: Iterable[Problem]) -> list[Group]:
-    """In the order of the first of each kind."""
-    found: dict[tuple[Any, ...], list[Problem]] = {}
+    """Group problems by kind, in the order of the first of each."""
+    groups: dict[tuple[Any, ...], list[Problem]] = {}
     for one in problems:
-        kind = () if one.code in _TOGETHER else (one.message, one.hint)
-        found.setdefault((one.file, one.code, one.column, kind), []).append(one)
-    return [_of_problems(rows) for rows in found.values()]
+        kind = () if one.code in _GROUPED_CODES else (one.message, one.hint)
+        groups.setdefault((one.file, one.code, one.column, kind), []).append(one)
+    return [_of_problems(rows) for rows in groups.values()]
 
 
 def reason(error: ProParaError) -> str:
-    """Why a file cannot be scored, in one sentence: the first kind of problem."""
+    """Return in one sentence why a file cannot be scored: the first kind of problem."""
     return next((one.message for one in problem_groups(error.problems)), str(error))
 
 
@@ -89,10 +89,10 @@ def _of_problems(rows: list[Problem]) -> Group:
     first = rows[0]
     lines = tuple(row.line for row in rows if row.line)
     hint = VERBATIM if first.code == "participant-unexpected" and len(rows) > 1 else first.hint
-    return Group(_said(rows), hint, len(rows), lines, first.file, first.column)
+    return Group(_group_message(rows), hint, len(rows), lines, first.file, first.column)
 
 
-def _said(rows: list[Problem]) -> str:
+def _group_message(rows: list[Problem]) -> str:
     first, n = rows[0], f"{len(rows):,}"
     if len(rows) == 1:
         return first.message
@@ -100,28 +100,28 @@ def _said(rows: list[Problem]) -> str:
         return f"{n} lines have {columns[1]}"
     if first.code == "blank-line":
         return f"{n} lines are blank."
-    if first.code in _TOGETHER:
-        pattern, what = _TOGETHER[first.code]
-        return f"{n} {what}: {several([_named(row, pattern) for row in rows])}."
+    if first.code in _GROUPED_CODES:
+        pattern, what = _GROUPED_CODES[first.code]
+        return f"{n} {what}: {abbreviated([_name_of(row, pattern) for row in rows])}."
     return f"{n} × {first.message}"
 
 
-def _named(row: Problem, pattern: re.Pattern[str]) -> str:
-    """The process, or what it is about in which process, with what may be meant instead."""
-    found = pattern.fullmatch(row.message)
-    pid, *more = found.groups() if found else (row.message,)
-    meant = _MEANT.fullmatch(row.hint)
-    return (f"{more[0]} in process {pid}" if more else pid) + (f" ({meant[1]})" if meant else "")
+def _name_of(row: Problem, pattern: re.Pattern[str]) -> str:
+    """Name the process, or the thing in its process, with a suggestion if there is one."""
+    match = pattern.fullmatch(row.message)
+    pid, *more = match.groups() if match else (row.message,)
+    suggestion = _MEANT.fullmatch(row.hint)
+    return (f"{more[0]} in process {pid}" if more else pid) + (f" ({suggestion[1]})" if suggestion else "")
 
 
 def repair_groups(repairs: Iterable[Any]) -> list[Group]:
-    """Of `repair.Repair`, or their dictionaries: the most frequent first."""
-    found: dict[tuple[str, int, str], list[int]] = {}
+    """Group repairs (`repair.Repair`, or their dictionaries) by kind, the most frequent first."""
+    lines_by_kind: dict[tuple[str, int, str], list[int]] = {}
     for one in repairs:
         row = one if isinstance(one, dict) else one._asdict()
-        found.setdefault((row["code"], row["column"], row["message"]), []).append(row["line"])
+        lines_by_kind.setdefault((row["code"], row["column"], row["message"]), []).append(row["line"])
     groups = [
         Group(message, "", len(lines), tuple(line for line in lines if line), column=column)
-        for (_, column, message), lines in found.items()
+        for (_, column, message), lines in lines_by_kind.items()
     ]
     return sorted(groups, key=lambda one: -one.n)

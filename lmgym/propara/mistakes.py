@@ -1,7 +1,7 @@
-"""What a prediction got wrong, event by event: missed, made up, late, another action, another place. Pure.
+"""Classify the mistakes of a prediction, event by event. This explains a score; it does not change it.
 
-This explains; it does not score. Events are compared participant by participant: first those of the same step, then
-what is left over is paired with the nearest event of the same kind, and the rest is missed or spurious.
+Events are compared per participant: first those of the same step; the others are paired with the nearest event of the
+same kind; what remains is missed or spurious.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ CODES = {
     "spurious-create": "a creation that is not in the answers",
     "spurious-move": "a move that is not in the answers",
     "spurious-destroy": "a destruction that is not in the answers",
-    "wrong-step": "the right event in another step",
-    "wrong-action": "another event in the same step",
-    "wrong-location": "the right event at another place",
+    "wrong-step": "the right event in the wrong step",
+    "wrong-action": "a different event in the same step",
+    "wrong-location": "the right event at the wrong place",
 }
 Confusion = dict[str, dict[str, int]]
-"""Steps by the answers' action, then by the predicted one."""
+"""Number of steps by the answers' action, then by the predicted one."""
 
 
 class Mistake(NamedTuple):
-    """`offset`: how many steps too late (+) or too early (-), for wrong-step."""
+    """A mistake. `offset`: steps too late (+) or too early (-), for wrong-step."""
 
     code: str
     participant: str
@@ -44,12 +44,12 @@ class Mistake(NamedTuple):
 
 
 def label(code: str) -> str:
-    """A code as words."""
+    """Format a code for people."""
     return code.replace("-", " ")
 
 
 def same_place(first: str, second: str) -> bool:
-    """Do two locations share a name after normalisation? A division by zero means that everything matches."""
+    """Do two locations share a name after normalisation? The reference divides by zero where everything matches."""
     if first == second:
         return True
     try:
@@ -71,20 +71,20 @@ def location_at(grid: Grid, participant: str, step: int) -> str:
 
 
 def mistakes(answer: Grid, prediction: Grid) -> list[Mistake]:
-    """In the order of the answers' participants, then of steps."""
-    found: list[Mistake] = []
+    """List mistakes in the order of the answers' participants, then of steps."""
+    all_mistakes: list[Mistake] = []
     for participant in answer.participants:
-        found += sorted(_of_participant(answer, prediction, participant), key=lambda one: one.step)
-    return found
+        all_mistakes += sorted(_of_participant(answer, prediction, participant), key=lambda one: one.step)
+    return all_mistakes
 
 
 def _of_participant(answer: Grid, prediction: Grid, name: str) -> Iterable[Mistake]:
     theirs, mine = _events(answer, name), _events(prediction, name)
     for step in sorted(theirs.keys() & mine.keys()):
-        right, said = theirs.pop(step), mine.pop(step)
-        if right != said:
-            yield Mistake("wrong-action", name, step, f"{right} is predicted as {said}.")
-        elif message := _places_differ(answer, prediction, name, step, right):
+        expected, predicted = theirs.pop(step), mine.pop(step)
+        if expected != predicted:
+            yield Mistake("wrong-action", name, step, f"{expected} is predicted as {predicted}.")
+        elif message := _location_mistake(answer, prediction, name, step, expected):
             yield Mistake("wrong-location", name, step, message)
     for step, action in sorted(theirs.items()):
         near = min((at for at in mine if mine[at] == action), key=lambda at: (abs(at - step), at), default=0)
@@ -104,22 +104,22 @@ def _events(grid: Grid, name: str) -> dict[int, str]:
     return {step: action for step, action in enumerate(grid.actions.get(name, ()), 1) if action != "NONE"}
 
 
-def _places_differ(answer: Grid, prediction: Grid, name: str, step: int, action: str) -> str:
+def _location_mistake(answer: Grid, prediction: Grid, name: str, step: int, action: str) -> str:
     wrong = []
     for word, shift in _SIDES[action]:
-        right, said = location_at(answer, name, step + shift), location_at(prediction, name, step + shift)
-        if not same_place(right, said):
-            wrong.append(f"{word} {_in_words(said)} instead of {_in_words(right)}")
+        expected, predicted = (location_at(grid, name, step + shift) for grid in (answer, prediction))
+        if not same_place(expected, predicted):
+            wrong.append(f"{word} {_in_words(predicted)} instead of {_in_words(expected)}")
     return f"{action} {' and '.join(wrong)}." if wrong else ""
 
 
 _SIDES = {"CREATE": (("at", 0),), "DESTROY": (("at", -1),), "MOVE": (("from", -1), ("to", 0))}
-"""The locations that an event is about: a preposition, and the step relative to the event's own."""
+"""Locations of an event: a preposition, and the step relative to that of the event."""
 _NOUNS = {"CREATE": "creation", "DESTROY": "destruction", "MOVE": "move"}
 
 
 def _event(grid: Grid, name: str, step: int, action: str) -> str:
-    """An event in words: move of water from kettle to cup."""
+    """Describe an event: move of water from kettle to cup."""
     where = [f"{word} {_in_words(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
     return f"{_NOUNS[action]} of {name} {' '.join(where)}"
 
@@ -133,7 +133,7 @@ def _steps(n: int) -> str:
 
 
 def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
-    """Steps of participants in the answers, by their action and the predicted one."""
+    """Count the answers' steps by their action and the predicted one."""
     counts: Counter[tuple[str, str]] = Counter()
     for answer, prediction in pairs:
         for name in answer.participants:
@@ -141,4 +141,6 @@ def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
             counts.update(zip(answer.actions[name], predicted, strict=False))
             for action in answer.actions[name][len(predicted) :]:
                 counts[action, "NONE"] += 1
-    return {wanted: {given: counts[wanted, given] for given in ACTIONS} for wanted in ACTIONS}
+    return {
+        expected: {predicted: counts[expected, predicted] for predicted in ACTIONS} for expected in ACTIONS
+    }

@@ -1,4 +1,4 @@
-"""One process of answers and predictions: summaries, scores, corrected scores, pairs with their reasons. Pure."""
+"""Evaluate one process: summaries, scores, corrected scores, and pairs of items with their reasons."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lmgym.propara.terms import (
     participant_terms,
 )
 
-# --- pairs of an answer and a prediction: the parts of the score, normalised locations, matching alternatives ---
+# --- pairs of an answer and a prediction ---
 
 
 @dataclass(frozen=True)
 class Part:
-    """One comparison within a pair; score is None where the reference divides by zero."""
+    """One comparison within a pair. `score` is None where the reference divides by zero."""
 
     name: str
     answer: str
@@ -55,34 +55,34 @@ class Pair:
 
 
 def _plain(item: Any) -> Any:
-    """Conversions and moves as dictionaries, names as they are."""
+    """Return conversions and moves as dictionaries, names unchanged."""
     return item if isinstance(item, str) else item._asdict()
 
 
-MANY = 20_000
-"""From so many pairs on, those of different steps are left out: they score 0, and that is all there is to say."""
-LISTED = 2_000
-DETAILED_PAIRS = 1_000
+MANY_PAIRS = 20_000
+"""Above this number, pairs of different steps are left out; they score 0."""
+MAX_LISTED = 2_000
+MAX_DETAILED = 1_000
 """Pairs of a question in `ProcessReport.details`."""
 
 
 def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
-    """Prediction by prediction. Of very many pairs only the first LISTED that are in one step."""
+    """Return all pairs, prediction by prediction. Above MANY_PAIRS, only the first MAX_LISTED of equal steps."""
     mine, theirs = prediction.items(question), answer.items(question)
-    found = ((a, p) for p in mine for a in theirs)
-    if len(mine) * len(theirs) > MANY:
-        found = islice(_in_one_step(theirs, mine), LISTED)  # type: ignore[assignment]
-    return [_pair(question, a, p) for a, p in found]
+    candidates = ((a, p) for p in mine for a in theirs)
+    if len(mine) * len(theirs) > MANY_PAIRS:
+        candidates = islice(_of_equal_step(theirs, mine), MAX_LISTED)  # type: ignore[assignment]
+    return [_pair(question, a, p) for a, p in candidates]
 
 
-def _in_one_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    found = by_step(answers)
-    yield from ((a, p) for p in predictions for a in found.get(step_of(p), ()))
+def _of_equal_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    answers_by_step = by_step(answers)
+    yield from ((a, p) for p in predictions for a in answers_by_step.get(step_of(p), ()))
 
 
 @dataclass(frozen=True)
 class Match:
-    """The partner with which an item scores best; no partner and 0 where every pair scores 0."""
+    """An item with its best partner; no partner and score 0 if every pair scores 0."""
 
     item: Any
     partner: Any = None
@@ -90,20 +90,20 @@ class Match:
 
 
 def best_matches(question: str, answer: Summary, prediction: Summary) -> tuple[list[Match], list[Match]]:
-    """For each answer its best prediction, and for each prediction its best answer. Several may share a partner."""
+    """Match each answer with its best prediction, and each prediction with its best answer. Partners can be shared."""
     theirs, mine = answer.items(question), prediction.items(question)
-    found, right = {item: Match(item) for item in theirs}, {item: Match(item) for item in mine}
-    for a, p in _in_one_step(theirs, mine):
+    answers, predictions = {item: Match(item) for item in theirs}, {item: Match(item) for item in mine}
+    for a, p in _of_equal_step(theirs, mine):
         score = pair_score(question, a, p)
-        if score > found[a].score:
-            found[a] = Match(a, p, score)
-        if score > right[p].score:
-            right[p] = Match(p, a, score)
-    return [found[item] for item in theirs], [right[item] for item in mine]
+        if score > answers[a].score:
+            answers[a] = Match(a, p, score)
+        if score > predictions[p].score:
+            predictions[p] = Match(p, a, score)
+    return [answers[item] for item in theirs], [predictions[item] for item in mine]
 
 
 def pair_score(question: str, answer: Any, prediction: Any) -> float:
-    """0 where the reference divides by zero."""
+    """Score a pair; 0 where the reference divides by zero."""
     try:
         return PAIR_SCORES[question](answer, prediction)
     except ProcessFailure:
@@ -112,7 +112,7 @@ def pair_score(question: str, answer: Any, prediction: Any) -> float:
 
 def _pair(question: str, answer: Any, prediction: Any) -> Pair:
     if step_of(answer) != step_of(prediction):
-        return Pair(answer, prediction, 0.0, (), f"the step differs: {answer.step} and {prediction.step}")
+        return Pair(answer, prediction, 0.0, (), f"different steps: {answer.step} and {prediction.step}")
     parts = _parts(answer, prediction)
     try:
         score: float | None = PAIR_SCORES[question](answer, prediction)
@@ -121,9 +121,9 @@ def _pair(question: str, answer: Any, prediction: Any) -> Pair:
     assert score is not None
     reason = "all parts match" if all(part.score == 1 for part in parts) else ""
     if score > 1:
-        reason = "above 1: several terms match the same term, and the reference counts each of them"
+        reason = "above 1: several terms match the same term, and the reference counts each one"
     elif score < 0:
-        reason = "below 0 and taken as 0: more matches than terms"
+        reason = "below 0, counted as 0: more matches than terms"
     return Pair(answer, prediction, score, parts, reason)
 
 
@@ -160,7 +160,7 @@ def _reason(answer: Terms, prediction: Terms, location: bool) -> str:
     shared = sorted({item for mine in prediction for theirs in answer for item in mine & theirs})
     if shared:
         quoted = ", ".join(f"`{item}`" for item in shared)
-        return f"both normalise to {quoted}" if location else f"they share {quoted}"
+        return f"both normalise to {quoted}" if location else f"both have {quoted}"
     if not location:
         return "no name in common"
     return f"normalised to {_in_words(answer)} and {_in_words(prediction)}"
@@ -179,6 +179,8 @@ def _quoted(item: str) -> str:
 
 @dataclass(frozen=True)
 class ProcessReport:
+    """A process with its scores. `scores` is None, and `error` set, where the reference's arithmetic fails."""
+
     answer_grid: Grid
     prediction_grid: Grid
     answer: Summary
@@ -196,11 +198,11 @@ class ProcessReport:
         return corrected_process(self.answer, self.prediction)
 
     def matches(self, question: str) -> tuple[list[Match], list[Match]]:
-        """Each answer with its best prediction, each prediction with its best answer."""
+        """Match each answer with its best prediction, and each prediction with its best answer."""
         return best_matches(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
-        """Every prediction against every answer of a question, with the parts of the score and the reason."""
+        """Return every pair of a prediction and an answer of a question, with the parts of its score and the reason."""
         return pairs(question, self.answer, self.prediction)
 
     def as_dict(self) -> dict[str, Any]:
@@ -214,7 +216,7 @@ class ProcessReport:
         }
 
     def details(self) -> dict[str, Any]:
-        """All of it: with sentences, grids, mistakes, and what each question compared."""
+        """Return `as_dict` with sentences, grids, mistakes, and the pairs of each question."""
         return {
             **self.as_dict(),
             "sentences": list(self.sentences),
@@ -227,7 +229,7 @@ class ProcessReport:
     def _question(self, name: str) -> dict[str, Any]:
         answers, predictions = self.matches(name)
         return {
-            "pairs": [pair.as_dict() for pair in self.pairs(name)[:DETAILED_PAIRS]],
+            "pairs": [pair.as_dict() for pair in self.pairs(name)[:MAX_DETAILED]],
             "missed": [_plain(one.item) for one in answers if not one.score],
             "spurious": [_plain(one.item) for one in predictions if not one.score],
         }
@@ -236,6 +238,7 @@ class ProcessReport:
 def evaluate_process(
     answer_grid: Grid, prediction_grid: Grid, sentences: tuple[str, ...] = ()
 ) -> ProcessReport:
+    """Summarise and score one process."""
     answer, prediction = summarise(answer_grid), summarise(prediction_grid)
     scores: Scores | None = None
     failure: ProcessFailure | None = None

@@ -1,6 +1,6 @@
-"""Lenient import: read what the reference refuses, and list every change. Pure.
+"""Lenient reading: repair what the reference refuses, and list every change.
 
-The result is canonical text that the reference would take; it is scored only after the user has seen the list.
+The result is canonical text that the reference accepts. It is scored only after its owner has agreed to the changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lmgym.propara.grid import ACTIONS, Grids, action_problem, lines_of
 from lmgym.text import quoted
 
 LIMITS = Limits(lines=500_000, cells=2_000_000, values=1_500_000)
-"""Of an uploaded file, checked before it is cut into rows or decoded. Blank lines count."""
+"""Limits of an uploaded file, checked before it is split into rows or decoded. Blank lines count."""
 _ALIASES = {
     "N/A": "NONE",
     "EXIST": "NONE",
@@ -41,15 +41,14 @@ class Repaired(NamedTuple):
 
 
 def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
-    """Bytes of an upload as text: UTF-8, or UTF-16 with its mark. Raises ProParaError, also for more lines and cells
-    than are read."""
+    """Decode an upload: UTF-8, or UTF-16 with a byte order mark. Raises ProParaError, also beyond LIMITS."""
     try:
-        marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        text = data.decode("utf-16" if marked else "utf-8")
+        has_utf16_mark = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = data.decode("utf-16" if has_utf16_mark else "utf-8")
         check(text, LIMITS, "\t")
         return text, [
-            Repair(1, 0, "encoding", "UTF-16 was read; the reference wants UTF-8.")
-        ] if marked else []
+            Repair(1, 0, "encoding", "The file was converted from UTF-16 to UTF-8.")
+        ] if has_utf16_mark else []
     except Refused as error:
         raise too_large(error, file) from error
     except UnicodeDecodeError as error:
@@ -60,20 +59,20 @@ def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
 
 
 def too_large(error: Refused, file: str, line: int = 0) -> ProParaError:
-    """The error for a file that exceeds a limit."""
+    """Build the error for a file that exceeds a limit."""
     message = f"{error.message[:1].upper()}{error.message[1:]}."
     problem = Problem(file, line, 0, "too-large", message, error.hint)
     return ProParaError(str(problem), [problem])
 
 
 def repair(text: str, answers: Grids | None = None) -> Repaired:
-    """Canonical text and what was changed. What cannot be repaired stays as it is: `check` reports it."""
+    """Repair an action file. What cannot be repaired stays unchanged; `check` reports it."""
     repairs: list[Repair] = []
     names = _names(answers)
     lines: list[str] = []
     for number, line in _lines(text, repairs):
-        fields, found = _fields(line, number, 6)
-        repairs += found
+        fields, dropped = _fields(line, number, 6)
+        repairs += dropped
         if len(fields) == 6:
             repairs += _repair_row(fields, number, names)
         lines.append("\t".join(fields))
@@ -81,26 +80,26 @@ def repair(text: str, answers: Grids | None = None) -> Repaired:
 
 
 def repair_states(text: str) -> Repaired:
-    """The same for state files of five columns; participants are repaired when they are action files."""
+    """Repair a state file of five columns. Participants are repaired after its conversion to an action file."""
     repairs: list[Repair] = []
     lines: list[str] = []
     for number, line in _lines(text, repairs):
-        fields, found = _fields(line, number, 5)
+        fields, dropped = _fields(line, number, 5)
         if len(fields) == 5:
             for column, code in enumerate(_STATE_CODES):
                 old, new = fields[column], _state_cell(column, fields[column])
                 if new != old:
                     fields[column] = new
                     repairs.append(Repair(number, column + 1, code, f"{quoted(old)} became {quoted(new)}."))
-        repairs += found
+        repairs += dropped
         lines.append("\t".join(fields))
     return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
 
 
 def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
-    """Number and text of the lines that are rows; what is dropped on the way is added to `repairs`."""
+    """Yield number and text of the rows. Adds what is dropped to `repairs`."""
     if text.startswith("\ufeff"):
-        repairs.append(Repair(1, 1, "bom", "The byte order mark at the beginning was dropped."))
+        repairs.append(Repair(1, 1, "bom", "The byte order mark was removed."))
         text = text[1:]
     if "\r" in text:
         repairs.append(Repair(0, 0, "line-ends", "Line ends were changed to LF."))
@@ -108,17 +107,17 @@ def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
     for number, raw in enumerate(lines_of(text), 1):
         line = raw.removesuffix("\n")
         if not line.strip():
-            repairs.append(Repair(number, 0, "blank-line", "A blank line was dropped."))
+            repairs.append(Repair(number, 0, "blank-line", "A blank line was removed."))
         elif first and _is_header(line):
             first = False
-            repairs.append(Repair(number, 0, "header", "The header row was dropped."))
+            repairs.append(Repair(number, 0, "header", "The header row was removed."))
         else:
             first = False
             yield number, line
 
 
 def _is_header(line: str) -> bool:
-    """The first row, if neither of its first two cells has a digit."""
+    """Is it a header? It has no digit in its first two cells. Asked of the first row only."""
     cells = line.split("\t")
     return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
 
@@ -127,13 +126,13 @@ def _fields(line: str, number: int, most: int) -> tuple[list[str], list[Repair]]
     fields = line.split("\t")
     if len(fields) > most:
         more = len(fields) - most
-        message = f"{more} column{'s' if more > 1 else ''} after column {most} {'were' if more > 1 else 'was'} dropped."
+        message = f"{more} column{'s' if more > 1 else ''} after column {most} {'were' if more > 1 else 'was'} removed."
         return fields[:most], [Repair(number, most + 1, "columns", message)]
     return fields, []
 
 
 def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]) -> Iterable[Repair]:
-    """Changes the six fields in place."""
+    """Repair the six fields in place; yield the changes."""
     for column in range(6):
         old = fields[column]
         new = _cell(column, old)
@@ -142,24 +141,27 @@ def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]
         if new != old:
             fields[column] = new
             yield Repair(
-                number, column + 1, _CODES[column], f"{quoted(old)} became {quoted(new)}{_how(old, new)}."
+                number,
+                column + 1,
+                _CODES[column],
+                f"{quoted(old)} became {quoted(new)}{_explanation(old, new)}.",
             )
-    yield from _words_for_signs(fields, number)
-    yield from _implied_blanks(fields, number)
+    yield from _repair_state_words(fields, number)
+    yield from _fill_implied_blanks(fields, number)
 
 
 _SIGNS = {"null": "-", "unk": "?"}
 
 
-def _words_for_signs(fields: list[str], number: int) -> Iterable[Repair]:
-    """`null` and `unk`, the words of state files. A row that the reference takes with a word, but not with the sign,
-    keeps the word."""
+def _repair_state_words(fields: list[str], number: int) -> Iterable[Repair]:
+    """Replace `null` and `unk`, the words of state files, by - and ?. A row that the reference accepts with the word
+    but not with the sign keeps the word."""
     old = fields[4:]
     signs, words = (
         [known.get(cell.lower(), cell) for cell in old] for known in (_SIGNS, {word: word for word in _SIGNS})
     )
-    kept = action_problem(fields[3], *signs) and not action_problem(fields[3], *words)
-    for column, (was, new) in enumerate(zip(old, words if kept else signs, strict=True), 4):
+    keeps_words = action_problem(fields[3], *signs) and not action_problem(fields[3], *words)
+    for column, (was, new) in enumerate(zip(old, words if keeps_words else signs, strict=True), 4):
         if new != was:
             fields[column] = new
             yield Repair(number, column + 1, "location", f"{quoted(was)} became {quoted(new)}.")
@@ -195,7 +197,7 @@ def _state_cell(column: int, cell: str) -> str:
 
 
 def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
-    """By process, the answers' names under a key without case, Unicode form, quotes and blanks around semicolons."""
+    """Map keys (see `_key`) to the answers' names, by process. Keys that several names share are left out."""
     if answers is None:
         return {}
     return {
@@ -205,35 +207,36 @@ def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
 
 
 def _grouped(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(_key(name), []).append(name)
-    return found
+        groups.setdefault(_key(name), []).append(name)
+    return groups
 
 
 def _key(name: str) -> str:
+    """Normalise a name: Unicode form, case, quotes, spaces, and the order of its alternatives."""
     plain = unicodedata.normalize("NFC", name).strip().strip('"')
     parts = sorted(" ".join(part.split()).casefold() for part in plain.split(";"))
     return ";".join(part for part in parts if part)
 
 
 def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, str]]) -> str:
-    """The answers' spelling where only case, Unicode form, blanks, quotes or the order of alternatives differ."""
+    """Return the answers' spelling of a name that has the same `_key`, else the name."""
     known = names.get(int(process), {}) if process.isdecimal() and len(process) <= 18 else {}
     if raw in known.values():
         return raw
     return known.get(_key(name), name)
 
 
-def _how(old: str, new: str) -> str:
-    """Explains the difference of two spellings that look the same on a page."""
+def _explanation(old: str, new: str) -> str:
+    """Explain the difference of two spellings that look the same on a page."""
     same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
-    return " (the same letters in the answers' Unicode form)" if same else ""
+    return " (same letters, Unicode form of the answers)" if same else ""
 
 
-def _implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:
-    """CREATE comes from nowhere and DESTROY goes nowhere; a blank there can mean nothing else."""
+def _fill_implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:
+    """Fill a blank before CREATE or after DESTROY with -, the only valid value."""
     for action, column in (("CREATE", 4), ("DESTROY", 5)):
         if fields[3] == action and fields[column] == "":
             fields[column] = "-"
-            yield Repair(number, column + 1, "location", f"A blank became “-”, which {action} implies.")
+            yield Repair(number, column + 1, "location", f"An empty cell became “-”, as {action} requires.")

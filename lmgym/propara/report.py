@@ -1,4 +1,4 @@
-"""Score a submission: texts in, a report out; and the part of it that is stored. Pure.
+"""Score a submission: texts in, a report out.
 
 report = evaluate(answers_text, predictions_text)
 report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
@@ -6,7 +6,6 @@ report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,20 +22,19 @@ from lmgym.propara.grid import (
     read_grids,
     read_sentences,
 )
-from lmgym.propara.mistakes import confusion, mistakes
 from lmgym.propara.process_report import ProcessReport, evaluate_process
-from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of, overall
+from lmgym.propara.scoring import Averages, Scores, averages_of
 from lmgym.propara.submission_warnings import SubmissionWarning, submission_warnings
 
-EVALUATOR = "2018.2"
-"""Changes whenever a number of any report could: the year of the reference's rules, and our count of corrections."""
+EVALUATOR = "2018.3"
+"""Raise this whenever a number of any report can change: year of the reference's rules, then a count of our changes."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The reference's numbers, and beside them, never mixed with them, the corrected metric and the warnings.
+    """The reference's numbers; separate from them, the corrected metric and the warnings.
 
-    precision, recall, f1 and averages are None when a process has no score (see `errors`).
+    precision, recall, f1 and averages are None if a process has no score (see `errors`).
     """
 
     processes: tuple[ProcessReport, ...]
@@ -48,7 +46,7 @@ class Report:
 
     @classmethod
     def of(cls, processes: Sequence[ProcessReport]) -> Report:
-        """Of processes that were evaluated one by one; it knows no file, and so no warnings."""
+        """Build a report from evaluated processes. Without a file, it has no warnings."""
         return cls(tuple(processes), len(processes), _averages(processes))
 
     @property
@@ -102,14 +100,14 @@ class Report:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able; numbers at full precision."""
+        """Return the whole report as JSON-able values, with numbers at full precision."""
         return {
             **self.reference_as_dict(),
             "n_predictions": self.n_predictions,
             "n_answers": self.n_answers,
             "errors": self.errors_as_dicts(),
             "corrected": self.corrected.as_dict(),
-            "warnings": [flag.as_dict() for flag in self.warnings],
+            "warnings": [warning.as_dict() for warning in self.warnings],
             "processes": [one.as_dict() for one in self.processes],
         }
 
@@ -123,22 +121,32 @@ def evaluate(
     predictions_file: str = "predictions",
     sentences_file: str = "sentences",
 ) -> Report:
-    """Score a prediction file against an answer file. Raises ProParaError with all problems at once."""
-    wrong = sentence_problems(sentences or "", sentences_file, lenient=True)
+    """Score a prediction file against an answer file.
+
+    Args:
+        answers: text of an action file.
+        predictions: text of an action file; its participants must be those of the answers, verbatim.
+        sentences: text of a sentence file, for reports of processes.
+        answers_file: what messages call the file; likewise for the others.
+
+    Raises:
+        ProParaError: `problems` lists everything that is wrong with the three files.
+    """
+    sentence_errors = sentence_problems(sentences or "", sentences_file, lenient=True)
     try:
         prediction_grids = read_grids(predictions, predictions_file)
         answer_grids = read_grids(answers, answers_file)
     except ProParaError as error:
-        found = error.problems or _problems(answers, predictions, answers_file, predictions_file)
-        error.problems = found + wrong
+        problems = error.problems or _problems(answers, predictions, answers_file, predictions_file)
+        error.problems = problems + sentence_errors
         raise
     if lines := participant_differences(answer_grids, prediction_grids, predictions_file):
         message = differences_message(lines, answers_file, predictions_file)
-        raise Corrupted(message, check(answer_grids, predictions, predictions_file) + wrong)
+        raise Corrupted(message, check(answer_grids, predictions, predictions_file) + sentence_errors)
     try:
         texts: Sentences = read_sentences(sentences, sentences_file) if sentences else {}
     except ProParaError as error:
-        error.problems = wrong
+        error.problems = sentence_errors
         raise
     processes = tuple(
         evaluate_process(grid, prediction_grids[pid], texts.get(pid, ()))
@@ -150,7 +158,7 @@ def evaluate(
 
 
 def _averages(processes: Sequence[ProcessReport]) -> Averages | None:
-    """None where a process has no score."""
+    """Return None if a process has no score."""
     scores = [one.scores for one in processes if one.scores]
     return averages_of(scores) if len(scores) == len(processes) else None
 
@@ -164,71 +172,3 @@ def _problems(answers: str, predictions: str, answers_file: str, predictions_fil
         except ProParaError as error:
             problems = [Problem(answers_file, 0, 0, "unreadable", str(error))]
     return check(grids, predictions, predictions_file) + problems
-
-
-# --- what is stored, so that pages need not score again ---
-
-RESAMPLES = 10_000
-MAX_WARNINGS = 500
-
-
-def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
-    """The keys are those of docs/propara.md, "What the API says about a report"."""
-    warnings = report.warnings
-    by_process = Counter(flag.process_id for flag in warnings)
-    processes = [_process(one, by_process[one.process_id]) for one in report.processes]
-    kinds: Counter[str] = Counter()
-    for row in processes:
-        kinds.update(row["mistakes"])
-    return {
-        "reference": report.reference_as_dict() if report.averages else None,
-        "corrected": report.corrected.as_dict(),
-        "intervals": _intervals(report, resamples),
-        "n_predictions": report.n_predictions,
-        "n_answers": report.n_answers,
-        "errors": report.errors_as_dicts(),
-        "warnings": [flag.as_dict() for flag in _kept(warnings)],
-        "warning_counts": dict(Counter(flag.code for flag in warnings)),
-        "mistake_counts": dict(kinds),
-        "confusion": confusion((one.answer_grid, one.prediction_grid) for one in report.processes),
-        "processes": processes,
-    }
-
-
-def _kept(warnings: list[SubmissionWarning]) -> list[SubmissionWarning]:
-    """At most MAX_WARNINGS in their order; the first of each kind in each process before others of the kind."""
-    seen: set[tuple[str, int | None]] = set()
-    later = []
-    for flag in warnings:
-        key = flag.code, flag.process_id
-        later.append(key in seen)
-        seen.add(key)
-    ranked = sorted(range(len(warnings)), key=lambda k: later[k])[:MAX_WARNINGS]
-    return [warnings[k] for k in sorted(ranked)]
-
-
-def _intervals(report: Report, resamples: int) -> dict[str, Any] | None:
-    """None where there is no score, and for a single process, which says nothing about others."""
-    if report.averages is None or report.n_answers < 2:
-        return None
-    from lmgym.propara.bootstrap import bootstrap
-
-    return bootstrap(report, resamples).as_dict()
-
-
-def _process(one: ProcessReport, n_warnings: int) -> dict[str, Any]:
-    found = Counter(mistake.code for mistake in mistakes(one.answer_grid, one.prediction_grid))
-    return {
-        "id": one.process_id,
-        "scores": _pairs(one.scores) if one.scores else None,
-        "f1": overall(one.scores.values()).f1 if one.scores else None,
-        "corrected": _pairs(one.corrected),
-        "corrected_f1": overall(one.corrected.values()).f1,
-        "error": one.error.message if one.error else "",
-        "mistakes": dict(found),
-        "warnings": n_warnings,
-    }
-
-
-def _pairs(scores: Scores) -> dict[str, list[float]]:
-    return {name: list(scores[name]) for name in QUESTIONS}

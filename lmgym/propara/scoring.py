@@ -1,6 +1,6 @@
-"""The reference's scores, bit for bit: pairs of items, the four questions of a process, means over processes. Pure.
+"""The reference's scores, bit for bit: pairs of items, the four questions of a process, averages over processes.
 
-Items of conversions and moves have a step, those of inputs and outputs are names.
+Items of conversions and moves have a step; items of inputs and outputs are names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class QuestionScore(NamedTuple):
 
 
 Scores = dict[str, QuestionScore]
-"""By question, in the order of QUESTIONS."""
+"""Scores by question, in the order of QUESTIONS."""
 
 
 # --- pairs of items ---
@@ -64,7 +64,7 @@ PAIR_SCORES: dict[str, PairScore] = {
 
 
 def order_decides(answer: Conversion, prediction: Conversion) -> bool:
-    """Do two conversions name the same things in another order, and is that not simply a match?"""
+    """Do two conversions name the same things in a different order, so that they do not match?"""
     for one, other, overlap in (
         (answer.destroyed, prediction.destroyed, participant_overlap),
         (answer.created, prediction.created, participant_overlap),
@@ -85,7 +85,7 @@ def order_decides(answer: Conversion, prediction: Conversion) -> bool:
 
 
 def score(answer: Summary, prediction: Summary) -> Scores:
-    """Raises ProcessFailure where the reference crashes."""
+    """Score a process by question. Raises ProcessFailure where the reference crashes."""
     return {
         name: question_score(answer.items(name), prediction.items(name), PAIR_SCORES[name])
         for name in QUESTIONS
@@ -95,24 +95,25 @@ def score(answer: Summary, prediction: Summary) -> Scores:
 def question_score(
     answers: Sequence[Any], predictions: Sequence[Any], pair_score: PairScore
 ) -> QuestionScore:
-    """Several items may share their best partner. With equal counts the reference takes recall from precision."""
+    """Score a question. Items can share their best partner. With equal counts the reference copies precision to
+    recall."""
     if not answers:
         return QuestionScore(0.0, 1.0) if predictions else QuestionScore(1.0, 1.0)
     if not predictions:
         return QuestionScore(1.0, 0.0)
-    found = _sum_of_best(predictions, answers, lambda mine, theirs: pair_score(theirs, mine))
-    precision = found / len(predictions)
+    best = _sum_of_best(predictions, answers, lambda mine, theirs: pair_score(theirs, mine))
+    precision = best / len(predictions)
     if len(answers) == len(predictions):
         return QuestionScore(precision, precision)
     return QuestionScore(precision, _sum_of_best(answers, predictions, pair_score) / len(answers))
 
 
 def by_step(items: Sequence[Any]) -> dict[int, list[Any]]:
-    """Only items of one step can score above 0. Names have no step and stand together."""
-    found: dict[int, list[Any]] = {}
+    """Group items by step, as only items of the same step can score above 0. Names are under 0."""
+    groups: dict[int, list[Any]] = {}
     for item in items:
-        found.setdefault(step_of(item), []).append(item)
-    return found
+        groups.setdefault(step_of(item), []).append(item)
+    return groups
 
 
 def step_of(item: Any) -> int:
@@ -120,7 +121,7 @@ def step_of(item: Any) -> int:
 
 
 def _sum_of_best(items: Sequence[Any], others: Sequence[Any], pair_score: PairScore) -> float:
-    """From left to right, as sums of floats depend on their order. An item without a partner adds 0."""
+    """Sum the best scores from left to right, as float sums depend on the order. An item without a partner adds 0."""
     partners = by_step(others)
     total = 0.0
     for item in items:
@@ -135,7 +136,7 @@ class Overall(NamedTuple):
 
 
 def overall(scores: Iterable[Sequence[float]]) -> Overall:
-    """Mean precision, mean recall and their F1, of one process over some questions."""
+    """Average precision and recall of a process over some questions, and compute their F1."""
     rows = list(scores)
     precision = sum(row[0] for row in rows) / len(rows)
     recall = sum(row[1] for row in rows) / len(rows)
@@ -147,7 +148,8 @@ def overall(scores: Iterable[Sequence[float]]) -> Overall:
 
 @dataclass(frozen=True)
 class Averages:
-    """Of each question rounded to three decimals, as in the reference; overall the means of those, not rounded."""
+    """Averages of each question rounded to three decimals, as in the reference. Overall values are their unrounded
+    means."""
 
     questions: Scores
 
@@ -172,13 +174,13 @@ class Averages:
 
 
 def _mean_of_four(values: Sequence[float]) -> float:
-    """Not `sum`, which compensates rounding errors from Python 3.12 on."""
+    """Add without `sum`, which compensates rounding errors from Python 3.12 on."""
     inputs, outputs, conversions, moves = values
     return (inputs + outputs + conversions + moves) / 4
 
 
 def averages_of(processes: Iterable[Scores]) -> Averages:
-    """Summed in the order of the answers file. There must be at least one process."""
+    """Average one or more processes, summed in the order of the answers file."""
     rows = list(processes)
     questions = {}
     for name in QUESTIONS:

@@ -1,6 +1,6 @@
-"""The four questions about a process: what goes in, what comes out, what becomes what, what moves where. Pure.
+"""Answers to the four questions about a process: inputs, outputs, conversions and moves.
 
-Inputs and outputs come from the actions alone, conversions from the location states alone, moves from both.
+Inputs and outputs depend on the actions only, conversions on the locations only, moves on both.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Summary(NamedTuple):
     moves: tuple[Move, ...]
 
     def items(self, question: str) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = getattr(self, question)
-        return found
+        items: tuple[Any, ...] = getattr(self, question)
+        return items
 
     def as_dict(self) -> dict[str, Any]:
-        """As the reference's diagnostics have it: null where there is nothing."""
+        """Return the form of the reference's diagnostics: null instead of empty lists."""
         return {
             "process_id": self.process_id,
             "inputs": {"participants": list(self.inputs) or None},
@@ -66,7 +66,7 @@ class Summary(NamedTuple):
 
 
 def is_input(actions: list[str]) -> bool:
-    """Destroyed, never created, and not moved after the last time it was destroyed."""
+    """Is it destroyed, never created, and not moved after it was last destroyed?"""
     if "DESTROY" not in actions or "CREATE" in actions:
         return False
     last = len(actions) - 1 - actions[::-1].index("DESTROY")
@@ -74,29 +74,30 @@ def is_input(actions: list[str]) -> bool:
 
 
 def is_output(actions: list[str]) -> bool:
-    """Created, never destroyed, and not moved before the first time it was created."""
+    """Is it created, never destroyed, and not moved before it was first created?"""
     if "CREATE" not in actions or "DESTROY" in actions:
         return False
     return "MOVE" not in actions[: actions.index("CREATE")]
 
 
 def display_name(participant: str) -> str:
-    """`a; b` is shown as `a OR b`."""
+    """Format `a; b` as `a OR b`."""
     return " OR ".join([part.strip() for part in participant.split(";")])
 
 
-Happenings = dict[int, list[tuple[str, str]]]
-"""By step: who and where, in the file's order of participants."""
+EventsByStep = dict[int, list[tuple[str, str]]]
+"""(participant, location) by step, in the file's order of participants."""
 
 
 class _Events(NamedTuple):
-    """What came into being, and what ceased to be."""
+    """Creations and destructions."""
 
-    created: Happenings
-    destroyed: Happenings
+    created: EventsByStep
+    destroyed: EventsByStep
 
 
 def summarise(grid: Grid) -> Summary:
+    """Derive the summary of a process from its grid."""
     events = _Events({}, {})
     inputs: list[str] = []
     outputs: list[str] = []
@@ -113,8 +114,8 @@ def summarise(grid: Grid) -> Summary:
             if is_output(actions):
                 outputs.append(name)
         _transitions(name, where, actions, events, moves)
-    found = _conversions(events, grid.steps)
-    return Summary(grid.process_id, tuple(inputs), tuple(outputs), tuple(found), tuple(moves))
+    conversions = _conversions(events, grid.steps)
+    return Summary(grid.process_id, tuple(inputs), tuple(outputs), tuple(conversions), tuple(moves))
 
 
 def _transitions(name: str, where: list[str], actions: list[str], events: _Events, moves: list[Move]) -> None:
@@ -134,37 +135,38 @@ def _transitions(name: str, where: list[str], actions: list[str], events: _Event
 
 
 def _conversions(events: _Events, steps: int) -> list[Conversion]:
-    """Three rules, the first that applies to a step; those that span two steps never look at the last pair of steps.
+    """Find conversions by the first of three rules that applies to a step. Rules that span two steps skip the last
+    pair.
 
-    Some names and all locations come out of sets in the reference; they stand in CPython's set order.
+    In the reference, some names and all locations come from sets; they are in CPython's set order.
     """
-    found: list[Conversion] = []
+    conversions: list[Conversion] = []
     created, destroyed = events
     if not created or not destroyed:
-        return found
+        return conversions
     for step in sorted(created.keys() | destroyed.keys()):
         new, gone = created.get(step), destroyed.get(step)
         if new and gone:
-            found.append(_conversion(_names(gone), _names(new), new + gone, step))
+            conversions.append(_conversion(_names(gone), _names(new), new + gone, step))
         elif step >= steps - 1:
             continue
         elif gone and step + 1 not in destroyed:
             later = created.get(step + 1, [])
             if names := difference_order(_names(later), _names(gone)):
-                found.append(_conversion(_names(gone), names, later + gone, step))
+                conversions.append(_conversion(_names(gone), names, later + gone, step))
         elif new and not gone and step + 1 not in created:
             later = destroyed.get(step + 1, [])
             if names := difference_order(_names(later), _names(new)):
-                found.append(_conversion(names, _names(new), new + later, step))
-    return found
+                conversions.append(_conversion(names, _names(new), new + later, step))
+    return conversions
 
 
-def _names(happenings: list[tuple[str, str]]) -> list[str]:
-    return [name for name, _ in happenings]
+def _names(events_of_step: list[tuple[str, str]]) -> list[str]:
+    return [name for name, _ in events_of_step]
 
 
 def _conversion(
-    destroyed: list[str], created: list[str], happenings: list[tuple[str, str]], step: int
+    destroyed: list[str], created: list[str], events_of_step: list[tuple[str, str]], step: int
 ) -> Conversion:
-    locations = set_order([where for _, where in happenings])
+    locations = set_order([where for _, where in events_of_step])
     return Conversion(" AND ".join(destroyed), " AND ".join(created), " AND ".join(locations), step)

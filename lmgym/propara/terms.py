@@ -1,29 +1,27 @@
-"""Comparing locations and participants as the reference does: terms, normalisation, overlap. Pure.
+"""Compare locations and participants as the reference does: terms, normalisation, overlap.
 
-A summary joins alternatives with " OR " and several things with " AND ". `overlap` counts the pairs of terms that share
-an alternative and divides by what would be the union if every term had at most one partner. Nothing guards that: it can
-be above 1, below 0, or a division by zero. That is the published behaviour; `corrected` has the bounded one.
+A summary joins alternatives with " OR " and several things with " AND ". An overlap is the number of term pairs that
+share an alternative, divided by what would be the size of the union if every term had at most one partner. It is
+unbounded: it can exceed 1, be negative, or divide by zero. This is the published behaviour; `corrected` is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 from lmgym.propara.errors import ProcessFailure
-from lmgym.propara.stem import TooDeep, stem
+from lmgym.propara.stem import stem
 
 Terms = tuple[frozenset[str], ...]
 
 _LEADING = ("a", "an", "the", "your", "his", "their", "my", "another", "other", "this", "that")
 _ARTICLES = tuple(f"{word} " for word in _LEADING)
-_REMEMBERED = 16_384
-"""Entries of each cache."""
+_CACHE_SIZE = 16_384
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def normalise_phrase(phrase: str) -> str:
-    """Lower case, without one leading article or possessive, Porter-stemmed as one word."""
+    """Lower-case a phrase, remove one leading article or possessive, and stem the rest as one word."""
     lower = phrase.lower()
     for article in _ARTICLES:
         if lower.startswith(article):
@@ -32,39 +30,27 @@ def normalise_phrase(phrase: str) -> str:
     return stem(lower).strip()
 
 
-def _normalised(alternatives: list[str], norm: Callable[[str], str]) -> frozenset[str]:
-    """A blank alternative throws all others of its term away, as in the reference."""
-    found: list[str] = []
-    for item in alternatives:
-        if not item or item.isspace():
-            return frozenset(("",))
-        found.append(norm(item))
-    return frozenset(found)
+def _normalised(alternatives: list[str]) -> frozenset[str]:
+    """Normalise the alternatives of a term. A blank one discards all others of its term, as in the reference."""
+    if any(not item or item.isspace() for item in alternatives):
+        return frozenset(("",))
+    return frozenset(map(normalise_phrase, alternatives))
 
 
 def _alternatives(text: str) -> list[list[str]]:
     return [part.strip().split(" OR ") for part in text.split(" AND ")]
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def participant_terms(text: str) -> Terms:
-    """One set of alternatives for each participant joined by AND; participants are not normalised."""
+    """Return a set of alternatives per participant joined by AND. Participants are not normalised."""
     return tuple([frozenset(part) for part in _alternatives(text)])
 
 
+@lru_cache(_CACHE_SIZE)
 def location_terms(text: str) -> Terms:
-    """As `participant_terms`, but normalised; in lower case alone where the reference's stemmer fails."""
-    return _location_terms(text)[0]
-
-
-@lru_cache(_REMEMBERED)
-def _location_terms(text: str) -> tuple[Terms, bool]:
-    """The terms, and whether the reference's stemmer takes them."""
-    parts = _alternatives(text)
-    try:
-        return tuple([_normalised(part, normalise_phrase) for part in parts]), True
-    except TooDeep:
-        return tuple([_normalised(part, str.lower) for part in parts]), False
+    """Return a set of normalised alternatives per location joined by AND."""
+    return tuple([_normalised(part) for part in _alternatives(text)])
 
 
 def _overlap(answer: Terms, prediction: Terms) -> float:
@@ -81,20 +67,17 @@ def _overlap(answer: Terms, prediction: Terms) -> float:
     return shared / union
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def participant_overlap(answer: str, prediction: str) -> float:
-    """The reference's overlap of two participant strings; 1.0 when they are equal as they stand."""
+    """Return the reference's overlap of two participant strings; 1.0 if they are equal. Raises ProcessFailure."""
     if answer == prediction:
         return 1.0
     return _overlap(participant_terms(answer), participant_terms(prediction))
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def location_overlap(answer: str, prediction: str) -> float:
-    """The reference's overlap of two location strings after normalisation; 1.0 when they are equal as they stand."""
+    """Return the reference's overlap of two normalised locations; 1.0 if they are equal. Raises ProcessFailure."""
     if answer == prediction:
         return 1.0
-    (theirs, stemmed), (mine, also_stemmed) = _location_terms(answer), _location_terms(prediction)
-    if not (stemmed and also_stemmed):
-        raise ProcessFailure("too-deep", "A run of y so long that the reference recurses too deeply.")
-    return _overlap(theirs, mine)
+    return _overlap(location_terms(answer), location_terms(prediction))

@@ -1,7 +1,8 @@
-"""Uploaded files, read strictly, within limits and with all problems: submissions, answers, sentences. Pure.
+"""Parse uploaded files: submissions, reference answers, sentences. Limits come first; all problems are reported at
+once.
 
-Kinds of submissions: `actions` (six columns), `states` (five columns), `grids` (JSON grids), `answers` (what a language
-model said to the prompt pack: JSON or JSON Lines, several samples for each process).
+Kinds of submissions: `actions` (six columns), `states` (five columns), `grids` (JSON grids), `answers` (a language
+model's responses to the prompt pack: JSON or JSON Lines, with one or more samples per process).
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from lmgym.files.bounded import Refused
 from lmgym.propara.check import MAX_PROBLEMS, check, read_rows, sentence_problems, too_many
 from lmgym.propara.convert import (
     grids_to_actions,
+    json_error,
     load_json,
     looks_like_states,
-    no_json,
-    read_answer,
+    read_response,
     states_to_actions,
     template,
 )
@@ -42,25 +43,25 @@ KINDS = {
 MAX_BYTES = 5_000_000
 MAX_CELLS = 2_000_000
 MAX_STEPS = 100
-"""Of a prediction. Published processes have at most 10 sentences."""
+"""Steps of a process. Published processes have at most 10 sentences."""
 MAX_SAMPLES = 20
 MAX_OBJECTS = 50_000
-"""Of JSON: processes, or answers about them."""
+"""Objects of a JSON file: processes, or responses about them."""
 Lines = dict[int, int]
-_ANSWER_KEYS = ("answers", "answer", "responses", "response", "output", "completion")
+_RESPONSE_KEYS = ("answers", "answer", "responses", "response", "output", "completion")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One action file. `failures`: (process, why) of answers that could not be used and count as the template."""
+    """An action file. `failures`: (process, reason) of unusable responses, which count as the template."""
 
     text: str
     failures: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
-class Intake:
-    """A submission as action files. One with repairs must not be scored before somebody has agreed to them."""
+class ParsedUpload:
+    """A submission as action files. If it has repairs, its owner must agree to them before it is scored."""
 
     kind: str
     samples: tuple[Sample, ...]
@@ -71,11 +72,20 @@ class Intake:
         return self.samples[0].text
 
 
-def take_in(data: bytes, answers: str, file: str = "predictions") -> Intake:
-    """Raises ProParaError with all problems when the file cannot be scored, even after repairs."""
+def parse_upload(data: bytes, answers: str, file: str = "predictions") -> ParsedUpload:
+    """Parse a submission of any kind, repairing it if the reference would refuse it.
+
+    Args:
+        data: the uploaded file.
+        answers: text of the reference answers, an action file.
+        file: what messages call the upload.
+
+    Raises:
+        ProParaError: the file cannot be scored even after repairs; `problems` lists everything that is wrong.
+    """
     if len(data) > MAX_BYTES:
-        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read."
-        raise refused(file, "too-large", message, "Split it by process.")
+        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
+        raise refused(file, "too-large", message, "Split the file by process.")
     grids = read_grids(answers, "answers")
     text, changed = decode(data, file)
     if not text.strip("\ufeff \t\r\n"):
@@ -83,7 +93,7 @@ def take_in(data: bytes, answers: str, file: str = "predictions") -> Intake:
         raise refused(file, "empty", "The file is empty.", hint)
     if "\0" in text:
         raise refused(
-            file, "binary", "The file holds NUL characters: it is no text.", "Save it as plain text."
+            file, "binary", "The file contains NUL characters, so it is not text.", "Save it as plain text."
         )
     bare = text.removeprefix("\ufeff")
     if bare.lstrip().startswith(("{", "[")):
@@ -100,7 +110,7 @@ def refused(file: str, code: str, message: str, hint: str = "") -> ProParaError:
 
 
 def grid_table_problem(text: str, file: str) -> Problem | None:
-    """The original annotation of ProPara (grids.v1.*.tsv) has a column for each participant, and no actions."""
+    """Detect the original annotation of ProPara (grids.v1.*.tsv): a column per participant and no actions."""
     for number, line in enumerate(lines_of(text), 1):
         if fields := line.split():
             if fields[1:3] != ["SID", "PARTICIPANTS"]:
@@ -113,14 +123,14 @@ def grid_table_problem(text: str, file: str) -> Problem | None:
 
 def _actions(
     kind: str, text: str, grids: Grids, file: str, changed: list[Repair], lines: Lines | None = None
-) -> Intake:
-    """As it stands where the reference takes it; otherwise repaired; otherwise refused.
+) -> ParsedUpload:
+    """Use the text unchanged if the reference accepts it; otherwise repair it, or raise ProParaError.
 
-    `lines`: where the lines of this text are in the file as it came; 0 = nowhere.
+    `lines` maps line numbers of the text to those of the uploaded file; 0 is none.
     """
     _bound(text, file)
-    if not changed and _fits(text, grids, file):
-        return Intake(kind, (Sample(text),))
+    if not changed and _is_accepted(text, grids, file):
+        return ParsedUpload(kind, (Sample(text),))
     repaired = repair(text, grids)
     if problems := check(grids, repaired.text, file):
         kept = _kept_lines(repaired.repairs, repaired.text.count("\n"))
@@ -130,7 +140,7 @@ def _actions(
     except ProParaError as error:
         raise refused(file, "unreadable", str(error)) from error
     repairs = tuple(one._replace(line=_at(lines, one.line)) for one in repaired.repairs)
-    return Intake(kind, (Sample(repaired.text),), (*changed, *repairs))
+    return ParsedUpload(kind, (Sample(repaired.text),), (*changed, *repairs))
 
 
 def _at(lines: Lines | None, line: int) -> int:
@@ -138,7 +148,7 @@ def _at(lines: Lines | None, line: int) -> int:
 
 
 def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
-    """The problems at the lines of the file as it came; those that have none there speak of the file."""
+    """Build an error with the problems at the lines of the uploaded file; those of no line are about the whole file."""
     moved = [
         one._replace(line=lines.get(one.line, 0), column=one.column if lines.get(one.line) else 0)
         for one in problems
@@ -146,32 +156,39 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
     return ProParaError(f"{file} has {count(len(moved), 'problem')}.", moved)
 
 
-def _fits(text: str, grids: Grids, file: str) -> bool:
-    """Does the reference take this file for these answers?"""
+def _is_accepted(text: str, grids: Grids, file: str) -> bool:
+    """Does the reference accept this file for these answers?"""
     try:
-        found = read_grids(text, file)
+        predictions = read_grids(text, file)
     except ProParaError:
         return False
-    return all(pid in found and found[pid].participants == grid.participants for pid, grid in grids.items())
+    return all(
+        pid in predictions and predictions[pid].participants == grid.participants
+        for pid, grid in grids.items()
+    )
 
 
 def _kept_lines(repairs: tuple[Repair, ...], n: int) -> Lines:
-    """Line numbers of repaired text in the file as it came."""
+    """Map line numbers of repaired text to those of the uploaded file."""
     dropped = {one.line for one in repairs if one.code in ("blank-line", "header")}
     kept = (line for line in range(1, n + len(dropped) + 1) if line not in dropped)
     return dict(enumerate(kept, 1))
 
 
 def _bound(text: str, file: str) -> None:
-    """Refuse before anything of the size of steps times participants is made."""
+    """Refuse too many steps or cells before memory for them is allocated."""
     last: Counter[int] = Counter()
     names: set[tuple[int, str]] = set()
     for number, line in enumerate(lines_of(text), 1):
         fields = line.split("\t", 3)
-        if len(fields) < 3 or (step := _whole(fields[1])) is None or (process := _whole(fields[0])) is None:
+        if (
+            len(fields) < 3
+            or (step := _integer(fields[1])) is None
+            or (process := _integer(fields[0])) is None
+        ):
             continue
         if step > MAX_STEPS:
-            message = f"Step {step:,}: this site reads at most {MAX_STEPS} steps."
+            message = f"Step {step:,}: at most {MAX_STEPS} steps are allowed."
             raise ProParaError(message, [Problem(file, number, 2, "step", message)])
         last[process] = max(last[process], step)
         names.add((process, fields[2]))
@@ -179,9 +196,9 @@ def _bound(text: str, file: str) -> None:
         raise refused(file, "too-large", f"The file has more than {MAX_CELLS:,} cells.")
 
 
-def _whole(cell: str) -> int | None:
-    """A number as the reference reads it (`1_0` is 10) or the repairs do (`1.0` is 1); None for all else, and for what
-    is too long for any of them."""
+def _integer(cell: str) -> int | None:
+    """Parse a number as the reference does (`1_0` is 10) or as the repairs do (`1.0` is 1). None for anything else and
+    for 100 characters or more."""
     bare = re.sub(r"\.0*\s*$", "", cell)
     try:
         return int(bare) if len(bare) < 100 else None
@@ -189,7 +206,7 @@ def _whole(cell: str) -> int | None:
         return None
 
 
-def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
+def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> ParsedUpload:
     repaired = repair_states(text)
     lines = _kept_lines(repaired.repairs, repaired.text.count("\n"))
     _bound(repaired.text, file)
@@ -203,33 +220,36 @@ def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake
 # --- JSON ---
 
 
-def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
+def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> ParsedUpload:
     items, lines = _read_json(text, file)
     if isinstance(items, Mapping):
         items = [items] if "process_id" in items else items.get("processes")
     if not isinstance(items, list) or not items:
         hint = 'Expected {"processes": [...]}, or one object with process_id per line.'
-        raise refused(file, "json", "There is no list of processes.", hint)
+        raise refused(file, "json", "The file has no list of processes.", hint)
     if len(items) > MAX_OBJECTS:
         raise refused(
-            file, "too-large", f"The file has more than {MAX_OBJECTS:,} objects.", "Split it by process."
+            file,
+            "too-large",
+            f"The file has more than {MAX_OBJECTS:,} objects.",
+            "Split the file by process.",
         )
-    if any(isinstance(item, Mapping) and _answer_key(item) for item in items) or lines or _repeats(items):
-        return _answers(items, grids, file, changed, lines)
+    if any(isinstance(item, Mapping) and _response_key(item) for item in items) or lines or _repeats(items):
+        return _responses(items, grids, file, changed, lines)
     _bound_json(items, file)
     actions = grids_to_actions(items, file)
     return _actions("grids", actions, grids, file, changed, {})
 
 
 def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
-    """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself
-    is taken for JSON Lines, and what is wrong further down is said of the line where it is."""
+    """Decode JSON, or JSON Lines as a list with the line number of each item. A file whose first line is valid JSON is
+    read as JSON Lines, so errors further down name their line."""
     try:
         return load_json(text, LIMITS), []
     except Refused as error:
         raise too_large(error, file) from error
     except ValueError as error:
-        whole = _no_json(error, file)
+        not_json = _not_json(error, file)
     items: list[Any] = []
     lines: list[int] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -239,49 +259,52 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
             except Refused as error:
                 raise too_large(error, file, number) from error
             except ValueError as error:
-                raise _no_json(error, file, number) if items else whole from error
+                raise _not_json(error, file, number) if items else not_json from error
             lines.append(number)
             if len(items) > MAX_OBJECTS:
                 break
     return items, lines
 
 
-def _no_json(error: ValueError, file: str, line: int = 0) -> ProParaError:
-    """`line`: where the text that was read is in the file, if it is not all of it."""
+def _not_json(error: ValueError, file: str, line: int = 0) -> ProParaError:
+    """`line`: number of the line that was decoded; 0 if it was the whole file."""
     where, column = line or getattr(error, "lineno", 0), getattr(error, "colno", 0)
-    problem = Problem(file, where, column, "json", no_json(error), "One object, or one per line.")
+    problem = Problem(file, where, column, "json", json_error(error), "Expected one object, or one per line.")
     return ProParaError(str(problem), [problem])
 
 
-def _answer_key(item: Mapping[str, Any]) -> str:
-    return next((key for key in _ANSWER_KEYS if key in item), "")
+def _response_key(item: Mapping[str, Any]) -> str:
+    return next((key for key in _RESPONSE_KEYS if key in item), "")
 
 
 def _repeats(items: list[Any]) -> bool:
     ids = [item.get("process_id") for item in items if isinstance(item, Mapping)]
-    return any(n > 1 for n in Counter(map(repr, ids)).values())
+    return len({repr(pid) for pid in ids}) < len(ids)
 
 
 def _bound_json(items: list[Any], file: str) -> None:
     for item in items:
         tracks = item.get("participants") if isinstance(item, Mapping) else None
         for value in tracks.values() if isinstance(tracks, Mapping) else ():
-            where = value.get("locations") if isinstance(value, Mapping) else value
-            if isinstance(where, list) and len(where) > MAX_STEPS + 1:
-                raise refused(file, "step", f"A list of {len(where):,} locations; at most {MAX_STEPS + 1}.")
+            locations = value.get("locations") if isinstance(value, Mapping) else value
+            if isinstance(locations, list) and len(locations) > MAX_STEPS + 1:
+                message = f"A list has {len(locations):,} locations; at most {MAX_STEPS + 1} are allowed."
+                raise refused(file, "step", message)
 
 
-def _answers(items: list[Any], grids: Grids, file: str, changed: list[Repair], lines: list[int]) -> Intake:
+def _responses(
+    items: list[Any], grids: Grids, file: str, changed: list[Repair], lines: list[int]
+) -> ParsedUpload:
     returned = _returned(items, grids, file, lines)
     n = max(len(texts) for texts in returned.values())
     if n > MAX_SAMPLES:
-        raise refused(file, "samples", f"{n} samples for one process; at most {MAX_SAMPLES} are read.")
+        raise refused(file, "samples", f"{n} samples for one process; at most {MAX_SAMPLES} are allowed.")
     samples = tuple(_sample(returned, grids, k) for k in range(n))
-    return Intake("answers", samples, tuple(changed))
+    return ParsedUpload("answers", samples, tuple(changed))
 
 
 def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> dict[int, list[str]]:
-    """Returned texts by process, in the file's order. `lines`: the line of each item; empty outside JSON Lines."""
+    """Group returned texts by process, in the order of the file. `lines`: of the items; empty unless JSON Lines."""
     returned: dict[int, list[str]] = {}
     problems: list[Problem] = []
     for number, item in enumerate(items, 1):
@@ -291,21 +314,25 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
         line = lines[number - 1] if lines else 0
         pid = item.get("process_id") if isinstance(item, Mapping) else None
         if not isinstance(pid, int) or isinstance(pid, bool):
-            problems.append(Problem(file, line, 0, "json", f"Object {number} has no whole process_id."))
+            problems.append(
+                Problem(file, line, 0, "json", f"Object {number}: process_id must be a whole number.")
+            )
         elif pid not in grids:
-            hint = "Answers must be about the processes of these reference answers."
-            problems.append(Problem(file, line, 0, "json", f"Object {number}: no process {pid}.", hint))
+            hint = "Use the process ids of these reference answers."
+            problems.append(
+                Problem(file, line, 0, "json", f"Object {number}: there is no process {pid}.", hint)
+            )
         else:
-            key = _answer_key(item)
-            said = item[key] if key else item
-            several = said if isinstance(said, list) else [said]
+            key = _response_key(item)
+            response = item[key] if key else item
+            samples = response if isinstance(response, list) else [response]
             returned.setdefault(pid, []).extend(
-                one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in several
+                one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in samples
             )
     if problems:
         raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)
     if not any(returned.values()):
-        raise refused(file, "json", "There are no answers in the file.")
+        raise refused(file, "json", "The file contains no answers.")
     return returned
 
 
@@ -315,7 +342,7 @@ def _sample(returned: Mapping[int, list[str]], grids: Grids, k: int) -> Sample:
     for pid, grid in grids.items():
         texts = returned.get(pid, [])
         try:
-            parts.append(read_answer(texts[k] if k < len(texts) else "", grid))
+            parts.append(read_response(texts[k] if k < len(texts) else "", grid))
         except (ProParaError, RecursionError) as error:
             failures.append((pid, str(error)[:300]))
             parts.append(template({pid: grid}))
@@ -323,32 +350,32 @@ def _sample(returned: Mapping[int, list[str]], grids: Grids, k: int) -> Sample:
 
 
 def samples_summary(scores: Sequence[float | None], n_failures: int, n_processes: int) -> dict[str, Any]:
-    """Mean and deviation of F1 over samples, None where one has no score; and the rate of answers that could not be
-    used."""
+    """Summarise samples: mean and standard deviation of F1 (None if a sample has no score), and the rate of unusable
+    answers."""
     known = [score for score in scores if score is not None]
-    whole = len(known) == len(scores)
+    all_scored = len(known) == len(scores)
     n_answers = len(scores) * n_processes
     return {
         "n_samples": len(scores),
-        "f1_mean": fmean(known) if whole else None,
-        "f1_deviation": stdev(known) if whole and len(known) > 1 else None,
+        "f1_mean": fmean(known) if all_scored else None,
+        "f1_deviation": stdev(known) if all_scored and len(known) > 1 else None,
         "n_answers": n_answers,
         "n_failures": n_failures,
         "failure_rate": n_failures / n_answers if n_answers else 0.0,
     }
 
 
-# --- answer sets ---
+# --- reference answers ---
 
 MAX_PROCESSES = 2_000
 MAX_ID = 10**9
 MAX_PARTICIPANTS = 40
-"""Of one process. Together with MAX_STEPS this bounds the time that scoring a process can take."""
+"""Participants of a process. With MAX_STEPS, this bounds the time to score it."""
 
 
 @dataclass(frozen=True)
-class Answers:
-    """`notices`: what is unusual, but accepted."""
+class ReferenceAnswers:
+    """Reference answers with their sentences. `notices`: what is unusual, but accepted."""
 
     text: str
     sentences_text: str
@@ -365,14 +392,14 @@ class Answers:
 
     @property
     def events(self) -> dict[str, int]:
-        found = Counter(
+        counts = Counter(
             action for grid in self.grids.values() for row in grid.actions.values() for action in row
         )
-        return {action: found[action] for action in ACTIONS}
+        return {action: counts[action] for action in ACTIONS}
 
 
-def read_answers(answers: bytes, sentences: bytes = b"") -> Answers:
-    """Raises ProParaError with all problems of both files."""
+def read_answers(answers: bytes, sentences: bytes = b"") -> ReferenceAnswers:
+    """Parse uploaded reference answers and sentences. Raises ProParaError with all problems of both files."""
     problems: list[Problem] = []
     grids: Grids = {}
     text, sentences_text = _decoded(answers, "answers", problems), _decoded(sentences, "sentences", problems)
@@ -389,12 +416,12 @@ def read_answers(answers: bytes, sentences: bytes = b"") -> Answers:
         problems += _beyond_limits(grids) + (_unmatched(grids, texts) if sentences_text.strip() else [])
     if problems:
         raise ProParaError(f"The files have {count(len(problems), 'problem')}.", problems)
-    return Answers(text, sentences_text, grids, tuple(_notices(text, grids, texts)))
+    return ReferenceAnswers(text, sentences_text, grids, tuple(_notices(text, grids, texts)))
 
 
 def _decoded(data: bytes, file: str, problems: list[Problem]) -> str:
     if len(data) > MAX_BYTES:
-        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read."
+        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
         problems.append(Problem(file, 0, 0, "too-large", message))
         return ""
     try:
@@ -406,16 +433,16 @@ def _decoded(data: bytes, file: str, problems: list[Problem]) -> str:
         hint = "Save it as UTF-8 without a byte order mark."
         problems.append(Problem(file, 1, 1, "encoding", "The file has a byte order mark.", hint))
     if "\0" in text:
-        problems.append(Problem(file, 0, 0, "binary", "The file holds NUL characters: it is no text."))
+        problems.append(Problem(file, 0, 0, "binary", "The file contains NUL characters, so it is not text."))
     return text
 
 
 def _oversized(text: str) -> list[Problem]:
-    """Before anything of the size of steps times participants is made."""
+    """Report too many steps before memory for them is allocated."""
     for number, line in enumerate(lines_of(text), 1):
         step = int(line.split("\t", 2)[1])
         if step > MAX_STEPS:
-            message = f"Step {step:,}: this site keeps at most {MAX_STEPS} steps."
+            message = f"Step {step:,}: at most {MAX_STEPS} steps are allowed."
             return [Problem("answers", number, 2, "step", message)]
     return []
 
@@ -429,12 +456,12 @@ def _sentences(text: str, problems: list[Problem]) -> Sentences:
 def _beyond_limits(grids: Grids) -> list[Problem]:
     found: list[Problem] = []
     if len(grids) > MAX_PROCESSES:
-        message = f"{len(grids):,} processes; reference answers hold at most {MAX_PROCESSES:,}."
+        message = f"{len(grids):,} processes; reference answers have at most {MAX_PROCESSES:,}."
         found.append(Problem("answers", 0, 0, "too-large", message))
     for pid, grid in grids.items():
         if not 0 <= pid < MAX_ID:
             found.append(
-                Problem("answers", 0, 0, "integer", f"Process {pid}: numbers from 0 to {MAX_ID - 1:,}.")
+                Problem("answers", 0, 0, "integer", f"Process {pid}: ids must be from 0 to {MAX_ID - 1:,}.")
             )
         if len(grid.locations) > MAX_PARTICIPANTS:
             message = f"Process {pid} has {len(grid.locations)} participants; at most {MAX_PARTICIPANTS}."
@@ -446,7 +473,7 @@ def _unmatched(grids: Grids, texts: Sentences) -> list[Problem]:
     found = []
     for pid, grid in grids.items():
         if pid not in texts:
-            found.append(Problem("sentences", 0, 0, "missing", f"There are no sentences for process {pid}."))
+            found.append(Problem("sentences", 0, 0, "missing", f"Process {pid} has no sentences."))
         elif len(texts[pid]) != grid.steps:
             message = f"Process {pid} has {grid.steps} steps in the answers, but {len(texts[pid])} sentences."
             found.append(Problem("sentences", 0, 0, "steps", message))
@@ -459,8 +486,8 @@ def _notices(text: str, grids: Grids, texts: Sentences) -> list[str]:
     if report.f1 != 1.0:
         shown = "no score" if report.f1 is None else f"F1 {report.f1:.3f}"
         found.append(f"Scored against themselves, the answers have {shown}, not 1.")
-    counts = Counter(flag.code for flag in report.warnings if flag.code != "all-none")
+    counts = Counter(warning.code for warning in report.warnings if warning.code != "all-none")
     found += [f"{code.replace('-', ' ')}: {n}" for code, n in sorted(counts.items())]
     if extra := sorted(set(texts) - set(grids)):
-        found.append(f"Sentences of processes that have no answers: {', '.join(map(str, extra[:20]))}.")
+        found.append(f"Processes with sentences but without answers: {', '.join(map(str, extra[:20]))}.")
     return found

@@ -12,7 +12,10 @@ from lmgym.lmchallenge.logs.extra_metrics import (
     CurvePoint,
     KeystrokeSavings,
 )
+from lmgym.propara.bootstrap import Question
+from lmgym.propara.tables import ProcessScores
 from lmgym.runs import tables
+from lmgym.stats import Comparison
 from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
@@ -27,6 +30,8 @@ TABLES: dict[str, tuple[type, ...]] = {
     "lmc stats --more: keystroke_savings": (KeystrokeSavings,),
     "lmc stats --more: learning_curve": (CurvePoint,),
     "lmc stats --more: cross_validated": (CrossValidation,),
+    "propara compare": (Question, Comparison),
+    "propara processes": (ProcessScores,),
 }
 """Table -> classes of its columns, after those of the run."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}

@@ -67,7 +67,6 @@ PAGES = [
     "/propara/compare/",
     "/propara/everyday-processes/",
     "/propara/everyday-processes/v1/submit/",
-    "/propara/everyday-processes/v1/generate/",
     "/propara/everyday-processes/v1/processes/1/",
     "/nothing-here/",
 ]

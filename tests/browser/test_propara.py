@@ -28,7 +28,7 @@ def test_upload_repair_score_drill_down_compare(signed_in, untidy):
     page.get_by_label("System", exact=True).fill("By mouse")
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url("**/propara/submissions/*/")
-    assert page.get_by_text("The header row was dropped.").is_visible()
+    assert page.get_by_text("The header row was removed.").is_visible()
     assert page.get_by_text("“move” became “MOVE”.").is_visible()
     assert not page.get_by_text("Overall").is_visible()
     page.get_by_role("button", name="Agree and score").click()

@@ -14,15 +14,12 @@ from gym.jobs.testing import run_pending
 from gym.notices import mail, services
 from gym.notices.models import Notice
 from gym.pages.account_deletion import delete_account
-from gym.propara.generation import queue_generation
-from gym.propara.services import About
 from gym.runs.work.services import cancel_run, queue_run, retry_run
 from gym.sharing import invitations
 from models_registry import services as models
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision, make_suite
 from tests.lmchallenge import worlds as lmchallenge
-from tests.propara import worlds as propara
 
 
 def told(user) -> list[str]:
@@ -94,17 +91,6 @@ def test_the_end_of_games_and_of_counting_a_log_is_told_too(people):
     batches.announce()
     assert told(people.bob) == ["2 games are done."]
     assert people.bob.notices.get().address == "/games/"
-
-
-def test_the_end_of_a_model_on_an_answer_set_is_told_too(people):
-    version = propara.make_shipped(people.alice)
-    submission = queue_generation(
-        version, make_model(people.alice, name="Model"), About("x"), actor=people.bob
-    )
-    run_pending()
-    batches.announce()
-    assert told(people.bob) == [f"{submission.system} on {version} is done."]
-    assert told(people.alice) == []
 
 
 def test_a_job_that_will_be_tried_once_more_after_its_workers_died_has_not_ended(people, runs):

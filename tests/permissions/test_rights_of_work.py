@@ -1,4 +1,4 @@
-"""Who lost a right while work waited gets nothing computed: runs, games, answers, agents and single sentences."""
+"""Who lost a right while work waited gets nothing computed: runs, games, agents and single sentences."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import playing
 from gym.lmchallenge.models import Corpus
-from gym.propara import generation
 from gym.propara import services as propara
-from gym.propara.models import AnswerSet, GeneratedProcess
-from gym.propara.services import About
+from gym.propara.models import AnswerSet
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import preview, services
 from gym.runs.work import score_requests as scoring
@@ -41,10 +39,6 @@ def queue_suite_run(alice, bob):
 def queue_game(alice, bob):
     make_model(alice, backend="ngram")
     return playing.start_game(make_corpus(alice), wish(player="model:uniform"), actor=bob).job
-
-
-def queue_answers(alice, bob):
-    return generation.queue_generation(make_version(alice), make_model(alice), About("x"), actor=bob).job
 
 
 def queue_scoring_on_a_version(alice, bob):
@@ -114,8 +108,6 @@ CASES = [
     Case(queue_suite_run, close_models, "the model uniform."),
     Case(queue_game, close(Corpus), "the corpus cats."),
     Case(queue_game, close_models, "the model uniform."),
-    Case(queue_answers, close(AnswerSet), "the reference answers light."),
-    Case(queue_answers, close_models, "the model uniform."),
     Case(queue_scoring_on_a_version, leave_the_answers, "the reference answers light."),
     Case(queue_agent_run, close(AgentSuite), "the tests manners."),
     Case(queue_agent_run, close(RegisteredModel), "the agent embedded."),
@@ -151,11 +143,10 @@ def test_a_lost_right_ends_it_and_is_named(people, case):
     case.lose()
     job = work_on(job)
     assert job.state == "failed"
-    assert job.error.startswith(f"Refused: whoever asked for this may no longer use {case.said}")
+    assert job.error.startswith(f"Refused: the user who requested this may no longer use {case.said}")
     assert not CaseIteration.objects.filter(case_run__run__job=job).exists()
     assert not SuiteRun.objects.filter(completed_at__isnull=False).exists()
     assert not Naming.objects.exclude(chosen={}).exists()
-    assert not GeneratedProcess.objects.exists()
 
 
 @ALL
@@ -170,7 +161,7 @@ def test_a_closed_account_computes_nothing(people, queue):
     job = queue(people.alice, people.bob)
     people.bob.is_active = False
     people.bob.save()
-    assert "the account that asked for this is closed" in work_on(job).error
+    assert "the account that requested this is closed" in work_on(job).error
 
 
 @KINDS

@@ -46,7 +46,7 @@ def test_repairs_wait_unless_they_are_agreed_to_beforehand(bob, people):
     assert (waiting["state"], waiting["reference"], len(waiting["repairs"])) == ("waiting", None, 1)
     report = bob.get(reverse("api-propara-report", args=[waiting["id"]]))
     assert (report.status_code, report.json()["code"]) == (409, "no-results")
-    assert "agree to its repairs" in report.json()["detail"]
+    assert "Agree to its repairs" in report.json()["detail"]
     agreed = bob.post(reverse("api-propara-agree", args=[waiting["id"]])).json()
     assert agreed["state"] == "scored"
     body = {"answer_set": "light", "file": file("\n" + LATE), "agree_to_repairs": "true"}
@@ -119,7 +119,7 @@ def test_half_a_surrogate_pair_in_a_grid_is_refused(bob, people, text):
     grid = '[{"process_id": 7, "participants": {"gas": ["TEXT", "x", "x", "x", "x"]}}]'.replace("TEXT", text)
     answer = bob.post(reverse("api-propara-evaluate"), {"file": file(grid, "p.json"), "answer_set": "light"})
     assert answer.status_code == 400
-    assert "half a surrogate pair" in answer.json()["errors"][0]["message"]
+    assert "unpaired surrogate" in answer.json()["errors"][0]["message"]
 
 
 def test_a_very_long_number_of_a_process_is_a_problem_of_its_row(bob, people):
@@ -154,18 +154,18 @@ def test_reports_processes_and_comparisons(client, people):
     report = client.get(reverse("api-propara-report", args=[second.key])).json()
     assert report["report"]["reference"]["f1"] == second.f1
     rows = client.get(reverse("api-propara-processes", args=[second.key])).json()["results"]
-    assert [row["id"] for row in rows] == version.process_ids
+    assert [row["process_id"] for row in rows] == version.process_ids
     table = client.get(reverse("api-propara-processes", args=[second.key]), {"format": "csv"})
-    assert table.content.decode().startswith("process,precision,recall,f1")
+    assert table.content.decode().startswith("process_id,precision,recall,f1")
     process = client.get(reverse("api-propara-process", args=[second.key, 1])).json()
     pair = process["questions"]["moves"]["pairs"][0]
     assert {"answer", "prediction", "score", "reason", "parts"} <= pair.keys()
     assert process["questions"]["conversions"]["missed"][0]["step"] == 5
     keys = {"first": first.key, "second": second.key}
     found = client.get(reverse("api-propara-compare"), keys).json()
-    [compared] = found["comparisons"]
-    assert compared["difference"] == second.f1 - first.f1
-    assert compared["better"] + compared["worse"] + compared["equal"] == found["processes"] == 14
+    overall = found["comparisons"][0]
+    assert overall["difference"] == second.f1 - first.f1
+    assert overall["n"] == found["n"] == 14
 
 
 def test_lists_take_as_many_queries_for_many_as_for_few(client, people, django_assert_max_num_queries):

@@ -42,7 +42,7 @@ def test_the_page_says_before_what_it_says_after_saving_without_a_second_upload(
     address = send(client, version, text, check="1").url
     before = client.get(address).content.decode()
     assert "Checked, not saved" in before
-    assert ("A blank line was dropped." in before) == text.startswith("\n")
+    assert ("A blank line was removed." in before) == text.startswith("\n")
     assert client.post(f"{address}save/").url == address
     after = client.get(address).content.decode()
     assert "Checked, not saved" not in after
@@ -112,7 +112,7 @@ def test_warnings_are_named_with_their_processes(client, people):
     client.force_login(people.bob)
     from_zero = re.sub(r"(?m)^7\t(\d)", lambda found: f"7\t{int(found[1]) - 1}", LIGHT)
     html = client.get(send(client, version, from_zero, check="1").url).content.decode()
-    assert "Your sentences begin at 0" in html
+    assert "Sentences are numbered from 0" in html
     assert len(re.findall(r"Process\s+<a", html)) == html.count('class="problem-warning"') > 1
 
 

@@ -83,7 +83,7 @@ def test_problems_in_json_name_the_file_of_sentences(folder):
         ),
         ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: “id7” is not a whole number."),
         ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: there is no step 0"),
-        ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 is above"),
+        ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 exceeds"),
         (
             tsv("8 1 a NONE x x"),
             2,
@@ -253,15 +253,14 @@ def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
 def test_files_are_compared_with_the_first(folder):
     done = run(["compare", "p.tsv", "a.tsv", "-a", "a.tsv", "--resamples", "50"])
     assert done.code == 0
-    assert "Difference of F1, a.tsv less p.tsv:\nOverall      +0.127" in done.out
+    assert "Difference of F1, a.tsv − p.tsv:\nOverall      +0.127" in done.out
     assert "\nMoves        +0." in done.out
     assert re.search(r"Overall .* p [=<] (\S+), Holm [=<] \1\n", done.out)  # also where both are equal
     assert "Better on 1, worse on 0, equal on 0 of 1 processes\nProcess 7        +0.127\n" in done.out
     done = run(["compare", "p.tsv", "a.tsv", "p.tsv", "-a", "a.tsv", "--resamples", "50", "--format", "json"])
-    assert [one["difference"] for one in json.loads(done.out)["comparisons"]] == [
-        pytest.approx(0.127, abs=1e-3),
-        0.0,
-    ]
+    rows = [row for row in json.loads(done.out)["comparisons"] if row["question"] == "overall"]
+    assert [row["difference"] for row in rows] == [pytest.approx(0.127, abs=1e-3), 0.0]
+    assert [row["second"] for row in rows] == ["a.tsv", "p.tsv"]
 
 
 def test_templates_prompts_answers_and_other_forms(folder):
@@ -283,8 +282,8 @@ def test_templates_prompts_answers_and_other_forms(folder):
     assert done.out.startswith("Sample 1: Precision 1.000, recall 1.000, F1 1.000; corrected F1 1.000\n")
     assert done.out.endswith("1 of 2 answers could not be used\n")
     done = run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"])
-    assert (done.code, "The file has 2 samples, so there is no sample 3." in done.err) == (2, True)
-    assert "not answers of a model" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
+    assert (done.code, "There is no sample 3: the file has 2 samples." in done.err) == (2, True)
+    assert "does not contain a model's answers" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
 
 
 def test_explain_reads_standard_input(monkeypatch):
@@ -318,7 +317,7 @@ def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
             line for line in run([command, "r.jsonl", "-a", "a.tsv"]).out.splitlines() if "used:" in line
         ]
         assert found == [
-            "Sample 1: 1 of 14 answers could not be used: The answer holds no JSON (process 1)",
+            "Sample 1: 1 of 14 answers could not be used: The answer contains no JSON (process 1)",
             "Sample 1: 13 of 14 answers could not be used: There is no answer (processes 2, 3, 4, 5, 6 and 8 more)",
         ]
 
@@ -326,7 +325,7 @@ def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
 def test_a_warning_begins_with_how_often_it_was_found(folder):
     (folder / "p.tsv").write_text(LIGHT + LIGHT)
     out = run(["check", "p.tsv", "-a", "a.tsv"]).out
-    assert "Warning: 8 × a step has several rows; the last one counts.\n" in out
+    assert "Warning: 8 × a step has several rows: the last one counts.\n" in out
 
 
 def test_answers_given_as_sentences_are_refused_where_the_reference_takes_them(folder):

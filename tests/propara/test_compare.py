@@ -30,13 +30,14 @@ def query(*rows) -> dict:
 def test_the_comparison_is_that_of_the_reports(three):
     version = three[0].version
     reports = [evaluate(version.answers, shipped(name)) for name in ("hasty", "careful", "answers")]
-    assert compare_submissions(*three).pairs == compare(*reports)
+    names = ["hasty", "careful", "answers"]
+    assert compare_submissions(*three).pairs == compare(*reports, names=names)
 
 
 def test_heads_and_verdicts_name_the_systems(client, three):
     html = client.get(reverse("propara-compare"), query(*three)).content.decode()
     assert '<th scope="col" class="num">careful − hasty</th>' in html
-    assert "on processes like these careful is better." in html
+    assert "On processes like these, careful is better." in html
     assert "p, Holm" in html
     for text in ("first", "second"):
         assert f">{text}<" not in html.lower().split("</header>")[-1].split("compare others")[0]
@@ -60,13 +61,11 @@ def test_ticked_rows_of_the_leaderboard_lead_to_their_comparison(client, three):
 def test_the_api_compares_more_than_two(client, three):
     found = client.get(reverse("api-propara-compare"), query(*three)).json()
     assert found["first"]["system"] == "hasty"
-    assert [row["system"] for row in found["comparisons"]] == ["careful", "answers"]
-    for row, pair in zip(found["comparisons"], compare_submissions(*three).pairs, strict=True):
-        assert row["p_holm"] == pair.overall.p_holm
-        assert row["questions"]["moves"]["interval"] == [
-            pair.questions["moves"].low,
-            pair.questions["moves"].high,
-        ]
+    pairs = compare_submissions(*three).pairs
+    assert [row["second"] for row in found["comparisons"]] == ["careful"] * 5 + ["answers"] * 5
+    ids = [row.key for row in three[1:] for _ in range(5)]
+    shown = [record for pair in pairs for record in pair.records()]
+    assert found["comparisons"] == [{"id": key, **row} for key, row in zip(ids, shown, strict=True)]
     assert found["rows"][0]["first_sentence"]
     widest = [max(map(abs, row["differences"])) for row in found["rows"]]
     assert widest == sorted(widest, reverse=True)
@@ -96,8 +95,8 @@ def test_a_process_is_compared_line_by_line_in_the_order_of_the_comparison(clien
 
 def test_next_follows_the_greatest_difference(client, three):
     rows = compare_submissions(*three).rows
-    page = client.get(reverse("propara-compare-process", args=[rows[0]["id"]]), query(*three))
-    assert page.context["neighbours"] == (None, rows[1]["id"])
+    page = client.get(reverse("propara-compare-process", args=[rows[0]["process_id"]]), query(*three))
+    assert page.context["neighbours"] == (None, rows[1]["process_id"])
 
 
 @pytest.mark.parametrize("n", [1, 6])

@@ -14,9 +14,10 @@ from gym.propara import services
 from gym.propara.exports import samples_summary
 from gym.propara.models import Submission
 from lmgym.propara import evaluate
+from lmgym.propara.digest import MAX_WARNINGS
 from lmgym.propara.errors import ProParaError
-from lmgym.propara.report import EVALUATOR, MAX_WARNINGS
-from lmgym.propara.uploads import MAX_BYTES, take_in
+from lmgym.propara.report import EVALUATOR
+from lmgym.propara.uploads import MAX_BYTES, parse_upload
 from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
 from tests.propara.worlds import LATE, hand_in, make_shipped, make_version
 
@@ -30,7 +31,7 @@ def test_a_good_file_is_scored_as_the_reference_scores_it(people):
     assert (submission.state, submission.f1, submission.evaluator) == (State.SCORED, report.f1, EVALUATOR)
     assert submission.reference["questions"]["moves"]["recall"] == report.questions["moves"].recall
     assert submission.report["corrected"]["f1"] == report.corrected.f1
-    low, high = submission.report["intervals"]["f1"]
+    low, high = submission.report["intervals"]["f1"].values()
     assert low < report.f1 < high
     assert bytes(submission.file) == shipped("hasty").encode()
 
@@ -67,7 +68,7 @@ def test_what_the_reference_takes_is_never_repaired(people):
 
 def refusal(text: str | bytes) -> list[tuple[int, int, str]]:
     with pytest.raises(ProParaError) as refused:
-        take_in(text if isinstance(text, bytes) else text.encode(), LIGHT)
+        parse_upload(text if isinstance(text, bytes) else text.encode(), LIGHT)
     return [(one.line, one.column, one.code) for one in refused.value.problems]
 
 
@@ -129,7 +130,7 @@ def test_a_state_file_is_turned_into_actions():
             ("7", "4", "light; rays", "space", "soil"),
         )
     )
-    intake = take_in(states.encode(), LIGHT)
+    intake = parse_upload(states.encode(), LIGHT)
     assert (intake.kind, evaluate(LIGHT, intake.text).f1) == ("states", 1.0)
     assert refusal("\n" + states.replace("7\t3\tgas\tnull", "7\tgas\tnull")) == [(4, 4, "columns")]
 
@@ -139,7 +140,7 @@ GRID = {"gas": ["star", "star", None, None, None], "light; rays": [None, None, "
 
 def test_json_grids_are_turned_into_actions():
     data = {"processes": [{"process_id": 7, "participants": GRID}]}
-    intake = take_in(json.dumps(data).encode(), LIGHT)
+    intake = parse_upload(json.dumps(data).encode(), LIGHT)
     assert (intake.kind, intake.repairs, evaluate(LIGHT, intake.text).f1) == ("grids", (), 1.0)
 
 
@@ -178,12 +179,12 @@ def test_a_line_separator_within_an_answer_ends_no_line():
         "participants": GRID | {"gas": ["the\u2028star", "the\x85star", None, None, None]},
     }
     lines = (json.dumps(odd, ensure_ascii=False) + "\n") * 2
-    assert [one.failures for one in take_in(lines.encode(), LIGHT).samples] == [(), ()]
+    assert [one.failures for one in parse_upload(lines.encode(), LIGHT).samples] == [(), ()]
 
 
 def test_several_objects_about_one_process_are_samples(people):
     lines = "".join(json.dumps({"process_id": 7, "participants": GRID}) + "\n" for _ in range(3))
-    assert len(take_in(lines.encode(), LIGHT).samples) == 3
+    assert len(parse_upload(lines.encode(), LIGHT).samples) == 3
 
 
 def test_a_division_by_zero_is_a_named_error_and_no_score(people):
@@ -201,7 +202,7 @@ def test_the_page_walks_from_repairs_to_scores(client, people):
     data = {"file": SimpleUploadedFile("mine.tsv", (LATE + "\n").encode()), "visibility": "public"}
     address = client.post(reverse("propara-submit", args=["light", 1]), data).url
     html = client.get(address).content.decode()
-    assert "A blank line was dropped." in html
+    assert "A blank line was removed." in html
     assert "Overall" not in html
     client.logout()
     assert client.get(address).status_code == 404

@@ -191,7 +191,7 @@ def test_the_chart_of_actions_has_the_counts_of_the_page(client, world):
         csv.DictReader(io.StringIO(client.get(address("propara-actions", "csv", world)).content.decode()))
     )
     report = Submission.objects.get(key=world["propara-actions"]["submission"]).report["confusion"]
-    assert {(row["answer"], row["prediction"]): int(row["steps"]) for row in rows} == {
+    assert {(row["answer"], row["prediction"]): int(row["n"]) for row in rows} == {
         (right, said): n for right, counts in report.items() for said, n in counts.items()
     }
 

@@ -16,7 +16,7 @@ from lmgym.files.bounded import Limits, Refused
 from lmgym.lmchallenge import corpus, corpus_tools
 from lmgym.lmchallenge.errors import CorpusError, LogError
 from lmgym.propara.errors import ProParaError
-from lmgym.propara.uploads import read_answers, take_in
+from lmgym.propara.uploads import parse_upload, read_answers
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formats import read_suite
 from lmgym.suites.intake import take_in as take_in_suite
@@ -236,7 +236,7 @@ ANSWERS = {
 def test_predictions_beyond_a_limit_are_one_problem_that_names_it(kind):
     data, says = ANSWERS[kind]
     with pytest.raises(ProParaError) as refused:
-        take_in(data, GOLD)
+        parse_upload(data, GOLD)
     [problem] = refused.value.problems
     assert says in problem.message
 

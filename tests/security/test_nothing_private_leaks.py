@@ -21,7 +21,6 @@ from gym.agents.models import AgentServer, AgentSuite
 from gym.collections.services import make_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
-from gym.propara.models import Submission
 from gym.propara.services import About, submit
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
@@ -80,14 +79,10 @@ def plant(people: People) -> dict[str, Any]:
         version, LIGHT.encode(), f"{SECRET}.tsv", About(SECRET, visibility="private"), actor=alice
     )
     _plant_agents(people, hidden_model)
-    generated = submit(
-        version, LIGHT.encode(), "generated.tsv", About(f"{MODEL} (by surprisal)"), actor=alice
-    )
-    Submission.objects.filter(pk=generated.pk).update(model=hidden_model)
     return {
         "run": runs[0].key,
         "hidden": [run.key for run in runs[1:]],
-        "submissions": [hand_in.key, generated.key],
+        "submissions": [hand_in.key],
     }
 
 

@@ -34,9 +34,10 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     precision = serializers.FloatField(source="reference.precision", allow_null=True, default=None)
     recall = serializers.FloatField(source="reference.recall", allow_null=True, default=None)
     f1 = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="of F1, 95 %, by bootstrap of processes"
+    low = serializers.FloatField(
+        allow_null=True, help_text="lower limit of the 95% interval of F1, by bootstrap over processes"
     )
+    high = serializers.FloatField(allow_null=True, help_text="upper limit of that interval")
     questions = serializers.DictField(
         source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
     )
@@ -46,8 +47,8 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     created = serializers.DateTimeField(allow_null=True)
 
     def get_corrected_f1(self, row: BoardRow) -> float | None:
-        found: float | None = (row.report.get("corrected") or {}).get("f1")
-        return found
+        f1: float | None = (row.report.get("corrected") or {}).get("f1")
+        return f1
 
 
 class ProParaBoardQuery(FormatQuery):

@@ -26,13 +26,14 @@ from gym.api.requests import Body, Several
 from gym.jobs.api import results_unavailable, waiting_reason
 from gym.propara import exports, permissions, selectors, services
 from gym.propara.api.sets import FORM
-from gym.propara.comparison_views import MOST_COMPARED, not_comparable
+from gym.propara.comparison_views import not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.presenters import compare_submissions
 from gym.propara.submission_views import process_of
 from gym.propara.views import first_sentences
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
+from lmgym.propara.digest import digest
 from lmgym.propara.groups import repair_groups
 from lmgym.propara.report import digest, evaluate
 from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
@@ -68,7 +69,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
         source="rescored_from.key",
         allow_null=True,
         default=None,
-        help_text="id of the submission to another version whose file this scores",
+        help_text="id of the submission to another version from which this one was made",
     )
 
     class Meta:
@@ -84,8 +85,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
             "owner",
             "visibility",
             "state",
-            "source",
-            "model",
             "kind",
             "filename",
             "file_sha256",
@@ -97,7 +96,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
             "scored_at",
             "reference",
             "corrected",
-            "progress",
             "same_file_as",
             "rescored_from",
             "created",
@@ -127,7 +125,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
 class ProParaProcessSerializer(serializers.Serializer[Any]):
     """A process in a report."""
 
-    id = serializers.IntegerField()
+    process_id = serializers.IntegerField()
     f1 = serializers.FloatField(allow_null=True)
     scores = serializers.DictField(
         allow_null=True, child=serializers.ListField(), help_text="question: [precision, recall]"
@@ -138,7 +136,7 @@ class ProParaProcessSerializer(serializers.Serializer[Any]):
     corrected_f1 = serializers.FloatField()
     error = serializers.CharField(allow_blank=True)
     mistakes = serializers.DictField(child=serializers.IntegerField())
-    warnings = serializers.IntegerField()
+    n_warnings = serializers.IntegerField()
 
 
 class ProParaAbout(Body):
@@ -205,7 +203,7 @@ class SubmissionView(ObjectView[Submission]):
 
     def visible_rows(self, address: str) -> QuerySet[Submission]:
         rows = selectors.submission_at(self.request.user, address).select_related("rescored_from")
-        return selectors.with_twin(rows, self.request.user)
+        return selectors.with_duplicate(rows, self.request.user)
 
     def can_change(self, submission: Submission) -> bool:
         return permissions.can_steer(self.request.user, submission)
@@ -213,7 +211,7 @@ class SubmissionView(ObjectView[Submission]):
 
 class SubmissionFilter(Filters):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
-    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
+    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="User name of the submitter")
@@ -233,7 +231,7 @@ class SubmissionList(ListView):
     def get(self, request: Request) -> Response:
         """Public submissions and all of yours, newest first by default. For an order by score read the leaderboard."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
-        return self.page(selectors.with_twin(rows.select_related("rescored_from"), request.user))
+        return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 
     @operation(
         "Upload and score", body={FORM: ProParaUpload}, response=ProParaSubmissionSerializer, status=201
@@ -245,7 +243,7 @@ class SubmissionList(ListView):
         version = target(request, body)
         file = body["file"]
         about = services.About(
-            body.get("system") or services.system_of(file.name),
+            body.get("system") or services.default_system(file.name),
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
@@ -339,10 +337,10 @@ class Compare(ApiView):
         overall and by question, are second − first, with 95 % interval, p, and Holm-corrected p: over all systems, and
         over all systems and questions. `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
-        found = [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
-        if wrong := not_comparable(found):
+        rows = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
+        if wrong := not_comparable(rows):
             raise invalid(FieldError("?second", wrong))
-        result = compare_submissions(*found, sentences=first_sentences(found[0].version))
+        result = compare_submissions(*rows, sentences=first_sentences(rows[0].version))
         if is_table(request):
             by_process = self.query["table"] == "processes"
             return Response(Table(*(result.processes_table if by_process else result.differences_table)()))

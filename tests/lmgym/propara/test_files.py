@@ -14,7 +14,7 @@ from lmgym.propara.convert import (
     grids_to_json,
     looks_like_states,
     prompt_pack,
-    read_answer,
+    read_response,
     states_to_actions,
     template,
 )
@@ -22,7 +22,7 @@ from lmgym.propara.grid import read_grids, read_sentences
 from lmgym.propara.groups import problem_groups
 from lmgym.propara.reference import explain
 from lmgym.propara.repair import decode, repair
-from lmgym.propara.uploads import read_answers, take_in
+from lmgym.propara.uploads import parse_upload, read_answers
 from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
 
 GRIDS = read_grids(LIGHT, "answers")
@@ -62,7 +62,7 @@ def test_every_problem_is_listed_with_its_place_and_a_hint():
         (9, 6, "location"),
     ]
     hints = {one.line: one.hint for one in problems if one.line in (1, 2, 3, 6)}
-    assert hints[1] == "Is this a header? Delete it."
+    assert hints[1] == "Delete the header row, if this is one."
     assert hints[2] == "Write 1."
     assert hints[3] == "Did you mean DESTROY?"
     assert hints[6] == "Did you mean “light; rays”?"
@@ -144,7 +144,7 @@ def test_what_is_wrong_beyond_form_stays_and_is_reported():
     assert places(check(GRIDS, done.text)) == [(2, 4, "action")]
 
 
-@pytest.mark.parametrize("read", [lambda data: take_in(data, LIGHT), read_answers])
+@pytest.mark.parametrize("read", [lambda data: parse_upload(data, LIGHT), read_answers])
 def test_a_grid_table_is_named_in_one_sentence(read):
     table = tsv("7 SID PARTICIPANTS light gas", "7 state1 - -", "7 1 Light_comes. -", "7 state2 sky -")
     with pytest.raises(ProParaError) as refusal:
@@ -198,14 +198,14 @@ STATES = "7\t1\tgas\tstar\tnull\n7\t2\tgas\tnull\tunk\n7\t3\tgas\tunk\tsoil\n7\t
 )
 def test_state_files_are_read_leniently_and_every_repair_is_listed(states, repairs):
     answers = states_to_actions(STATES)
-    found = take_in(states.encode(), answers)
+    found = parse_upload(states.encode(), answers)
     assert found.kind == "states"
     assert found.text == answers
     assert [(one.line, one.column, one.code) for one in found.repairs] == repairs
 
 
 def test_state_files_spell_participants_as_the_answers_do():
-    found = take_in(("\n" + STATES.replace("gas", "Gas")).encode(), states_to_actions(STATES))
+    found = parse_upload(("\n" + STATES.replace("gas", "Gas")).encode(), states_to_actions(STATES))
     assert {(one.line, one.code) for one in found.repairs} == {
         (1, "blank-line"),
         *((line, "participant") for line in (2, 3, 4, 5)),
@@ -268,8 +268,8 @@ def test_json_that_is_no_grid_is_refused_with_its_place(text):
 )
 def test_a_participant_that_stands_twice_is_named_instead_of_counted_once(data, place):
     with pytest.raises(ProParaError) as raised:
-        take_in(data.encode(), LIGHT, "grid.json")
-    assert f"{place}: The JSON cannot be read: the key “a” stands twice in one object." in str(raised.value)
+        parse_upload(data.encode(), LIGHT, "grid.json")
+    assert f"{place}: The JSON cannot be read: the key “a” is repeated in an object." in str(raised.value)
 
 
 def test_the_template_can_be_scored_as_it_is():
@@ -291,7 +291,7 @@ def test_returned_json_is_scored_sample_by_sample():
     tracks = {"gas": ["star", "star", None, None, None], "light; rays": [None, None, "star", "space", "soil"]}
     right = json.dumps({"process_id": 7, "participants": tracks})
     returned = [f"Here it is:\n```json\n{right}\n```", right, "I cannot do that."]
-    samples = take_in(json.dumps({"process_id": 7, "answers": returned}).encode(), LIGHT).samples
+    samples = parse_upload(json.dumps({"process_id": 7, "answers": returned}).encode(), LIGHT).samples
     assert [round(evaluate(LIGHT, one.text).f1, 3) for one in samples] == [1.0, 1.0, 0.0]
     assert [[pid for pid, _ in one.failures] for one in samples] == [[], [], [7]]
 
@@ -299,7 +299,7 @@ def test_returned_json_is_scored_sample_by_sample():
 @pytest.mark.parametrize("text", ["", "{}", '{"process_id": 8, "participants": {}}'])
 def test_an_answer_that_does_not_fit_is_refused(text):
     with pytest.raises(ProParaError):
-        read_answer(text, GRIDS[7])
+        read_response(text, GRIDS[7])
 
 
 def test_sentences_are_sorted_and_counted_anew():
@@ -323,12 +323,12 @@ def test_sentences_with_more_columns_or_a_number_that_stands_twice_are_refused_w
         read_answers(LIGHT.encode(), LIGHT.encode())
     assert [str(one) for one in problem_groups(raised.value.problems)] == [
         "sentences, lines 1, 2, 3, 4, 5 and 3 more, column 4: 8 lines have 6 of 3 columns. "
-        "Three: process, number, sentence; separated by tabs."
+        "Write process, number and sentence, separated by tabs."
     ]
     with pytest.raises(ProParaError) as raised:
         read_answers(LIGHT.encode(), tsv("7 1 One", "7 2 Two", "7 2 Again", "7 01 Again").encode())
     assert [str(one) for one in problem_groups(raised.value.problems)] == [
-        "sentences, lines 3, 4, column 2: 2 sentences have a number that their process has already: "
+        "sentences, lines 3, 4, column 2: 2 sentences repeat a number of their process: "
         "2 in process 7, 1 in process 7. Give each sentence its own number."
     ]
     assert evaluate(LIGHT, LIGHT, LIGHT).f1 == 1.0  # as the reference, which ignores what follows
@@ -350,11 +350,11 @@ TRACKS = {"gas": [None] * 5, "light; rays": [None] * 5}
         ({"process_id": 7, "participants": TRACKS, "note": 1}, "“note” is not expected."),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star"]}},
-            "Participant “gas”: 1 location; expected a list of 5: before the first sentence, then after each.",
+            "Participant “gas”: 1 location; expected a list of 5: before the first sentence and after each one.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": "star"}},
-            "Participant “gas”: “star”; expected a list of 5: before the first sentence, then after each.",
+            "Participant “gas”: “star”; expected a list of 5: before the first sentence and after each one.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star", 3, None, None, None]}},
@@ -366,14 +366,14 @@ TRACKS = {"gas": [None] * 5, "light; rays": [None] * 5}
 )
 def test_an_answer_that_does_not_fit_says_why_in_a_sentence(answer, why):
     with pytest.raises(ProParaError) as raised:
-        read_answer(json.dumps(answer, ensure_ascii=False), GRIDS[7])
+        read_response(json.dumps(answer, ensure_ascii=False), GRIDS[7])
     assert str(raised.value) == why
 
 
 def test_an_answer_that_is_no_json_says_where_it_breaks():
-    with pytest.raises(ProParaError, match="The answer holds no JSON"):
-        read_answer("I cannot say.", GRIDS[7])
+    with pytest.raises(ProParaError, match="The answer contains no JSON"):
+        read_response("I cannot say.", GRIDS[7])
     with pytest.raises(ProParaError) as raised:
-        read_answer('{"process_id": }', GRIDS[7])
+        read_response('{"process_id": }', GRIDS[7])
     assert str(raised.value).startswith("The JSON cannot be read. A value is missing here")
     assert str(raised.value).endswith("(line 1, column 16)")

@@ -6,13 +6,13 @@ import pytest
 
 from lmgym.propara.errors import ProParaError
 from lmgym.propara.groups import problem_groups, repair_groups
-from lmgym.propara.uploads import take_in
+from lmgym.propara.uploads import parse_upload
 from tests.lmgym.propara.worlds import LIGHT, shipped
 
 
 def groups_of(text: str, answers: str = LIGHT) -> list[str]:
     with pytest.raises(ProParaError) as refused:
-        take_in(text.encode(), answers, "p.tsv")
+        parse_upload(text.encode(), answers, "p.tsv")
     return [str(one) for one in problem_groups(refused.value.problems)]
 
 
@@ -45,17 +45,17 @@ def test_a_single_problem_is_said_as_it_is():
 
 def test_repairs_of_one_kind_are_one_row_the_most_frequent_first():
     text = "\n" + LIGHT.replace("MOVE", "MOVED")
-    intake = take_in(text.encode(), LIGHT)
+    intake = parse_upload(text.encode(), LIGHT)
     first, second = repair_groups(intake.repairs)
     assert (first.message, first.n, first.lines) == ("“MOVED” became “MOVE”.", 2, (8, 9))
-    assert second.message == "A blank line was dropped."
+    assert second.message == "A blank line was removed."
     assert repair_groups([one._asdict() for one in intake.repairs]) == [first, second]
 
 
 @pytest.mark.parametrize(("word", "sign"), [("null", "-"), ("NULL", "-"), ("unk", "?"), ("Unk", "?")])
 def test_words_of_state_files_are_read_as_signs_in_six_columns(word, sign):
     text = LIGHT.replace("star\t-", f"star\t{word}") if sign == "-" else LIGHT.replace("space", word) + "\n"
-    intake = take_in(text.encode(), LIGHT)
+    intake = parse_upload(text.encode(), LIGHT)
     assert any(one.message == f"“{word}” became “{sign}”." for one in repair_groups(intake.repairs))
 
 
@@ -64,8 +64,10 @@ def test_names_that_are_not_those_of_the_answers_are_one_problem_with_what_may_b
     n = len({(row[0], row[2]) for row in rows})
     text = "".join("\t".join([*row[:2], f"{row[2]}s", *row[3:]]) + "\n" for row in rows)
     [said] = groups_of(text, shipped("answers"))
-    assert f"{n} names are not those of the answers: “{rows[0][2]}s” in process 1 (“{rows[0][2]}”?), " in said
-    assert said.endswith(f"and {n - 5} more. Names must be those of the answers, verbatim.")
+    assert (
+        f"{n} participants are not in the answers: “{rows[0][2]}s” in process 1 (“{rows[0][2]}”?), " in said
+    )
+    assert said.endswith(f"and {n - 5} more. Use the names of the answers, verbatim.")
 
 
 def test_missing_participants_are_one_problem_and_one_that_is_meant_is_not_said_again():
@@ -73,9 +75,9 @@ def test_missing_participants_are_one_problem_and_one_that_is_meant_is_not_said_
     answers = LIGHT + LIGHT.replace("7\t", "8\t")
     text = "".join(f"{pid}\t1\t{name}\tNONE\t?\t?\n" for pid in (7, 8) for name in names.values())
     assert groups_of(text, answers) == [
-        "p.tsv, lines 1, 2, 3, 4, column 3: 4 names are not those of the answers: “steam” in process 7, "
+        "p.tsv, lines 1, 2, 3, 4, column 3: 4 participants are not in the answers: “steam” in process 7, "
         "“12345” in process 7, “steam” in process 8, “12345” in process 8. "
-        "Names must be those of the answers, verbatim.",
+        "Use the names of the answers, verbatim.",
         "p.tsv: 4 participants are missing: “gas” in process 7, “light; rays” in process 7, "
         "“gas” in process 8, “light; rays” in process 8.",
     ]

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmgym.propara import evaluate
+from lmgym.propara.digest import digest
 from lmgym.propara.errors import ProcessFailure, ProParaError
 from lmgym.propara.grid import read_grids
 from lmgym.propara.mistakes import CODES, confusion, mistakes
-from lmgym.propara.report import digest
 from lmgym.propara.scoring import PAIR_SCORES, question_score
 from lmgym.propara.summary import summarise
-from lmgym.propara.uploads import take_in
+from lmgym.propara.uploads import parse_upload
 from tests.lmgym.propara.worlds import LIGHT, shipped, submissions, tsv
 
 
@@ -84,7 +84,7 @@ def test_no_file_breaks_the_intake_and_what_it_lets_in_can_be_scored(data):
             rows.append(list(data.draw(st.sampled_from(rows))))
     text = "\n".join("\t".join(row) for row in rows)
     try:
-        intake = take_in(text.encode("utf-8", "surrogatepass"), LIGHT)
+        intake = parse_upload(text.encode("utf-8", "surrogatepass"), LIGHT)
     except ProParaError as error:
         assert error.problems
     else:
@@ -104,7 +104,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_no_json_breaks_the_intake(data):
     try:
-        take_in(json.dumps([data]).encode(), LIGHT)
+        parse_upload(json.dumps([data]).encode(), LIGHT)
     except ProParaError as error:
         assert error.problems
 

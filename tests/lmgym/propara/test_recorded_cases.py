@@ -17,6 +17,8 @@ from tests.lmgym.propara.recorded import data_of, lay_out, recorded, run
 VALID = recorded("valid")
 ERRORS = recorded("errors_and_edges")
 CORRUPTED = recorded("random_invalid")
+DEEP = "recursion_yyy"
+"""The reference's stemmer exceeds Python's recursion limit in this case; ours has no such limit and scores the file."""
 pytestmark = pytest.mark.usefixtures("conformance")
 
 
@@ -36,6 +38,9 @@ def test_the_command_does_what_the_reference_did(subtests, tmp_path, monkeypatch
 def compare_with_the_command(case: dict[str, Any], folder: Path) -> None:
     lay_out(case, folder)
     given, expected = run(["evaluate", *case["args"]]), case["evaluator"]
+    if case["id"] == DEEP:
+        assert (given.code, expected["exit_code"]) == (0, 1)
+        return
     if "--help" in case["args"]:
         assert given.code == 0
         return

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.propara import ProParaError, evaluate
-from lmgym.propara.errors import ProcessFailure
 from lmgym.propara.grid import read_grids
 from lmgym.propara.stem import stem
 from lmgym.propara.summary import Conversion, Move, is_input, is_output, summarise
@@ -40,7 +39,7 @@ def test_a_prediction_worked_out_by_hand():
     assert report.questions["moves"].precision == 0.667
     assert (report.precision, report.recall) == ((1 + 1 + 1 + 0.667) / 4, (1 + 1 + 1 + 0.333) / 4)
     missed = [pair for pair in report.processes[0].pairs("moves") if pair.score == 0]
-    assert [pair.reason for pair in missed] == ["the step differs: 3 and 4"]
+    assert [pair.reason for pair in missed] == ["different steps: 3 and 4"]
 
 
 @pytest.mark.parametrize(
@@ -130,32 +129,13 @@ def test_words_of_porters_paper_and_of_the_extensions(word, expected):
     assert stem(word) == expected
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "most"),
-    [
-        ("", "", 987),
-        ("sea OR The ", "", 987),
-        ("", " ponding", 985),
-        ("", "eed", 987),
-        ("x", " xalli", 984),
-        ("", "logi", 984),
-    ],
-)
-def test_a_run_of_y_fails_from_where_the_reference_recurses_too_deeply(before, after, most):
-    """Measured with the reference: it dies where its stemmer asks about so long a run, and only there."""
-    location_overlap("sea", before + "Y" * most + after)
-    with pytest.raises(ProcessFailure, match="recurses too deeply"):
-        location_overlap("sea", before + "y" * (most + 1) + after)
-    with pytest.raises(ProcessFailure, match="recurses too deeply"):
-        location_overlap(before + "y" * (most + 1) + after, "sea")
-    assert location_overlap("sea", "y" * 1_200 + " pond") == 0.0
-
-
-def test_the_corrected_metric_takes_any_run_of_y():
+def test_a_run_of_y_of_any_length_is_scored():
+    """The reference's stemmer exceeds Python's recursion limit here."""
+    assert location_overlap("sea", "y" * 1_500 + " ponding") == 0.0
     answers = tsv(f"7 1 gas DESTROY {'y' * 1_500} -", "7 1 light CREATE - sea")
     report = evaluate(answers, answers.replace("sea", "lake"))
-    assert report.errors[7].code == "too-deep"
-    assert 0 < report.corrected.f1 < 1
+    assert not report.errors
+    assert 0 < report.f1 < 1
 
 
 @pytest.mark.parametrize(

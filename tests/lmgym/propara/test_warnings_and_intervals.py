@@ -108,8 +108,8 @@ def test_intervals_hold_the_score_and_depend_on_nothing_but_the_seed():
     report = evaluate(shipped("answers"), shipped("hasty"))
     first, second = bootstrap(report, 2_000), bootstrap(report, 2_000)
     assert first == second
-    assert first.f1[0] < report.f1 < first.f1[1]
-    assert first.questions["moves"]["recall"][0] <= report.questions["moves"].recall
+    assert first.f1.low < report.f1 < first.f1.high
+    assert first.questions["moves"]["recall"].low <= report.questions["moves"].recall
 
 
 def test_resamples_are_what_drawing_with_replacement_gives():
@@ -126,33 +126,29 @@ def test_resamples_are_what_drawing_with_replacement_gives():
 def test_a_system_against_itself_is_neither_better_nor_worse():
     report = evaluate(shipped("answers"), shipped("hasty"))
     (same,) = compare(report, report, resamples=500)
-    assert (same.overall.value, same.overall.low, same.overall.high, same.overall.p_value) == (
-        0.0,
-        0.0,
-        0.0,
-        1.0,
-    )
-    assert (same.better, same.worse, same.equal) == (0, 0, 14)
-    assert all(one.p_value == 1.0 for one in same.questions.values())
+    row = same.overall
+    assert (row.difference, row.low, row.high, row.p) == (0.0, 0.0, 0.0, 1.0)
+    assert (row.only_first, row.only_second, same.n_equal) == (0, 0, 14)
+    assert all(one.p == 1.0 for one in same.questions.values())
 
 
 def test_differences_are_second_less_first():
     careful, hasty = (evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty"))
     (found,) = compare(careful, hasty, resamples=2_000)
     assert found.overall.high < 0
-    assert found.overall.p_value < 0.05
-    assert found.worse > found.better
-    assert found.by_process[12] == 0.0
+    assert found.overall.p < 0.05
+    assert found.overall.only_first > found.overall.only_second
+    assert found.differences[12] == 0.0
     (back,) = compare(hasty, careful, resamples=2_000)
-    assert back.overall.value == -found.overall.value
+    assert back.overall.difference == -found.overall.difference
 
 
 def test_each_question_has_a_difference_with_its_interval():
     careful, hasty = (evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty"))
     (found,) = compare(careful, hasty, resamples=2_000)
     for name, one in found.questions.items():
-        assert one.value == hasty.questions[name].f1 - careful.questions[name].f1
-        assert one.low <= one.value <= one.high
+        assert one.difference == hasty.questions[name].f1 - careful.questions[name].f1
+        assert one.low <= one.difference <= one.high
         assert one.low < one.high
 
 
@@ -160,11 +156,11 @@ def test_p_is_corrected_for_all_comparisons_that_stand_together():
     reports = [evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty", "answers")]
     alone = [compare(reports[0], other, resamples=2_000)[0] for other in reports[1:]]
     together = compare(*reports, resamples=2_000)
-    assert [one.overall.p_value for one in together] == [one.overall.p_value for one in alone]
-    assert [one.overall.p_holm for one in together] == holm([one.overall.p_value for one in alone])
-    each = [one.p_value for pair in alone for one in pair.questions.values()]
-    assert [one.p_holm for pair in together for one in pair.questions.values()] == holm(each)
-    assert alone[0].overall.p_holm == alone[0].overall.p_value
+    assert [one.overall.p for one in together] == [one.overall.p for one in alone]
+    assert [one.overall.p_corrected for one in together] == holm([one.overall.p for one in alone])
+    each = [one.p for pair in alone for one in pair.questions.values()]
+    assert [one.p_corrected for pair in together for one in pair.questions.values()] == holm(each)
+    assert alone[0].overall.p_corrected == alone[0].overall.p
 
 
 def test_reports_about_different_processes_cannot_be_compared():
