@@ -43,7 +43,6 @@ from lmgym.agents.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from lmgym.agents.results import IterationResult
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import Deadline, Transport, TransportError
-from lmgym.models.backends import BackendError
 from models_registry.models import RegisteredModel
 
 CHECK_SECONDS = 20.0
@@ -63,7 +62,7 @@ PATIENCE = 3
 @handler("check_agent", seconds=120)
 def check_agent(context: JobContext) -> None:
     """Ask for health, version, agents and their graphs; store the answers, or why there are none."""
-    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The agent was deleted.")
     clean = redactor([])
@@ -72,7 +71,7 @@ def check_agent(context: JobContext) -> None:
         clean = redactor(transport.secrets)
         found = context.run_cancellable(partial(ask_server, transport, clean))
         status, reason = RegisteredModel.Status.READY, ""
-    except (TransportError, SecretError, BackendError) as error:
+    except (TransportError, SecretError) as error:
         found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
         context.log(reason)
     now = timezone.now()
@@ -86,12 +85,12 @@ def check_agent(context: JobContext) -> None:
 @handler("agent_version", seconds=60)
 def agent_version(context: JobContext) -> None:
     """Ask for the version, for the schedules that wait for another one. What fails starts nothing."""
-    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The server was deleted.")
     try:
         version = context.run_cancellable(partial(ask_version, transport_for(server))) or ""
-    except (SecretError, BackendError) as error:
+    except (SecretError, TransportError) as error:
         version = ""
         context.log(str(error))
     with context.finish():
@@ -178,7 +177,7 @@ class _RunWork:
             secrets = tuple(self.variables.values())
             self.options = Options(run.reading, run.early_stop, run.parallel, secrets=secrets)
             self.judge = judge_for(run.suite, run.reading, secrets)
-        except (SecretError, BackendError) as error:
+        except (SecretError, TransportError) as error:
             raise PermanentFailure(str(error)) from error
 
     def cases(self) -> Iterator[tuple[CaseRun, TestCase]]:
@@ -230,7 +229,7 @@ def _work_on(context: JobContext) -> Iterator[_RunWork]:
 
 
 def _run_of(context: JobContext) -> AgentRun:
-    found = AgentRun.objects.select_related("suite__judge", "server__model", "server__wraps", "rescored_from")
+    found = AgentRun.objects.select_related("suite__judge", "server__model", "rescored_from")
     run = found.filter(pk=context.payload["run"]).first()
     if run is None:
         raise PermanentFailure("The run was deleted.")
@@ -266,7 +265,7 @@ def agent_run(context: JobContext) -> None:
     with _work_on(context) as work:
         try:
             transport = for_a_run(transport_for(work.run.server))
-        except (SecretError, BackendError) as error:
+        except (SecretError, TransportError) as error:
             raise PermanentFailure(str(error)) from error
         _note_version(context, work.run, transport)
         for case_run, case in work.cases():
@@ -364,7 +363,7 @@ def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
 def agent_naming(context: JobContext) -> None:
     """Ask about every failure of a case run that can be named, and store each choice as it comes. Without a choice a
     failure stays where it was grouped."""
-    found = Naming.objects.select_related("case_run__run__suite", "server__model", "server__wraps")
+    found = Naming.objects.select_related("case_run__run__suite", "server__model")
     naming = found.filter(pk=context.payload["naming"], job=context.job_id).first()
     if naming is None:
         raise PermanentFailure("The failures were grouped anew meanwhile.")
@@ -380,7 +379,7 @@ def agent_naming(context: JobContext) -> None:
     )
     try:
         transport = transport_for(server)
-    except (SecretError, BackendError) as error:
+    except (SecretError, TransportError) as error:
         raise PermanentFailure(str(error)) from error
     agent = naming.agent or server.chat_model or DEFAULT_NAMER
     clean = redactor(transport.secrets)

@@ -24,7 +24,7 @@ class AgentServerAdmin(ChangeOnly):
     list_select_related = ["model"]
     search_fields = ["model__name", "model__slug", "url"]
     readonly_fields = [
-        "model", "kind", "url", "chat_model", "wraps", "checked_at", "version", "agents", "graphs",
+        "model", "kind", "url", "chat_model", "checked_at", "version", "agents", "graphs",
     ]  # fmt: skip
 
 

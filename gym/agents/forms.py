@@ -24,7 +24,6 @@ from lmgym.agents.redact import TOO_SHORT, can_be_hidden, header_words
 from lmgym.text import listing as listing_of
 from models_registry.fields import choose_models
 from models_registry.names import named_with_owner
-from models_registry.selectors import runnable_by
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
@@ -91,20 +90,18 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
 
     class Meta:
         model = AgentServer
-        fields = ["kind", "url", "chat_model", "wraps"]
+        fields = ["kind", "url", "chat_model"]
 
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choose_models(self.fields["wraps"], runnable_by(user).filter(backend="causal"))
-        self.fields["wraps"].label = "Model that answers"
-        self.fields[
-            "url"
-        ].help_text = "Such as https://agents.example.org:8080; of a chat endpoint with its /v1."
-        self.fields[
-            "chat_model"
-        ].help_text = "Name the chat endpoint knows its model by; empty: the case's agent."
+        help_texts = {
+            "url": "For example https://agents.example.org:8080. For a chat endpoint, include its /v1.",
+            "chat_model": "The endpoint's name for its model. If empty, the agent that the case names is used.",
+        }
+        for name, text in help_texts.items():
+            self.fields[name].help_text = text
         if self.instance.pk:
-            for name in ("kind", "name", "slug", "visibility", "description", "wraps"):
+            for name in ("kind", "name", "slug", "visibility", "description"):
                 del self.fields[name]
             self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
 
@@ -129,9 +126,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         judges = judges_for(user)
         choose_models(judge, judges)
         judge.empty_label = "no judge: gist cannot be checked"
-        judge.help_text = (
-            "An agent that answers pass or fail, or a model, asked which word surprises it less."
-        )
+        judge.help_text = "A server whose agent answers pass or fail."
         agent = AgentPicker(
             empty="the server's own judge",
             label="Judge agent",

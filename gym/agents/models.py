@@ -30,17 +30,13 @@ class AgentServer(models.Model):
     class Kind(models.TextChoices):
         SERVER = "server", "Agent server (neuro-san's HTTP interface)"
         CHAT = "chat", "Chat endpoint (OpenAI-compatible)"
-        MODEL = "model", "A registered causal model, continuing what it is told"
-        EMBEDDED = "embedded", "The embedded agents: echo, calculator and friends"
+        EMBEDDED = "embedded", "Embedded demo agents (echo, calculator and friends)"
 
     model = models.OneToOneField(RegisteredModel, on_delete=models.CASCADE, related_name="agent_server")
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.SERVER)
     url = models.CharField("address", max_length=500, blank=True)
     chat_model = models.CharField(
         max_length=200, blank=True, help_text="name the chat endpoint knows its model by"
-    )
-    wraps = models.ForeignKey(
-        RegisteredModel, on_delete=models.PROTECT, null=True, blank=True, related_name="wrapped_as_agents"
     )
     secrets = SecretsField()
     checked_at = models.DateTimeField(null=True, blank=True)
@@ -63,7 +59,7 @@ class AgentServer(models.Model):
 
     def answers_for(self, agent: str) -> bool:
         """Does it list this agent, or answer for every one? An agent that is not listed may answer all the same."""
-        if self.kind == self.Kind.MODEL or (self.kind == self.Kind.CHAT and self.chat_model):
+        if self.kind == self.Kind.CHAT and self.chat_model:
             return True
         return any(listed.get("agent_name") == agent for listed in self.agents)
 

@@ -40,10 +40,7 @@ def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True
     agent = getattr(judge, "agent_server", None)
-    if agent is None:
-        return can_run(user, judge)
-    wrapped = agent.wraps is None or can_run(user, agent.wraps)
-    return can_run(user, judge) and not agent.secrets and wrapped
+    return can_run(user, judge) and not (agent is not None and agent.secrets)
 
 
 def can_steer(user: AnyUser, run: AgentRun) -> bool:

@@ -63,15 +63,11 @@ def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
-    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
-    models hidden from the user."""
+    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay)."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)
-    if user.is_staff:
-        return visible
-    visible = visible.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
-    return visible.filter(Q(model__owner=user) | Q(secrets={}))
+    return visible if user.is_staff else visible.filter(Q(model__owner=user) | Q(secrets={}))
 
 
 def can_borrow(user: AnyUser, server: AgentServer) -> bool:
@@ -112,12 +108,8 @@ def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
 
 
 def judges_for(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Agents and models with surprisals that may judge."""
-    if not user.is_authenticated:
-        return RegisteredModel.objects.none()
-    ready = visible_models(user).filter(status=RegisteredModel.Status.READY)
-    agents = Q(agent_server__in=servers_usable_by(user))
-    return ready.filter(agents | Q(backend__in=["causal", "ngram", "openai", "uniform"]))
+    """Servers, as registered models, whose agents this user may choose as judges."""
+    return visible_models(user).filter(agent_server__in=servers_usable_by(user))
 
 
 @dataclass

@@ -61,7 +61,7 @@ def server_status(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def server_new(request: SignedInRequest) -> HttpResponse:
     """Context: form."""
-    form = ServerForm(request.POST or None, user=request.user)
+    form = ServerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             server = services.register_server(actor=request.user, **form.cleaned_data)
@@ -80,7 +80,7 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):
         raise PermissionDenied("only its owner says where a server is")
-    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
+    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk))
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:

@@ -63,15 +63,16 @@ def register_server(
     kind: str,
     url: str = "",
     chat_model: str = "",
-    wraps: RegisteredModel | None = None,
     secret_headers: dict[str, str] | None = None,
     **card: Any,
 ) -> AgentServer:
-    """A registered model of the kind agent; its check is queued. Every user may register one: GYM_NET_ALLOW decides
-    where requests may go."""
+    """Register a server as a model of the backend `agent` and queue its check.
+
+    Every user may register one: GYM_NET_ALLOW decides where requests may go.
+    """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a server")
-    _require_sense(kind, url, wraps, actor)
+    _validate_config(kind, url)
     with MODELS.growing(actor, new=True):
         slug = slug or slug_from(name, "agent", 80)
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
@@ -79,19 +80,15 @@ def register_server(
         model.save()
         secrets = sealed({}, secret_headers or {})
         server = AgentServer.objects.create(
-            model=model, kind=kind, url=url, chat_model=chat_model, wraps=wraps, secrets=secrets
+            model=model, kind=kind, url=url, chat_model=chat_model, secrets=secrets
         )
         queue_check(server, actor=actor)
     return server
 
 
-def _require_sense(kind: str, url: str, wraps: RegisteredModel | None, actor: User) -> None:
+def _validate_config(kind: str, url: str) -> None:
     if kind in (Kind.SERVER, Kind.CHAT) and (problem := server_address_problem(url)):
         raise ValidationError({"url": problem})
-    if kind == Kind.MODEL and wraps is None:
-        raise ValidationError({"wraps": "Choose the model that answers."})
-    if wraps is not None and (not model_permissions.can_run(actor, wraps) or wraps.backend != "causal"):
-        raise ValidationError({"wraps": "Choose a causal model that you may run."})
 
 
 def change_server(
@@ -101,7 +98,7 @@ def change_server(
     because they were meant for the old one."""
     if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this server belongs to somebody else")
-    _require_sense(server.kind, url, server.wraps, actor)
+    _validate_config(server.kind, url)
     with transaction.atomic():
         hold(server.model)
         server.refresh_from_db(fields=["url", "secrets"])
@@ -521,11 +518,9 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
-    owner."""
+    """Servers that only the owner can use: private ones without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
-    mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
-    return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
+    return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any, Literal, Protocol
@@ -265,33 +264,3 @@ def compiled_answer(answer: Answer) -> str | None:
         return answer.text
     structure = json.dumps(answer.structure, indent=4, sort_keys=True)
     return f"{answer.text or ''}\n```json\n{structure}\n```"
-
-
-class SurprisalJudge:
-    """A language model: the word that has less surprisal after the prompt, pass or fail, is its verdict.
-
-    `bits` gives the bits of each continuation of the prompt, or None where the model cannot score it. It raises
-    TransportError when another thread uses the model until the deadline.
-    """
-
-    WORDS: Mapping[str, str] = {"pass": " pass", "fail": " fail"}
-    MARGIN = 0.01
-    """A smaller difference in bits is no verdict."""
-
-    def __init__(self, bits: Callable[[str, Sequence[str], Deadline], list[float | None]], name: str) -> None:
-        self.bits = bits
-        self.name = f"surprisal {name} {self.MARGIN}"
-
-    def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
-        until = _within(deadline)
-        until.check()
-        found = dict(zip(self.WORDS, self.bits(prompt, list(self.WORDS.values()), until), strict=True))
-        passing, failing = found["pass"], found["fail"]
-        if passing is None or failing is None or not (math.isfinite(passing) and math.isfinite(failing)):
-            raise TransportError(
-                "protocol", "The model has no score for this text (it may be too long for it)."
-            )
-        reason = f"{passing:.2f} bits for pass, {failing:.2f} bits for fail"
-        if abs(passing - failing) < self.MARGIN:
-            raise TransportError("protocol", f"The model does not tell them apart: {reason}.")
-        return f"{'pass' if passing < failing else 'fail'}\n{reason}", {}

@@ -1,13 +1,11 @@
-"""How to talk to an agent: over HTTP (through lmgym.net), by a chat endpoint, or to a language model; deadlines."""
+"""Transports to agent servers and chat endpoints, and the deadlines of their requests. HTTP goes through lmgym.net."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, urlsplit
@@ -109,18 +107,6 @@ class Deadline:
             raise self.error()
         if self.stop():
             raise TransportError("stopped", "The run was stopped.")
-
-
-@contextmanager
-def one_at_a_time(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock. `check` is called while waiting and once after acquiring; it may raise."""
-    while not lock.acquire(timeout=0.1):
-        check()
-    try:
-        check()
-        yield
-    finally:
-        lock.release()
 
 
 def earliest(*deadlines: Deadline | None) -> Deadline:
@@ -277,7 +263,7 @@ def server_address_problem(url: str) -> str:
     return ""
 
 
-# --- chat endpoints and language models: their answers as the stream of JSON lines of an agent server ---
+# --- chat endpoints: their answers as the stream of JSON lines of an agent server ---
 
 
 @dataclass(frozen=True)
@@ -436,41 +422,3 @@ def _part(part: Any) -> str | None:
         kind = part.get("type")
         part = part.get(SPOKEN[kind]) if kind is None or (isinstance(kind, str) and kind in SPOKEN) else None
     return part if isinstance(part, str) else None
-
-
-class ContinuingTransport:
-    """A language model that continues what was said: no instructions, no roles, a line per turn.
-
-    continue_text: (text, seconds left) -> (continuation, tokens read, tokens written). One request at a time.
-    """
-
-    secrets: tuple[str, ...] = ()
-    unsent: tuple[str, ...] = ("sly_data", "metadata")
-    scheme = ""
-
-    def __init__(self, name: str, continue_text: Callable[[str, float], tuple[str, int, int]]) -> None:
-        self.name = name
-        self.continue_text = continue_text
-        self._one_at_a_time = threading.Lock()
-
-    def chat(
-        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
-    ) -> Iterator[bytes]:
-        text = body["user_message"]["text"]
-        if text is None:
-            yield b"{}\n"
-            return
-        said = "\n".join([*(told for _, told in history_of(body.get("chat_context"))), text])
-        with one_at_a_time(self._one_at_a_time, deadline.check):
-            answer, read, written = self.continue_text(said, deadline.left)
-        if deadline.passed:
-            raise deadline.error()
-        tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        yield from lines_for(agent, body, Completion(answer, tokens))
-
-    def get(self, path: str, deadline: Deadline) -> Any:
-        if path in ("/", "/healthz"):
-            return {"service": "model", "status": "ok", "versions": {}}
-        if path == "/api/v1/list":
-            return {"agents": [{"agent_name": self.name, "description": "continues what it is told"}]}
-        raise TransportError("status", "A model does not tell this.")

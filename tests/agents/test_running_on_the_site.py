@@ -302,29 +302,6 @@ def test_the_judge_of_the_suite_is_read_as_the_run_says(people, server):
         assert judge.ask.compiled is compatible
 
 
-def test_a_model_that_judges_by_surprisal_has_a_verdict_in_both_readings(people):
-    from tests.factories import make_model
-
-    suite = make_suite(people.alice, cases={})
-    suite.judge = make_model(people.alice)
-    for reading in ("document", "reference-compatible"):
-        judge = judge_for(suite, reading, ())
-        judge.ask.bits = lambda prompt, words, deadline: [1.0, 3.0]
-        assert judge.judge("A greeting", "hi").verdict == "pass"
-
-
-def test_a_model_with_surprisals_judges(people, server):
-    from tests.factories import make_model
-
-    model = make_model(people.alice)  # every word has 10 bits, so nothing is told apart
-    text = "agent: echo\ninteractions: [{text: hi, response: {text: {gist: A greeting}}}]"
-    suite = make_suite(people.alice, cases={"greets": text})
-    AgentSuite.objects.update(judge=model)
-    check = make_run(suite, server).case_runs.get().results()[0].checks[0]
-    assert (check.outcome, check.judge["verdict"]) == ("error", "error")
-    assert "10.00 bits for pass, 10.00 bits for fail" in check.judge["reason"]
-
-
 def test_a_case_that_cannot_be_read_is_an_error_and_the_run_ends(people, server):
     suite = make_suite(people.alice, cases={"good": GOOD, "later-bad": GOOD})
     suite.cases.filter(name="later-bad").update(text="agent: ")
@@ -337,27 +314,13 @@ def test_a_judge_with_secrets_or_a_private_one_works_for_its_owner_alone(people,
     with_key = make_server(people.alice, "paid", ready=False)
     AgentServer.objects.filter(pk=with_key.pk).update(secrets={"Authorization": "sealed"})
     private = make_server(people.alice, "quiet", visibility="private", ready=False)
-    speaker = make_server(people.alice, "speaker", ready=False)
-    AgentServer.objects.filter(pk=speaker.pk).update(wraps=private.model)
-    for judge in (with_key, private, speaker):
+    for judge in (with_key, private):
         suite = make_suite(people.alice, f"judged-by-{judge.model.slug}")
         AgentSuite.objects.filter(pk=suite.pk).update(judge=judge.model)
         suite = AgentSuite.objects.get(pk=suite.pk)
         with pytest.raises(PermissionDenied):
             services.queue_run(suite, server, actor=people.charlie)
         assert services.queue_run(suite, server, actor=people.alice)
-
-
-def test_a_public_agent_lends_nobody_a_private_model(people):
-    from tests.factories import make_model
-
-    speaker = make_server(people.alice, "speaker")
-    hidden = make_model(people.alice, slug="hidden", visibility="private")
-    AgentServer.objects.filter(pk=speaker.pk).update(wraps=hidden)
-    suite = make_suite(people.charlie)
-    with pytest.raises(ValidationError):
-        services.queue_run(suite, speaker, actor=people.charlie)
-    assert services.queue_run(make_suite(people.alice, "hers"), speaker, actor=people.alice)
 
 
 def test_an_old_run_is_not_tried_again_with_a_judge_that_became_private(people, server):

@@ -200,7 +200,6 @@ def test_a_log_under_its_old_field_is_told_the_new_one(client, people):
         ("propara/generate/", {"answer_set": "no", "model": "no"}, "answer_set"),
         ("agent-runs/", {"suite": "no", "server": "no"}, "suite"),
         ("agent-suites/", {"title": "Mine", "judge": "no"}, "judge"),
-        ("agent-servers/", {"kind": "model", "name": "Mine", "wraps": "no"}, "wraps"),
         ("runs/", {"suite": "no", "model": "no"}, "suite"),
         ("score/", {"model": "no", "sentences": ["a"]}, "model"),
         ("leaderboard/run-missing/", {"collection": "no"}, "collection"),

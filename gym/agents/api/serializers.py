@@ -44,7 +44,6 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     )
     graphs = serializers.DictField(help_text="agent -> who calls whom, as the server tells it")
     url = serializers.SerializerMethodField(help_text="for those who may change the server; else null")
-    wraps = serializers.SerializerMethodField(help_text="the model that answers, if you may see it")
     secret_headers = serializers.SerializerMethodField(
         help_text="their names, for those who may change the server; else null. Values are never shown."
     )
@@ -52,7 +51,7 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     class Meta(AgentServerSerializer.Meta):
         fields = [
             *AgentServerSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
-            "checked_at", "listed", "graphs", "url", "chat_model", "wraps", "secret_headers",
+            "checked_at", "listed", "graphs", "url", "chat_model", "secret_headers",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -61,10 +60,6 @@ class AgentServerDetailSerializer(AgentServerSerializer):
 
     def get_url(self, server: AgentServer) -> str | None:
         return server.url if self._mine(server) else None
-
-    def get_wraps(self, server: AgentServer) -> str | None:
-        seen = visible_models(self.context["request"].user).filter(pk=server.wraps_id or 0).first()
-        return seen.slug if seen is not None else None
 
     def get_secret_headers(self, server: AgentServer) -> list[str] | None:
         return server.secret_names if self._mine(server) else None

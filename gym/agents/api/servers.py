@@ -24,7 +24,6 @@ from gym.secrets import MAX_LENGTH
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
-from models_registry.selectors import runnable_by
 
 MOST_TEXT = 20_000
 
@@ -49,7 +48,6 @@ class NewServer(ServerAddress):
     kind = serializers.ChoiceField(AgentServer.Kind.choices)
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
-    wraps = serializers.SlugField(max_length=80, required=False, help_text="of kind model: who answers")
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, default="")
 
@@ -107,7 +105,7 @@ class Servers(ServerView, ListView):
 
     @operation("List agent servers", answers=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Servers of agents, chat endpoints and models that one can talk to."""
+        """Agent servers and chat endpoints."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent server", takes=NewServer, answers=AgentServerDetailSerializer, status=201)
@@ -116,15 +114,8 @@ class Servers(ServerView, ListView):
         requests may go is this site's rule."""
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
-        wraps = chosen(
-            runnable_by(request.user).filter(backend="causal"),
-            body.pop("wraps", None),
-            "$.wraps",
-            "Choose a causal model that you may run.",
-        )
         server = services.register_server(
             actor=request.user,
-            wraps=wraps,
             secret_headers={name: value for name, value in headers.items() if value is not None},
             **body,
         )

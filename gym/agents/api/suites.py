@@ -53,7 +53,7 @@ class AgentSuiteCard(Body):
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, required=False)
     judge = serializers.SlugField(
-        max_length=80, allow_null=True, required=False, help_text="an agent or a model; null: nobody"
+        max_length=80, allow_null=True, required=False, help_text="slug of a server; null: no judge"
     )
     judge_agent = serializers.CharField(max_length=200, allow_blank=True, required=False)
     judge_votes = serializers.IntegerField(min_value=1, max_value=15, required=False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
 from lmgym.agents import redact
 from lmgym.agents.case_reader import read_case
 from lmgym.agents.driver import Options, run_case, run_iterations
 from lmgym.agents.redact import HIDDEN, hides, redactor
 from lmgym.agents.results import IterationResult
 from lmgym.agents.scoring import rescore
-from lmgym.agents.transport import ChatTransport, ContinuingTransport
+from lmgym.agents.transport import ChatTransport
 from lmgym.net import Answer
 from tests.lmgym.agents.helpers import Scripted, outcomes, run, said, says
 
@@ -24,10 +22,6 @@ def chat_endpoint():
             return Answer(200, {}, b'{"choices": [{"message": {"content": "x"}}]}')
 
     return Chat("https://chat.example", "m", policy=lambda **limits: None)
-
-
-def wrapped_model():
-    return ContinuingTransport("m", lambda text, seconds: ("x", 1, 1))
 
 
 CASE = "agent: a, interactions: [{text: q, sly_data: {key: k}, response: {sly_data: {a: {b: {value: 1}}}}}]"
@@ -163,10 +157,9 @@ def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
     assert IterationResult.from_dict(there).turns[0].notes == (), "rows of before have none"
 
 
-@pytest.mark.parametrize("make", [chat_endpoint, wrapped_model])
-def test_chat_endpoints_and_models_say_that_they_take_no_private_data(make):
+def test_chat_endpoints_take_no_private_data_and_say_so():
     turn = "{text: q, sly_data: {key: k}}"
-    told = run(f"agent: a, interactions: [{turn}]", make()).iterations[0].turns[0].notes
+    told = run(f"agent: a, interactions: [{turn}]", chat_endpoint()).iterations[0].turns[0].notes
     assert told == ("Private data (sly_data) were not sent: such an agent has no place for them.",)
 
 
