@@ -1,4 +1,4 @@
-"""Charts of agent tests: cases by servers, one case over time, a suite from run to run."""
+"""Charts of agent tests: one case over time, and a suite from run to run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from django.utils.timezone import localtime
 from gym.accounts.models import AnyUser
 from gym.agents import selectors
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
-from gym.agents.selectors import Column, Row
 from lmgym.agents.pass_rates import Evidence, evidence
 from lmgym.agents.run_comparison import numbered
 from lmgym.charts.figure import Figure
-from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
@@ -32,49 +30,6 @@ TREND_NOTE = (
 SHARED_AT_LEAST = 0.5
 """Runs with verdicts on a smaller part of the cases are left out of the trend, so that many cases stay in it."""
 SERIES_AT_MOST = 8
-
-
-def matrix_figure(
-    suite: AgentSuite, columns: Sequence[Column], rows: Sequence[Row], *, by_version: bool = False
-) -> Figure | None:
-    """Share of iterations that passed in the newest run of every case on every server, or on every version of the
-    servers; None before the first run."""
-    if not columns:
-        return None
-    names = [_name(column) for column in columns]
-    found = [[cell.evidence for cell in row.cells] for row in rows]
-    title = f"{suite.title}: cases by server"
-    draw = partial(
-        heat_chart,
-        [row.case.name for row in rows],
-        names,
-        [[one.rate if one and not one.early_stop else None for one in row] for row in found],
-        title,
-        said="Iterations passed of made in the newest run; the darker, the greater the share",
-        texts=[[one.count if one else "" for one in row] for row in found],
-        missing="not run, without a verdict, or stopped early",
-        unit=" passed",
-    )
-    header = (
-        "case", "server", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95", "required_rate",
-        "outcome", "early_stop",
-    )  # fmt: skip
-    table = [
-        (
-            row.case.name, names[k], cell.newest.run.server_version, *_numbers(cell.evidence),
-            cell.newest.outcome, cell.evidence.early_stop,
-        )
-        for row in rows
-        for k, cell in enumerate(row.cells)
-        if cell.evidence and cell.newest
-    ]  # fmt: skip
-    query = {"suite": suite.slug} | ({"by": "version"} if by_version else {})
-    return Figure("agent-matrix", title, draw, header, table, query)
-
-
-def _name(column: Column) -> str:
-    name = column.server.model.label
-    return name if column.version is None else f"{name} {column.version or '(no version)'}"
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:

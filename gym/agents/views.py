@@ -9,14 +9,14 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import prefetch_related_objects
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
-from gym.agents.charts import matrix_figure, suite_trend
+from gym.agents.charts import suite_trend
 from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.agents.models import AgentSuite
 from gym.jobs.pages import act, show_error
@@ -24,7 +24,6 @@ from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from lmgym.agents.archives import write_archive
 from lmgym.agents.falls import least_iterations
-from lmgym.charts.figure import Figure
 
 ROOM = Room("agent-suite", "api-agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 
@@ -70,9 +69,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, figure (or None),
-    runs, more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None),
-    schedules, schedule_form (or None)."""
+    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs, more_runs, trend
+    (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form (or None)."""
     suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
     suite = get_object_or_404(suites, slug=slug)
     by_version = request.GET.get("by") == "version"
@@ -87,7 +85,6 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": rows,
         "by_version": by_version,
         "has_versions": suite.has_versions,  # type: ignore[attr-defined]  # annotated
-        "figure": matrix_figure(suite, columns, rows, by_version=by_version),
         "runs": runs,
         "more_runs": more_runs,
         "trend": suite_trend(suite, request.user),
@@ -104,17 +101,6 @@ def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> 
     """To run cases that ask for these agents; None for those who may not run the suite."""
     may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
     return RunForm(user=request.user, agents=agents) if may_run else None
-
-
-def matrix_chart(request: HttpRequest) -> Figure:
-    """Cases by servers, of the suite that the address names."""
-    suite = visible_suite(request, request.GET.get("suite", "").replace("\0", ""))
-    by_version = request.GET.get("by") == "version"
-    columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
-    figure = matrix_figure(suite, columns, rows, by_version=by_version)
-    if figure is None:
-        raise Http404("This suite has not been run.")
-    return figure
 
 
 @login_required

@@ -163,9 +163,6 @@ class FigureQuery(Query):
     case = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_REVISION, help_text="of agent-trend: the case's id"
     )
-    by = serializers.ChoiceField(
-        ["version"], required=False, help_text="of agent-matrix: a column per version"
-    )
 
 
 class FigureFile(ApiView):

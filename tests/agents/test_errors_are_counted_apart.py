@@ -132,7 +132,7 @@ def test_the_api_tells_them_apart(client, all_down):
 
 
 def test_files_tell_them_apart(client, all_down):
-    address = ["agent-run-download", "agent-matrix", "agent-trend"]
+    address = ["agent-run-download", "agent-trend"]
     data = client.get(reverse(address[0], args=[all_down.key, "json"]))
     case = json.loads(b"".join(data.streaming_content))["cases"][0]
     assert (case["n"], case["errors"]) == (0, 10)
