@@ -169,7 +169,6 @@ class AgentSchedule(models.Model):
     not be started."""
 
     class Every(models.TextChoices):
-        HOUR = "hour", "every hour"
         NIGHT = "night", "every night"
         CHANGE = "change", "when the cases have changed"
         VERSION = "version", "when the server's version changes"

@@ -1,7 +1,7 @@
-"""Runs that start by themselves: every hour, every night, when the cases or the server's version change; and the news
-that a rate fell or a verdict was lost.
+"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified when a
+pass rate falls significantly or a case loses its verdict.
 
-The worker's reaper says that time passes (gym.jobs.signals.time_passes); nothing here takes long.
+The worker's reaper calls this on every tick (gym.jobs.signals.time_passes), so nothing here may block.
 """
 
 from __future__ import annotations
@@ -86,8 +86,6 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
     """When it is due; None where the cases decide. Minutes are spread, so that not all begin at once."""
     if schedule.every == Every.CHANGE:
         return None
-    if schedule.every == Every.HOUR:
-        return now + timedelta(hours=1)
     if schedule.every == Every.VERSION:
         return now + VERSION_PERIOD
     here = timezone.localtime(now)

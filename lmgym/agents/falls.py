@@ -23,7 +23,8 @@ from lmgym.text import count, listing
 from lmgym.text.number_format import p_told
 
 ALPHA = 0.001
-"""A run every hour without any change is told of by chance at most once in 1,000 runs, six weeks."""
+"""Of 1,000 runs without a change, at most one is reported by chance: a nightly schedule raises one false alarm in three
+years."""
 MOST_EXACT = 20_000
 """Iterations; of more, the normal approximation with a correction for continuity is as good."""
 MOST_NAMED = 3

@@ -158,14 +158,14 @@ def passes(suite) -> AgentRun:
     return AgentRun.objects.filter(suite=suite).order_by("-created").first()
 
 
-def test_a_run_begins_when_its_hour_has_come_and_not_before(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour", iterations=2)
+def test_a_run_starts_when_it_is_due_and_not_before(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night", iterations=2)
     assert passes(suite) is None
     due(schedule)
     run = passes(suite)
     assert (run.schedule, run.owner, run.iterations, run.is_done) == (schedule, people.alice, 2, True)
     schedule.refresh_from_db()
-    assert timedelta(minutes=58) < schedule.next_at - timezone.now() <= timedelta(hours=1)
+    assert timedelta() < schedule.next_at - timezone.now() <= timedelta(days=1)
     reap()
     assert AgentRun.objects.count() == 1
 
@@ -193,7 +193,7 @@ def test_changed_cases_are_run_once_nobody_changes_them_any_more(people, suite, 
 
 
 def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, server, client):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     for _ in range(2):
         due(schedule)
         good = passes(suite)
@@ -224,7 +224,7 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
 def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, server, client):
     names = ["solid", "gone", *(f"flaky{number}" for number in range(9))]
     suite = make_suite(people.alice, cases=dict.fromkeys(names, MANY.replace("8/8", "20/20")))
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     for _ in range(2):
         due(schedule)
         reap()
@@ -252,7 +252,7 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
 
 
 def test_a_case_that_a_stopped_run_did_not_come_to_has_lost_nothing(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     due(schedule)
@@ -289,7 +289,7 @@ def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
 
 
 def test_cases_whose_text_changed_are_not_compared(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     AgentCase.objects.filter(name="a").update(text=MANY.replace("keywords: hello", "keywords: nowhere"))
@@ -300,14 +300,14 @@ def test_cases_whose_text_changed_are_not_compared(people, suite, server):
 
 def test_a_run_without_any_verdict_is_told(people, server):
     suite = make_suite(people.alice, cases={"a": GOOD.replace("agent: echo", "agent: broken")})
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     assert "has no verdict" in Notice.objects.get().text
 
 
 def test_what_cannot_start_says_why_and_tries_again_later(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     server.model.status = "broken"
     server.model.save()
     due(schedule)
@@ -338,9 +338,9 @@ def test_the_api_adds_lists_and_deletes(people, suite, server, client):
     nobodys = client.post(address, {"server": "nobodys", "every": "night"}, "application/json")
     assert (nobodys.status_code, nobodys.json()["errors"][0]["where"]) == (400, "$.server")
     made = client.post(
-        address, {"server": server.model.slug, "every": "hour"}, content_type="application/json"
+        address, {"server": server.model.slug, "every": "night"}, content_type="application/json"
     )
-    assert (made.status_code, made.json()["every"]) == (201, "hour")
+    assert (made.status_code, made.json()["every"]) == (201, "night")
     assert [row["id"] for row in client.get(address).json()["results"]] == [made.json()["id"]]
     assert client.delete(f"{address}{made.json()['id']}/").status_code == 204
 
@@ -348,7 +348,7 @@ def test_the_api_adds_lists_and_deletes(people, suite, server, client):
 def test_only_who_may_run_may_schedule(people, server):
     suite = make_suite(people.alice, visibility="private")
     with pytest.raises(PermissionDenied):
-        schedules.add_schedule(suite, server, actor=people.charlie, every="hour")
+        schedules.add_schedule(suite, server, actor=people.charlie, every="night")
     with pytest.raises(ValidationError):
         schedules.add_schedule(suite, server, actor=people.alice, every="minute")
 
