@@ -45,14 +45,13 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         RowMark(
             when if series else f"{when} · {row.run.server.model.label}",
             found.rate,
-            low,
-            high,
+            found.low,
+            found.high,
             found.required,
             servers.index(row.run.server.model.label),
             f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
         )
         for row, found, when in told
-        for low, high in [found.ends]
     ]
     title = f"{case.name} over time"
     draw = partial(
@@ -88,7 +87,7 @@ def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
 
 
 def _numbers(found: Evidence) -> tuple[float | None, ...]:
-    return (found.passed, found.n, found.errors, found.rate, *found.ends, found.required)
+    return (found.passed, found.n, found.errors, found.rate, found.low, found.high, found.required)
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:

@@ -16,7 +16,7 @@ from gym.agents.selectors import evidence_of, flipping_cases
 from lmgym.agents.assessor import Assessment, assess
 from lmgym.agents.checks import VERDICTS
 from lmgym.agents.failures import Contradiction, Contradictions, Failure, Failures
-from lmgym.agents.pass_rates import Evidence, Repeats, evidence, repeats
+from lmgym.agents.pass_rates import AtK, Evidence, at_k, evidence
 from lmgym.agents.results import CheckResult, IterationResult, TurnResult
 from models_registry.names import tell_apart
 
@@ -40,10 +40,10 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
     return [CaseRow(row, evidence_of(row), row.n_done, row.is_mixed or row.case_id in flips) for row in rows]
 
 
-def repeats_of(run: AgentRun) -> list[Repeats]:
-    """pass@k and pass^k, mean over the cases of a run, without those that stop early."""
+def at_k_of_run(run: AgentRun) -> list[AtK]:
+    """Return pass@k and pass^k as means over the cases of a run, without cases that stop early."""
     finished = [row for row in run.case_runs.all() if row.outcome]
-    return repeats([(0, 0) if row.early_stop else (row.passed, row.made) for row in finished])
+    return at_k([(0, 0) if row.early_stop else (row.passed, row.made) for row in finished])
 
 
 @dataclass
@@ -150,7 +150,7 @@ def case_context(
         "run": case_run.run,
         "case_run": case_run,
         "evidence": found,
-        "repeats": repeats_of_case(found),
+        "at_k": at_k_of_case(found),
         "checks": told.checks,
         "failures": told.failures,
         "contradictions": told.contradictions,
@@ -167,9 +167,9 @@ def case_context(
     }
 
 
-def repeats_of_case(found: Evidence) -> list[Repeats]:
-    """pass@k and pass^k; none of a case that stops early."""
-    return [] if found.early_stop else repeats([(found.passed, found.n)])
+def at_k_of_case(found: Evidence) -> list[AtK]:
+    """Return pass@k and pass^k of a case; empty if it stops early."""
+    return [] if found.early_stop else at_k([(found.passed, found.n)])
 
 
 def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> list[CaseIteration]:

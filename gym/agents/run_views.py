@@ -80,7 +80,7 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
+    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), fall (or None), may_steer,
     others (runs to compare with), more_others."""
     run = visible_run(request, key)
     fall = Fall.from_dict(run.fall) if run.fall else None
@@ -88,7 +88,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         **_live(request, run),
         "totals": presenters.totals_of(run),
-        "repeats": presenters.repeats_of(run),
+        "at_k": presenters.at_k_of_run(run),
         "tokens": tokens_of(run.case_runs.all()),
         "fall": fall if fall and (fall.p is not None or fall.lost) else None,
         "may_steer": permissions.can_steer(request.user, run),

@@ -1,5 +1,5 @@
-"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified when a
-pass rate falls significantly or a case loses its verdict.
+"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified when
+a pass rate falls significantly or a case loses its verdict.
 
 The worker's reaper calls this on every tick (gym.jobs.signals.time_passes), so nothing here may block.
 """

@@ -69,8 +69,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs, more_runs, trend
-    (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form (or None)."""
+    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs, more_runs,
+    trend (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form (or None)."""
     suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
     suite = get_object_or_404(suites, slug=slug)
     by_version = request.GET.get("by") == "version"

@@ -17,7 +17,7 @@ from typing import Any
 from lmgym.agents.checks import VERDICTS, shorten
 from lmgym.agents.failures import Contradictions
 from lmgym.agents.llm_judge import Asked, mark_for
-from lmgym.agents.pass_rates import errors_told
+from lmgym.agents.pass_rates import format_errors
 from lmgym.agents.redact import HIDDEN, hides, mentions
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult
 from lmgym.agents.thinking import without_thinking
@@ -289,9 +289,9 @@ def text_report(assessment: Assessment) -> str:
             lines.append("Tip: a success_ratio with a larger denominator gives more samples.")
         lines.append(f"{failed}/{total} attempts failed.")
         if errors:
-            lines.append(f"{errors_told(errors)} besides: attempts without a verdict.")
+            lines.append(f"{format_errors(errors)} besides: attempts without a verdict.")
     else:
-        lines = [f"No verdict: {errors_told(errors)}."]
+        lines = [f"No verdict: {format_errors(errors)}."]
     if samples:
         lines.append("Modes of failure:")
     what = "failures and errors" if errors else "failures"

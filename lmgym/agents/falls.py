@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lmgym.agents.pass_rates import rate_told
+from lmgym.agents.pass_rates import format_rate
 from lmgym.stats import holm
 from lmgym.text import count, listing
 from lmgym.text.number_format import p_told
@@ -71,7 +71,7 @@ class Fall:
 
     @property
     def rates(self) -> tuple[str, str]:
-        return rate_told(self.before or 0.0), rate_told(self.now or 0.0)
+        return format_rate(self.before or 0.0), format_rate(self.now or 0.0)
 
     @property
     def evidence(self) -> str:

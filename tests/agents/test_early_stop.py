@@ -42,8 +42,8 @@ def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at
     assert (three.passed, three.made, three.asked) == (1, 1, 3)
     assert selectors.evidence_of(three).interval is None
     assert presenters.totals_of(early).iterations.interval is None
-    assert presenters.case_context(three, [])["repeats"] == []
-    assert [row.n for row in presenters.repeats_of(early)] == [1], (
+    assert presenters.case_context(three, [])["at_k"] == []
+    assert [row.cases for row in presenters.at_k_of_run(early)] == [1], (
         "the case of one iteration alone, which cannot stop early"
     )
     page = client.get(three.get_absolute_url()).content.decode()

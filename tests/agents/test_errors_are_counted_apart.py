@@ -114,7 +114,7 @@ def test_some_errors_stand_beside_the_rate(client, make):
     assert "[0.14, 0.69]" in page
     assert "2 errors" in page
     assert "no verdict: 2 errors" in page, "with those two it would have been five"
-    assert presenters.repeats_of(found)[0].any == 3 / 8
+    assert presenters.at_k_of_run(found)[0].any == 3 / 8
 
 
 def test_the_api_tells_them_apart(client, all_down):

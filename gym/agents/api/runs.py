@@ -238,7 +238,7 @@ class CaseResult(RunView):
         data = {
             "case_run": found,
             "evidence": evidence,
-            "at_k": presenters.repeats_of_case(evidence),
+            "at_k": presenters.at_k_of_case(evidence),
             "checks": told.checks,
             "failures": told.failures,
             "contradictions": told.contradictions,

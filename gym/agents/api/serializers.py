@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from gym.agents import permissions
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
-from gym.agents.presenters import repeats_of
+from gym.agents.presenters import at_k_of_run
 from gym.jobs.models import Job
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage, can_view
@@ -174,17 +174,18 @@ class AgentCaseRunSerializer(serializers.ModelSerializer[CaseRun]):
         read_only_fields = fields
 
 
+AT_K_LIMIT = "limit of the 95% interval"
+
+
 class AgentAtKSerializer(serializers.Serializer[Any]):
     k = serializers.IntegerField()
     any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
-    any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
-    any_high = serializers.FloatField(source="any_interval.high")
+    any_low = serializers.FloatField(allow_null=True, help_text=f"{AT_K_LIMIT}; null for several cases")
+    any_high = serializers.FloatField(allow_null=True, help_text=AT_K_LIMIT)
     all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
-    all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
-    all_high = serializers.FloatField(source="all_interval.high")
-    cases = serializers.IntegerField(
-        source="n", help_text="cases this is the mean over: the same for every k"
-    )
+    all_low = serializers.FloatField(allow_null=True, help_text=f"{AT_K_LIMIT}; null for several cases")
+    all_high = serializers.FloatField(allow_null=True, help_text=AT_K_LIMIT)
+    cases = serializers.IntegerField(help_text="cases that the means are over, the same for every k")
     of = serializers.IntegerField(
         help_text="finished cases; the others have too few iterations with a verdict"
     )
@@ -230,7 +231,7 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
 
     @extend_schema_field(AgentAtKSerializer(many=True))
     def get_at_k(self, run: AgentRun) -> Any:
-        return AgentAtKSerializer(repeats_of(run), many=True).data
+        return AgentAtKSerializer(at_k_of_run(run), many=True).data
 
 
 class AgentRunsSerializer(serializers.Serializer[Any]):
