@@ -405,11 +405,11 @@ def agent_naming(context: JobContext) -> None:
 
 
 def known_names(case_run: CaseRun) -> Known:
-    """Modes proposed in any run of the case, under the names that people gave them, without merged ones."""
-    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name, merged_into="")
+    """Return the modes that models named in any run of the case, by their groups."""
+    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name)
     known: Known = {}
     for row in rows.exclude(group="").order_by("pk"):
-        known.setdefault(row.group, {})[row.mode] = row.shown_name
+        known.setdefault(row.group, {})[row.mode] = row.name
     return known
 
 
@@ -419,5 +419,5 @@ def _write_choice(naming: Naming, choice: Choice, chosen: dict[str, str], troubl
     if choice.new:
         row = naming.case_run
         place: dict[str, Any] = {"suite": row.run.suite, "case_name": row.name, "mode": choice.mode}
-        proposal = {"group": choice.group, "proposed": choice.name}
+        proposal = {"group": choice.group, "name": choice.name}
         FailureMode.objects.update_or_create(**place, defaults=proposal)

@@ -375,16 +375,13 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """A failure mode that was named or merged. `group` (assessor.group_id) and `proposed` are set where a model named
-    it."""
+    """The name that a model gave a failure mode of a case, and the group (assessor.group_id) that it is offered for."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)
     mode = models.CharField(max_length=12)
-    name = models.CharField(max_length=300, blank=True)
-    merged_into = models.CharField(max_length=12, blank=True)
     group = models.CharField(max_length=12, blank=True)
-    proposed = models.CharField(max_length=300, blank=True)
+    name = models.CharField(max_length=300, blank=True)
 
     class Meta:
         ordering = ["suite_id", "case_name", "mode"]
@@ -393,11 +390,7 @@ class FailureMode(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.shown_name or self.mode
-
-    @property
-    def shown_name(self) -> str:
-        return self.name or self.proposed
+        return self.name
 
 
 class Naming(HasJob, models.Model):

@@ -13,17 +13,17 @@ from django.db.models import Case, Count, When
 from gym.agents.comparing import names_apart
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.agents.selectors import evidence_of, flipping_cases
-from lmgym.agents.assessor import Assessment, assess
+from lmgym.agents.assessor import Assessment, Assessor
 from lmgym.agents.checks import VERDICTS
-from lmgym.agents.failures import Contradiction, Contradictions, Failure, Failures
+from lmgym.agents.failures import Contradiction, Failure, Failures
 from lmgym.agents.pass_rates import AtK, Evidence, at_k, evidence
 from lmgym.agents.results import CheckResult, IterationResult, TurnResult
 from models_registry.names import tell_apart
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
-AT_A_TIME = 50
-"""Iterations in memory at a time while all are counted."""
+CHUNK_SIZE = 50
+"""Iterations in memory at the same time while all are counted."""
 
 
 @dataclass
@@ -84,29 +84,33 @@ class CheckRow:
 
 @dataclass
 class Overall:
-    """All iterations summed up. They are read one by one: there may be a thousand, each with a transcript."""
+    """All iterations summed up. `latency`: median and maximum of the seconds to an answer; `waited`: seconds for which
+    servers were busy."""
 
     checks: list[CheckRow]
     latency: tuple[float, float] | None
     several_connections: bool
     failures: list[Failure]
-    contradictions: list[Contradiction]
+    assessor: Assessor
     waited: float
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        return self.assessor.contradictions
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer; where the judge
-    contradicts itself; the seconds for which servers were busy."""
-    failures, contradictions = Failures(), Contradictions()
+    """Sum up all iterations. They are read in chunks: there may be a thousand, each with a transcript."""
+    failures, assessor = Failures(), Assessor()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
     waited = 0.0
     several = False
     stored = case_run.iterations.order_by("number").values_list("data", flat=True)
-    for data in stored.iterator(chunk_size=AT_A_TIME):
+    for data in stored.iterator(chunk_size=CHUNK_SIZE):
         iteration = IterationResult.from_dict(data)
         failures.add(iteration)
-        contradictions.add(iteration)
+        assessor.add(iteration)
         for check in iteration.checks:
             key = (check.connection, check.interaction, check.where, check.element)
             row = rows.setdefault(key, CheckRow(check))
@@ -115,7 +119,7 @@ def overall(case_run: CaseRun) -> Overall:
         waited += iteration.waited
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several, list(failures), list(contradictions), waited)
+    return Overall(list(rows.values()), latency, several, list(failures), assessor, waited)
 
 
 @dataclass
@@ -130,40 +134,52 @@ class TurnRow:
 
 
 def case_context(
-    case_run: CaseRun, chosen: list[str], page: str = "", beside: CaseRun | None = None
+    case_run: CaseRun,
+    chosen: list[str],
+    page: str = "",
+    other: CaseRun | None = None,
+    *,
+    naming: Naming | None = None,
 ) -> dict[str, Any]:
-    """Everything the page of one case of a run shows. `beside`: the case in another run, whose transcripts stand beside
-    these."""
+    """Context of the page of one case of a run; see `run_views.case_run`.
+
+    Args:
+        chosen: numbers of the iterations to show, as sent by the browser.
+        page: page of the list of iterations, as sent by the browser.
+        other: the case in another run, whose transcripts are shown next to these.
+        naming: how a model sorts the failures.
+    """
     found = evidence_of(case_run)
-    told = overall(case_run)
+    sums = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
     on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
-    wanted = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
-    rows = _side_by_side(case_run, wanted, on_page[0]) if on_page else []
-    rows = rows[: MAX_COLUMNS // 2] if beside is not None else rows
-    here = {row.number for row in on_page}
+    numbers = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
+    rows = _side_by_side(case_run, numbers, on_page[0]) if on_page else []
+    rows = rows[: MAX_COLUMNS // 2] if other is not None else rows
+    listed = {row.number for row in on_page}
     columns = [IterationResult.from_dict(row.data) for row in rows]
     named = [("", column) for column in columns]
-    if beside is not None and columns:
-        named = _of_two_runs(case_run, columns, beside)
+    if other is not None and columns:
+        named = _of_two_runs(case_run, columns, other)
     return {
         "run": case_run.run,
         "case_run": case_run,
         "evidence": found,
         "at_k": at_k_of_case(found),
-        "checks": told.checks,
-        "failures": told.failures,
-        "contradictions": told.contradictions,
+        "checks": sums.checks,
+        "assessment": _assessment(case_run, sums.assessor, _modes_of(case_run), naming),
+        "contradictions": sums.contradictions,
+        "naming": naming,
         "page": on_page,
         "numbers": {row.number for row in rows},
-        "elsewhere": [row for row in rows if row.number not in here],
+        "elsewhere": [row for row in rows if row.number not in listed],
         "columns": columns,
-        "beside": beside,
+        "other": other,
         "turns": _turn_rows(named),
         "tokens": tokens_of([case_run]),
-        "latency": told.latency,
-        "waited": told.waited,
-        "several_connections": told.several_connections,
+        "latency": sums.latency,
+        "waited": sums.waited,
+        "several_connections": sums.several_connections,
     }
 
 
@@ -214,27 +230,35 @@ def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
 
 
 def assessment_of(case_run: CaseRun) -> Assessment:
-    """Failure modes, with a model's choices and with the names and mergers made by people."""
-    notes = case_run.run.suite.failure_modes.filter(case_name=case_run.name)
-    return _assessment(case_run, notes, Naming.objects.filter(case_run=case_run).first())
+    """Return the failure modes of a case, with the choices and names of a model."""
+    naming = Naming.objects.filter(case_run=case_run).first()
+    return _assessment(case_run, overall(case_run).assessor, _modes_of(case_run), naming)
 
 
 def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
-    """The failure modes of all cases of a run, in a few queries."""
-    rows = list(run.case_runs.prefetch_related("iterations"))
+    """Return the failure modes of all cases of a run, in a few queries."""
     namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
-    notes: dict[str, list[FailureMode]] = {}
-    for note in run.suite.failure_modes.all():
-        notes.setdefault(note.case_name, []).append(note)
-    return [(row, _assessment(row, notes.get(row.name, ()), namings.get(row.pk))) for row in rows]
+    modes: dict[str, list[FailureMode]] = {}
+    for mode in run.suite.failure_modes.all():
+        modes.setdefault(mode.case_name, []).append(mode)
+    assessed = []
+    for row in run.case_runs.prefetch_related("iterations"):
+        assessor = Assessor()
+        for result in row.results():
+            assessor.add(result)
+        assessed.append((row, _assessment(row, assessor, modes.get(row.name, ()), namings.get(row.pk))))
+    return assessed
 
 
-def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming | None) -> Assessment:
-    notes = list(notes)
-    names = {note.mode: note.shown_name for note in notes if note.shown_name}
-    merged = {note.mode: note.merged_into for note in notes if note.merged_into}
-    chosen = naming.chosen if naming else {}
-    return assess(case_run.result(), names=names, merged=merged, chosen=chosen)
+def _modes_of(case_run: CaseRun) -> Iterable[FailureMode]:
+    return case_run.run.suite.failure_modes.filter(case_name=case_run.name)
+
+
+def _assessment(
+    case_run: CaseRun, assessor: Assessor, modes: Iterable[FailureMode], naming: Naming | None
+) -> Assessment:
+    names = {mode.mode: mode.name for mode in modes}
+    return assessor.assessment(case_run.agent, names, naming.chosen if naming else {})
 
 
 # --- which agent calls which ---

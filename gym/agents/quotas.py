@@ -19,7 +19,7 @@ AGENT_SUITES = register(
     "agent suites",
     Part(AgentSuite, size=stored("description", "variables")),
     Part(AgentCase, "suite__owner", stored("text")),
-    Part(FailureMode, "suite__owner", stored("name", "proposed")),
+    Part(FailureMode, "suite__owner", stored("name")),
     setting="GYM_QUOTA_AGENT_SUITES",
 )
 AGENT_RUNS = register(

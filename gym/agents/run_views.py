@@ -166,18 +166,28 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Why it failed, and transcripts side by side. Context: run, case_run, evidence, failures (Failure), checks
-    (CheckRow), page (of CaseIteration), columns (iterations shown), numbers (theirs), elsewhere (those of them that are
-    on other pages), beside (of the run that is shown beside it, or None), turns (TurnRow), tokens, latency, waited,
-    several_connections."""
+    """One case of a run: why iterations failed, each check over all iterations, and transcripts side by side.
+
+    Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None), n_named
+    (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of CaseIteration),
+    columns (iterations shown), numbers (of these), elsewhere (those of them on other pages), other (the case in the
+    other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
+    """
     found = visible_case_run(request, key, pk)
-    beside = None
-    if other := request.GET.get("beside", ""):
+    other = None
+    if chosen := request.GET.get("beside", ""):
         rows = CaseRun.objects.filter(run__in=selectors.runs_visible_to(request.user))
-        number = int(other) if other.isdecimal() and len(other) < 10 else 0
-        beside = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
-    chosen, page = request.GET.getlist("i"), request.GET.get("page", "")
-    context = presenters.case_context(found, chosen, page, beside)
+        number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
+        other = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
+    naming = _naming_of(
+        found
+    )  # before the failures are read: a page that shows it as done also shows its names
+    context = presenters.case_context(
+        found, request.GET.getlist("i"), request.GET.get("page", ""), other, naming=naming
+    )
+    n_named = sum(can_be_named(sample) for mode in context["assessment"].modes for sample in mode.samples)
+    may_name = n_named and permissions.can_edit(request.user, found.run.suite)
+    context |= {"n_named": n_named, "namer_form": NamerForm(user=request.user) if may_name else None}
     return render(request, "agents/case_run.html", context)
 
 
@@ -260,7 +270,7 @@ def _keys(request: HttpRequest) -> list[str]:
     return list(dict.fromkeys(key.replace("\0", "") for key in named if key))
 
 
-# --- failure modes: naming them by a model, renaming and merging them ---
+# --- failure modes ---
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
@@ -269,35 +279,14 @@ def _naming_of(case_run: CaseRun) -> Naming | None:
 
 
 @require_safe
-def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Context: run, case_run, assessment, may_edit, naming (or None), namer_form (or None), n_named (failures that can
-    be named)."""
-    found = visible_case_run(request, key, pk)
-    may_edit = permissions.can_edit(request.user, found.run.suite)
-    naming = _naming_of(found)  # before the assessment: a page that says "done" shows what came of it
-    assessment = presenters.assessment_of(found)
-    n_named = sum(can_be_named(sample) for mode in assessment.modes for sample in mode.samples)
-    context: dict[str, Any] = {
-        "run": found.run,
-        "case_run": found,
-        "assessment": assessment,
-        "may_edit": may_edit,
-        "naming": naming,
-        "n_named": n_named,
-        "namer_form": NamerForm(user=request.user) if may_edit and n_named else None,
-    }
-    return render(request, "agents/assess.html", context)
-
-
-@require_safe
-def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
-    """text in the reference's layout, or json."""
+def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
+    """The failure modes of a case: text in the reference's layout, or json."""
     found = visible_case_run(request, key, pk)
     assessment = presenters.assessment_of(found)
     if form == "text":
-        return download(assessor.text_report(assessment), f"assessment-{found.pk}.txt", "text/plain")
+        return download(assessor.text_report(assessment), f"failures-{found.pk}.txt", "text/plain")
     if form == "json":
-        return json_download(f"assessment-{found.pk}.json", assessment.as_dict())
+        return json_download(f"failures-{found.pk}.json", assessment.as_dict())
     raise Http404
 
 
@@ -324,32 +313,13 @@ def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
             services.queue_naming(found, given["server"], given["agent"], actor=request.user)
         except (ValidationError, TooManyJobs) as error:
             show_error(request, error)
-    return redirect("agent-assess", found.run.key, found.pk)
+    return redirect(f"{found.get_absolute_url()}#why")
 
 
 @login_required
 @require_POST
 def forget(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
-    """Group without a model again."""
-    services.forget_naming(visible_case_run(request, key, pk), actor=request.user)
-    return redirect("agent-assess", key, pk)
-
-
-@login_required
-@require_POST
-def change_mode(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
-    """Name or merge a failure mode."""
+    """Group the failures by text again."""
     found = visible_case_run(request, key, pk)
-    given = request.POST
-    try:
-        services.change_mode(
-            found.run.suite,
-            found.name,
-            given.get("mode", ""),
-            actor=request.user,
-            name=given.get("name", "").strip(),
-            merged_into=given.get("merged_into", ""),
-        )
-    except ValidationError as error:
-        show_error(request, error)
-    return redirect("agent-assess", key, pk)
+    services.forget_naming(found, actor=request.user)
+    return redirect(f"{found.get_absolute_url()}#why")

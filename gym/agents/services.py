@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any
 
@@ -21,7 +20,6 @@ from gym.agents.models import (
     AgentServer,
     AgentSuite,
     CaseRun,
-    FailureMode,
     Naming,
 )
 from gym.agents.pauses import note_changes
@@ -50,7 +48,6 @@ READING_SECONDS = 30
 """CPU time for all cases of one upload."""
 QUEUE = "agents"
 """For work that mostly waits for other machines; every worker has a thread for it."""
-MODE_ID = re.compile(r"[0-9a-f]{12}")
 MAX_NAMED_FAILURES = 1_000
 Kind = AgentServer.Kind
 
@@ -481,26 +478,6 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
         return
     jobs.stop(naming.job, actor=actor)
     naming.delete()
-
-
-def change_mode(
-    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
-) -> None:
-    """Name a failure mode, or merge it into another one. Empty values undo that."""
-    _require_edit(actor, suite)
-    if not MODE_ID.fullmatch(mode) or (merged_into and not MODE_ID.fullmatch(merged_into)):
-        raise ValidationError("A failure mode has an id of 12 hexadecimal digits.")
-    if merged_into == mode:
-        raise ValidationError("A failure mode cannot be merged into itself.")
-    if "\0" in name:
-        raise ValidationError("A name cannot hold the character U+0000.")
-    if not name and not merged_into:
-        rows = FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode)
-        rows.filter(group="").delete()
-        rows.update(name="", merged_into="")
-        return
-    values = {"name": name[:300], "merged_into": merged_into}
-    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode, defaults=values)
 
 
 # --- deleted accounts ---

@@ -96,7 +96,6 @@ def test_without_any_verdict_there_is_no_rate_on_any_page(client, all_down):
         case_run.case.get_absolute_url(),
         all_down.suite.get_absolute_url(),
         reverse("agent-runs"),
-        reverse("agent-assess", args=[all_down.key, case_run.pk]),
     ]
     for page in pages:
         told = client.get(page).content.decode()

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from gym.agents import presenters, selectors, services
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
@@ -291,21 +291,15 @@ def test_downloads_of_a_run(alice, finished):
     assert xml.count("<testsuite ") == 3
 
 
-def test_failures_are_sorted_into_modes_that_can_be_renamed_and_merged(alice, finished):
+def test_failures_are_grouped_into_modes_on_the_page_and_in_files(alice, finished):
     bad = finished.case_runs.get(name="bad")
-    address = reverse("agent-assess", args=[finished.key, bad.pk])
-    assert "3 of 3 failures" in text_of(alice.get(address))
-    report = alice.get(reverse("agent-assess-download", args=[finished.key, bad.pk, "json"])).json()
-    mode = report["failure_modes"][0]["id"]
-    change = reverse("agent-mode", args=[finished.key, bad.pk])
-    alice.post(change, {"mode": mode, "name": "Never says bye", "merged_into": ""})
-    assert "Never says bye" in text_of(alice.get(address))
-    alice.post(change, {"mode": mode, "name": "", "merged_into": mode})
-    assert FailureMode.objects.get().name == "Never says bye"
-    alice.post(change, {"mode": mode, "name": ""})
-    assert FailureMode.objects.count() == 0
-    text = text_of(alice.get(reverse("agent-assess-download", args=[finished.key, bad.pk, "text"])))
-    assert text.startswith("3/6 attempts passed.\n3/6 attempts failed.")
+    assert "3 of 3 failures" in text_of(alice.get(bad.get_absolute_url()))
+    files = [
+        reverse("agent-failures-download", args=[finished.key, bad.pk, form]) for form in ("json", "text")
+    ]
+    [mode] = alice.get(files[0]).json()["failure_modes"]
+    assert mode["count"] == 3
+    assert text_of(alice.get(files[1])).startswith("3/6 attempts passed.\n3/6 attempts failed.")
 
 
 def test_the_page_of_a_failed_run_says_why_and_what_is_kept(alice, finished):
@@ -393,7 +387,6 @@ def test_what_an_agent_says_is_only_text(alice, people):
     for address in (
         run.get_absolute_url(),
         run.case_runs.get().get_absolute_url(),
-        reverse("agent-assess", args=[run.key, run.case_runs.get().pk]),
         make_case(run.suite, "xss").get_absolute_url(),
     ):
         page = text_of(alice.get(address))

@@ -149,12 +149,10 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-case-run": "agent_runs_cases_retrieve",
     "agent-compare": "agent_compare_retrieve",
     "agent-compare-download": "agent_compare_retrieve",
-    "agent-assess": "agent_runs_failures_retrieve",
     "agent-case-run-download": "agent_runs_cases_retrieve",
-    "agent-assess-download": "agent_runs_failures_retrieve",
+    "agent-failures-download": "agent_runs_failures_retrieve",
     "agent-naming": "agent_runs_namings_create agent_runs_namings_retrieve",
     "agent-naming-forget": "agent_runs_cases_naming_destroy",
-    "agent-mode": "agent_suites_failure_modes_update",
     # ProPara
     "propara-list": "propara_answer_sets_list",
     "propara-new": "propara_answer_sets_create",

@@ -16,16 +16,14 @@ from gym.agents.api.serializers import (
     AgentCaseResultSerializer,
     AgentComparisonSerializer,
     AgentFailuresSerializer,
-    AgentModeSerializer,
     AgentNamingSerializer,
     AgentNamingsSerializer,
     AgentResultsSerializer,
     AgentRunSerializer,
     AgentRunsSerializer,
 )
-from gym.agents.api.suites import SuiteView
 from gym.agents.comparing import MOST_COMPARED, compare_runs
-from gym.agents.models import AgentCase, AgentRun, AgentSuite, FailureMode, Naming
+from gym.agents.models import AgentCase, AgentRun, AgentSuite, Naming
 from gym.agents.run_views import run_file
 from gym.agents.services import MAX_CASES
 from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred
@@ -263,9 +261,7 @@ class AgentCompare(ApiView):
         return self.answer(compare_runs(*runs, by_check=True))
 
 
-# --- failure modes: how cases fail, a model that names why, names and mergers by people ---
-
-MODE_PATTERN = r"^[0-9a-f]{12}$"
+# --- failure modes, and models that name them ---
 
 
 class AgentNamingBody(Body):
@@ -278,13 +274,6 @@ class AgentNamingBody(Body):
         allow_blank=True,
         help_text="its name on that server; default: the server's own",
     )
-
-
-class AgentModeBody(Body):
-    case = serializers.CharField(max_length=200)
-    mode = serializers.RegexField(MODE_PATTERN)
-    name = serializers.CharField(max_length=300, required=False, default="", allow_blank=True)
-    merged_into = serializers.RegexField(MODE_PATTERN, required=False, default="", allow_blank=True)
 
 
 class Failures(RunView):
@@ -328,19 +317,3 @@ class CaseNaming(RunView):
             get_or_404(run.case_runs.select_related("run__suite"), pk=pk), actor=request.user
         )
         return Response(status=204)
-
-
-class Modes(SuiteView):
-    @operation(
-        "Rename or merge a failure mode", takes=AgentModeBody,  answers=AgentModeSerializer
-    )  # fmt: skip
-    def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Give it a name, or say which other mode it belongs to. Both empty: as it was grouped or proposed."""
-        body = self.body()
-        suite = self.get_object()
-        name, case, mode = body["name"].strip(), body["case"], body["mode"]
-        into = body["merged_into"]
-        services.change_mode(suite, case, mode, actor=request.user, name=name, merged_into=into)
-        place = {"suite": suite, "case_name": case, "mode": mode}
-        row = FailureMode.objects.filter(**place).first() or FailureMode(**place)
-        return self.answer(row)

@@ -488,10 +488,3 @@ class AgentNamingSerializer(serializers.ModelSerializer[Naming]):
 
 class AgentNamingsSerializer(serializers.Serializer[Any]):
     namings = AgentNamingSerializer(many=True)
-
-
-class AgentModeSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField(source="case_name")
-    mode = serializers.CharField()
-    name = serializers.CharField(source="shown_name")
-    merged_into = serializers.CharField()

@@ -41,5 +41,4 @@ urlpatterns = [
     path(f"{_RUN}failures/", runs.Failures.as_view(), name="api-agent-failures"),
     path(f"{_RUN}namings/", runs.Namings.as_view(), name="api-agent-namings"),
     path(f"{_CASE_RUN}naming/", runs.CaseNaming.as_view(), name="api-agent-case-naming"),
-    path(f"{_SUITE}failure-modes/", runs.Modes.as_view(), name="api-agent-modes"),
 ]
