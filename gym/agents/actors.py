@@ -37,10 +37,10 @@ from lmgym.agents.case_reader import look_at, read_case
 from lmgym.agents.cases import CaseError, TestCase, repeated
 from lmgym.agents.driver import Options, run_iterations
 from lmgym.agents.llm_judge import AgentJudge
-from lmgym.agents.patience import for_a_run
 from lmgym.agents.protocol import is_too_deep
 from lmgym.agents.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from lmgym.agents.results import IterationResult
+from lmgym.agents.retries import run_transport
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import Deadline, Transport, TransportError
 from models_registry.models import RegisteredModel
@@ -264,7 +264,7 @@ def agent_run(context: JobContext) -> None:
     """Every iteration of every case, stored as it ends, so that another worker can go on from there."""
     with _work_on(context) as work:
         try:
-            transport = for_a_run(transport_for(work.run.server))
+            transport = run_transport(transport_for(work.run.server))
         except (SecretError, TransportError) as error:
             raise PermanentFailure(str(error)) from error
         _note_version(context, work.run, transport)
@@ -315,7 +315,7 @@ def summarise(case_run: CaseRun) -> None:
     """Store the sums over the iterations that are there."""
     result = case_run.result()
     case_run.outcome = result.outcome
-    case_run.passed, case_run.made, case_run.errors = result.passed, result.n, result.errors
+    case_run.passed, case_run.n, case_run.errors = result.passed, result.n, result.errors
     case_run.checks_made = result.n_checks
     case_run.seconds, case_run.tokens = result.seconds, result.tokens
     case_run.save()

@@ -13,14 +13,14 @@ from gym.agents.models import ARROW, AgentServer, AgentSuite
 from gym.outbound_policy import net_policy
 from gym.secrets import reveal
 from lmgym.agents.cases import Reading
-from lmgym.agents.embedded import EmbeddedServer, EmbeddedTransport
+from lmgym.agents.demo_server import DemoServer, DemoTransport
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
-from lmgym.agents.patience import for_a_run
 from lmgym.agents.protocol import is_too_deep
 from lmgym.agents.redact import header_words, redactor
+from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import ChatTransport, Deadline, HTTPTransport, Transport, TransportError
 
-EMBEDDED = EmbeddedServer()
+EMBEDDED = DemoServer()
 """One per process, so that FLAKY alternates."""
 VERSION_SECONDS = 5.0
 UNSUPPORTED_KIND = "Servers of the kind “{}” are no longer supported."
@@ -34,7 +34,7 @@ def transport_for(server: AgentServer) -> Transport:
         TransportError: `unsendable`, for a kind of server that is no longer supported.
     """
     if server.kind == AgentServer.Kind.EMBEDDED:
-        return EmbeddedTransport(EMBEDDED)
+        return DemoTransport(EMBEDDED)
     if server.kind not in AgentServer.Kind.values:
         raise TransportError("unsendable", UNSUPPORTED_KIND.format(server.kind))
     headers = {name: reveal(server.secrets, name) for name in server.secrets}
@@ -77,7 +77,7 @@ def judge_for(suite: AgentSuite, reading: Reading, hidden: Sequence[str]) -> Vot
     if server is None:
         return None
     compatible = reading == "reference-compatible"
-    transport = for_a_run(transport_for(server))
+    transport = run_transport(transport_for(server))
     agent = suite.judge_agent or server.chat_model or "judge"
     server.version = ask_version(transport) or server.version
     judge = AgentJudge(transport, agent, identity_of(server), compiled=compatible)

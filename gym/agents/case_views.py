@@ -32,7 +32,7 @@ from lmgym.agents.case_form import (
     n_fields,
     write_case,
 )
-from lmgym.agents.cases import FILTERS, OWN, Problem, TestCase, errors_in
+from lmgym.agents.cases import EXTENSIONS, FILTERS, Problem, TestCase, errors_in
 from lmgym.agents.check_rows import EMPTY_ROW, LABELS
 from lmgym.charts.figure import Figure
 
@@ -163,7 +163,7 @@ def _fields(
 ) -> HttpResponse:
     """Sent by htmx: what there is to say about the fields so far. With a button of STAYING: the same with one more
     turn, or with one check more or less. Context: suite, case, new (bool), name, top, turns (with rows and places),
-    added (bool), tests, own_tests, filters, problems, read, refusals, loses_comments."""
+    added (bool), tests, extension_tests, filters, problems, read, refusals, loses_comments."""
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
     staying = STAYING & set(request.POST)
@@ -187,8 +187,8 @@ def _fields(
     turns = _with_rows(request, turns, selectors.places_of(case, request.user))
     begun = request.method == "POST" or not new
     context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
-    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in OWN]
-    context["own_tests"] = [(test, LABELS[test]) for test in OWN]
+    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in EXTENSIONS]
+    context["extension_tests"] = [(test, LABELS[test]) for test in EXTENSIONS]
     context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
     context["n_checks"] = sum(len(turn["checks"]) for turn in turns)
     context["added"] = "add" in request.POST

@@ -63,7 +63,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         series=series,
     )
     header = (
-        "run", "created", "server", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
+        "run", "created", "server", "version", "passed", "n", "errors", "rate", "ci_low_95", "ci_high_95",
         "required_rate", "outcome", "text_as_now", "early_stop",
     )  # fmt: skip
     rows = [
@@ -96,8 +96,8 @@ def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     below two runs."""
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}
-    rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], made__gt=0).exclude(outcome="")
-    for row in rows.only("run_id", "name", "passed", "made", "errors"):
+    rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], n__gt=0).exclude(outcome="")
+    for row in rows.only("run_id", "name", "passed", "n", "errors"):
         of_run.setdefault(row.run_id, []).append(row)
     runs = [run for run in runs if run.pk in of_run]
     if not runs:
@@ -130,7 +130,7 @@ def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:
 
 
 def _pooled(rows: Sequence[CaseRun]) -> Evidence:
-    passed, made, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "made", "errors"))
+    passed, made, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "n", "errors"))
     return evidence(passed, made, 1.0, errors=errors)
 
 

@@ -232,8 +232,10 @@ class AgentRun(HasJob, models.Model):
     schedule = models.ForeignKey(
         AgentSchedule, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
     )
-    fall = models.JSONField(
-        null=True, blank=True, help_text="of a scheduled run, against those before it (core/falls.py)"
+    regression = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="of a scheduled run, against those before it (regression_test.Regression)",
     )
     spent = models.FloatField(default=0.0, help_text="wall-clock seconds, those of all attempts together")
     created = models.DateTimeField(auto_now_add=True)
@@ -290,16 +292,16 @@ class CaseRun(models.Model):
     name = models.CharField(max_length=200)
     text = models.TextField()
     agent = models.CharField(max_length=200, blank=True)
-    asked = models.PositiveIntegerField(default=0)
+    planned = models.PositiveIntegerField(default=0, help_text="iterations to make")
     needed = models.PositiveIntegerField(default=0)
     required_rate = models.FloatField(default=1.0)
     outcome = models.CharField(max_length=10, blank=True)
     error = models.TextField(blank=True)
-    hopeless = models.TextField(
-        blank=True, help_text="why no iteration can pass, so that the agent is asked once"
+    unsatisfiable = models.TextField(
+        blank=True, help_text="why no iteration can pass; such a case is run once"
     )
     passed = models.PositiveIntegerField(default=0)
-    made = models.PositiveIntegerField(
+    n = models.PositiveIntegerField(
         default=0, help_text="iterations with a verdict: neither errors nor skipped"
     )
     errors = models.PositiveIntegerField(default=0, help_text="iterations that ended without a verdict")
@@ -323,12 +325,12 @@ class CaseRun(models.Model):
     @property
     def early_stop(self) -> bool:
         """Do its iterations end as soon as the ratio is decided? A single one cannot end early."""
-        return self.asked > 1 and (self.run.early_stop or bool(self.hopeless))
+        return self.planned > 1 and (self.run.early_stop or bool(self.unsatisfiable))
 
     @property
     def numbers(self) -> range:
         """The iterations that are to be made."""
-        return range(1, 2 if self.hopeless else self.asked + 1)
+        return range(1, 2 if self.unsatisfiable else self.planned + 1)
 
     @property
     def is_unchecked(self) -> bool:
@@ -338,7 +340,7 @@ class CaseRun(models.Model):
     @property
     def is_mixed(self) -> bool:
         """Did some of its iterations pass, and others not?"""
-        return 0 < self.passed < self.made
+        return 0 < self.passed < self.n
 
     def results(self) -> list[IterationResult]:
         return [
@@ -348,11 +350,18 @@ class CaseRun(models.Model):
 
     def result(self) -> CaseResult:
         """From rows alone: the case need not be read, so no variable is needed."""
-        asked = max(1, self.asked)
-        ratio = Ratio(self.needed, asked, f"{self.needed}/{self.asked}")
-        made = tuple(self.results())
+        planned = max(1, self.planned)
+        ratio = Ratio(self.needed, planned, f"{self.needed}/{self.planned}")
+        iterations = tuple(self.results())
         return CaseResult(
-            self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop, self.hopeless
+            self.agent,
+            ratio,
+            self.run.reading,
+            iterations,
+            planned,
+            self.error,
+            self.early_stop,
+            self.unsatisfiable,
         )
 
 

@@ -43,7 +43,7 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
 def at_k_of_run(run: AgentRun) -> list[AtK]:
     """Return pass@k and pass^k as means over the cases of a run, without cases that stop early."""
     finished = [row for row in run.case_runs.all() if row.outcome]
-    return at_k([(0, 0) if row.early_stop else (row.passed, row.made) for row in finished])
+    return at_k([(0, 0) if row.early_stop else (row.passed, row.n) for row in finished])
 
 
 @dataclass
@@ -60,7 +60,7 @@ def totals_of(run: AgentRun) -> Totals:
     passed, counted = (sum(row.outcome in found for row in rows) for found in (("pass",), VERDICTS))
     cases = evidence(passed, counted, 1.0, errors=len(rows) - counted)
     early_stop = any(row.early_stop for row in rows)
-    passes, made = sum(row.passed for row in rows), sum(row.made for row in rows)
+    passes, made = sum(row.passed for row in rows), sum(row.n for row in rows)
     errors = sum(row.errors for row in rows)
     iterations = evidence(passes, made, 1.0, errors=errors, early_stop=early_stop)
     return Totals(cases, iterations, sum(row.seconds for row in rows))
@@ -68,13 +68,13 @@ def totals_of(run: AgentRun) -> Totals:
 
 @dataclass
 class CheckRow:
-    """One check over all iterations: how often each outcome. `made` are those with a verdict."""
+    """One check over all iterations: how often each outcome. `n`: outcomes with a verdict."""
 
     first: CheckResult
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
-    def made(self) -> int:
+    def n(self) -> int:
         return sum(n for outcome, n in self.counts.items() if outcome in VERDICTS)
 
     @property

@@ -28,7 +28,7 @@ from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
 from lmgym.agents import assessor, failures, reports
 from lmgym.agents.assessor import can_be_named
-from lmgym.agents.falls import Fall
+from lmgym.agents.regression_test import Regression
 from models_registry.names import tell_apart
 
 PER_PAGE = 50
@@ -80,17 +80,17 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), fall (or None), may_steer,
-    others (runs to compare with), more_others."""
+    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression or
+    None), may_steer, others (runs to compare with), more_others."""
     run = visible_run(request, key)
-    fall = Fall.from_dict(run.fall) if run.fall else None
+    regression = Regression.from_dict(run.regression) if run.regression else None
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(request, run),
         "totals": presenters.totals_of(run),
         "at_k": presenters.at_k_of_run(run),
         "tokens": tokens_of(run.case_runs.all()),
-        "fall": fall if fall and (fall.p is not None or fall.lost) else None,
+        "regression": regression if regression and (regression.p is not None or regression.lost) else None,
         "may_steer": permissions.can_steer(request.user, run),
         "others": others,
         "more_others": more_others,
@@ -236,8 +236,8 @@ def compare(request: HttpRequest) -> HttpResponse:
         "sides": list(zip(found.names, found.runs, strict=True)),
         "query": _query_of(found.runs),
         "by_check": by_check,
-        "checks": found.checks_beside(),
-        "cases": found.cases_beside(),
+        "checks": found.by_check(),
+        "cases": found.by_case(),
     }
     return render(request, "agents/compare.html", context)
 

@@ -26,7 +26,14 @@ from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
 from gym.notices.services import tell
-from lmgym.agents.falls import COMPARED, Fall, Limit, Stratum, fall, limits
+from lmgym.agents.regression_test import (
+    BASELINE_RUNS,
+    Limit,
+    Regression,
+    Stratum,
+    compare_with_baseline,
+    limits,
+)
 
 log = logging.getLogger(__name__)
 MOST = 20
@@ -172,7 +179,8 @@ def _has_changed(schedule: AgentSchedule, now: datetime) -> bool:
 def _queue(schedule: AgentSchedule) -> str:
     """Why no run was queued, or an empty text."""
     if any(
-        run.job is not None and run.job.is_active for run in schedule.runs.select_related("job")[:COMPARED]
+        run.job is not None and run.job.is_active
+        for run in schedule.runs.select_related("job")[:BASELINE_RUNS]
     ):
         return "The run before is not finished."
     try:
@@ -196,18 +204,20 @@ def _queue(schedule: AgentSchedule) -> str:
 
 def look_at_ended() -> int:
     """Compare scheduled runs that have ended with those before them, once each; how many."""
-    ended = AgentRun.objects.filter(schedule__isnull=False, fall__isnull=True, job__state__in=FINAL_STATES)
+    ended = AgentRun.objects.filter(
+        schedule__isnull=False, regression__isnull=True, job__state__in=FINAL_STATES
+    )
     return sum(_look_at(run) for run in ended.select_related("schedule__owner", "suite", "server__model"))
 
 
 def _look_at(run: AgentRun) -> bool:
     schedule = run.schedule
     assert schedule is not None
-    found = fall_of(run)
+    found = regression_of(run)
     text = _news(run, found)
     with transaction.atomic():
         schedule.owner.hold()
-        if not AgentRun.objects.filter(pk=run.pk, fall__isnull=True).update(fall=found.as_dict()):
+        if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(regression=found.as_dict()):
             return False
         if text:
             about = f"agent-schedule-{schedule.pk}"
@@ -215,40 +225,40 @@ def _look_at(run: AgentRun) -> bool:
     return True
 
 
-def fall_of(run: AgentRun) -> Fall:
-    """Against the COMPARED runs of the schedule before it, over the cases whose text is the same."""
+def regression_of(run: AgentRun) -> Regression:
+    """Against the BASELINE_RUNS runs of the schedule before it, over the cases whose text is the same."""
     earlier = AgentRun.objects.filter(
         schedule=run.schedule_id, completed_at__isnull=False, created__lt=run.created
     )
     rows: dict[tuple[str, str], tuple[int, int]] = {}
-    for before in earlier.order_by("-created")[:COMPARED]:
-        for row in before.case_runs.filter(made__gt=0, hopeless=""):
+    for before in earlier.order_by("-created")[:BASELINE_RUNS]:
+        for row in before.case_runs.filter(n__gt=0, unsatisfiable=""):
             passed, made = rows.get((row.name, row.text), (0, 0))
-            rows[row.name, row.text] = (passed + row.passed, made + row.made)
-    return fall(
+            rows[row.name, row.text] = (passed + row.passed, made + row.n)
+    return compare_with_baseline(
         [
-            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.made), row.name)
+            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.n), row.name)
             for row in run.case_runs.all()
-            if _ended_without_verdict(row) or (row.made and not row.hopeless)
+            if _ended_without_verdict(row) or (row.n and not row.unsatisfiable)
         ]
     )
 
 
 def _ended_without_verdict(row: CaseRun) -> bool:
     """A case that a run did not come to, because somebody stopped it, has lost nothing."""
-    return not row.made and row.outcome in ("error", "skipped")
+    return not row.n and row.outcome in ("error", "skipped")
 
 
-def _news(run: AgentRun, found: Fall) -> str:
+def _news(run: AgentRun, found: Regression) -> str:
     where = f"{run.suite} on {run.server}"
-    if not run.case_runs.filter(made__gt=0).exists():
+    if not run.case_runs.filter(n__gt=0).exists():
         return (
             f"{where}: the scheduled run has no verdict, because the server or the judge could not be asked."
         )
     before, now = found.rates
-    overall = f"the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
-    told = [overall if found.is_beyond_chance else "", found.fallen_sentence, found.lost_sentence]
-    return f"{where}: {' '.join(filter(None, told))}" if any(told) else ""
+    overall = f"the pass rate fell significantly, from {before} to {now} ({found.evidence})."
+    news = [overall if found.is_significant else "", found.regressed_sentence, found.lost_sentence]
+    return f"{where}: {' '.join(filter(None, news))}" if any(news) else ""
 
 
 def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:

@@ -95,7 +95,7 @@ def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
         cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
         cases_apart=Count("case_runs", filter=apart),
         passed=Sum("case_runs__passed"),
-        made=Sum("case_runs__made"),
+        n=Sum("case_runs__n"),
         errors=Sum("case_runs__errors"),
     ).order_by("-created", "-pk")
 
@@ -221,9 +221,9 @@ def flipping_cases(run: AgentRun) -> set[int]:
 
 
 def evidence_of(case_run: CaseRun) -> Evidence:
-    required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
+    required = case_run.needed / case_run.planned if case_run.planned else case_run.required_rate
     return evidence(
-        case_run.passed, case_run.made, required, errors=case_run.errors, early_stop=case_run.early_stop
+        case_run.passed, case_run.n, required, errors=case_run.errors, early_stop=case_run.early_stop
     )
 
 

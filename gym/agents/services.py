@@ -33,10 +33,10 @@ from gym.sharing.selectors import shared_by
 from gym.sharing.services import hold
 from lmgym.agents.assessor import can_be_named, samples_of
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
+from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
-from lmgym.agents.embedded import least_seconds
-from lmgym.agents.foreseen import why_none_can_pass
 from lmgym.agents.transport import server_address_problem
+from lmgym.agents.unsatisfiable import unsatisfiable_reason
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
@@ -368,9 +368,9 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
         made.error = "\n".join(errors_in(problems))
     else:
         read = repeated(read, run.iterations)
-        made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
+        made.planned, made.required_rate = read.ratio.iterations, read.ratio.rate
         made.needed = read.ratio.required(run.reading)
-        made.hopeless = why_none_can_pass(read, run.reading, has_judge=run.suite.judge_id is not None)
+        made.unsatisfiable = unsatisfiable_reason(read, run.reading, has_judge=run.suite.judge_id is not None)
     made.save()
     return made
 

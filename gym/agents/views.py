@@ -23,7 +23,7 @@ from gym.jobs.pages import act, show_error
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from lmgym.agents.archives import write_archive
-from lmgym.agents.falls import least_iterations
+from lmgym.agents.regression_test import min_iterations
 
 ROOM = Room("agent-suite", "api-agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 
@@ -227,14 +227,16 @@ def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_safe
 def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Which falls can be reported at the iterations that the form holds. Context: suite, limits (falls.Limit), least
-    (iterations from which a single case is reported), problem."""
+    """Which regressions can be detected at the number of iterations entered in the form.
+
+    Context: suite, limits (Limit), least (iterations from which a single case is reported), problem.
+    """
     suite = visible_suite(request, slug)
     form = ScheduleForm(request.GET, user=request.user, servers=())
     form.is_valid()  # the other fields may be empty
     problem = " ".join(map(str, form.errors.get("iterations", ())))
     found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
-    least = least_iterations(sum(limit.cases for limit in found)) if found else None
+    least = min_iterations(sum(limit.cases for limit in found)) if found else None
     context = {"suite": suite, "limits": found, "least": least, "problem": problem}
     return render(request, "agents/_limits.html", context)
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from lmgym.agents.cases import (
     CONNECTIONS,
+    EXTENSIONS,
     FILTERS,
     MAX_ITERATIONS,
     ORDERED,
-    OWN,
     PARTS,
     TESTS,
     UNSUPPORTED,
@@ -24,8 +24,8 @@ from lmgym.agents.cases import (
     Ratio,
     TestCase,
 )
+from lmgym.agents.extension_checks import WITHIN_TEXT, pattern_problem, schema_problem
 from lmgym.agents.hocon import Document, HoconError, KeyPath, read
-from lmgym.agents.own_checks import WITHIN_TEXT, pattern_problem, schema_problem
 from lmgym.text.near_names import nearest_name
 
 # --- collecting the problems, with path and line ---
@@ -387,7 +387,7 @@ def _remark_on_expectation(
     test: str, element: Any, part: str, keys: tuple[str, ...], path: KeyPath, notes: Notes
 ) -> None:
     of_text = part == "text" and not keys
-    if test in OWN:
+    if test in EXTENSIONS:
         _remark_on_own(test, element, path, notes, of_text=of_text)
     if part == "text" and keys:
         notes.warn("text-key", path, "The text of an answer has no keys: this always fails.")

@@ -16,11 +16,11 @@ READINGS: tuple[Reading, ...] = ("document", "reference-compatible")
 
 PARTS = ("text", "structure", "sly_data")
 """Parts of an answer, in the order in which they are tested."""
-OWN = ("regex", "not_regex", "json_schema", "not_json_schema")
+EXTENSIONS = ("regex", "not_regex", "json_schema", "not_json_schema")
 """Tests that neuro-san does not have, and therefore ignores: there they check nothing."""
 TESTS = (
     "value", "not_value", "less", "not_less", "greater", "not_greater",
-    "keywords", "not_keywords", "gist", "not_gist", *OWN,
+    "keywords", "not_keywords", "gist", "not_gist", *EXTENSIONS,
 )  # fmt: skip
 ORDERED = ("less", "not_less", "greater", "not_greater")
 CONNECTIONS = ("direct", "http", "https")

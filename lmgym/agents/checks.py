@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmgym.agents import own_checks
+from lmgym.agents import extension_checks
 from lmgym.agents.case_reader import SPECIAL, kind
-from lmgym.agents.cases import ORDERED, OWN, Check, Reading
+from lmgym.agents.cases import EXTENSIONS, ORDERED, Check, Reading
 
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
@@ -69,7 +69,7 @@ def skipped_by(check: Check, reading: Reading) -> str:
     """Why a check is skipped, or an empty text."""
     if reading == "reference-compatible" and any("." in key for key in check.path):
         return "neuro-san never looks at keys with a dot"
-    if reading == "reference-compatible" and check.test in OWN:
+    if reading == "reference-compatible" and check.test in EXTENSIONS:
         return f"neuro-san has no test {check.test}"
     return check.skipped
 
@@ -82,7 +82,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         return Verdict("error" if breaks else "fail", "no such value in the answer")
     if check.only_present:
         return Verdict("pass", "value is there")
-    if check.test in OWN:
+    if check.test in EXTENSIONS:
         return _own(check, actual)
     expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"
     sign, holds = _TESTS[check.test]
@@ -111,10 +111,10 @@ def _plain(value: Any) -> Any:
 def _own(check: Check, actual: Any) -> Verdict:
     negated = check.test.startswith("not_")
     if check.test.endswith("regex"):
-        outcome, why = own_checks.search(check.expected, actual)
+        outcome, why = extension_checks.search(check.expected, actual)
         verb = "match"
     else:
-        outcome, why = own_checks.fits(check.expected, actual, is_text=check.part == "text")
+        outcome, why = extension_checks.fits(check.expected, actual, is_text=check.part == "text")
         verb = "fit"
     if negated and outcome != "error":
         outcome, why = ("fail", "") if outcome == "pass" else ("pass", "")

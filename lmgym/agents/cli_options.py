@@ -13,13 +13,13 @@ from lmgym import net
 from lmgym.agents.archives import SUFFIXES
 from lmgym.agents.case_reader import read_case
 from lmgym.agents.cases import CaseError, Problem, TestCase
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.hocon import MAX_BYTES
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
-from lmgym.agents.patience import for_a_run
 from lmgym.agents.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from lmgym.agents.results import CaseResult
+from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import HTTPTransport, Transport, server_address_problem
 from lmgym.files import archives
 
@@ -126,7 +126,7 @@ def transport(url: str, given: dict[str, Any], header_option: str = "header") ->
     """The server at `url`, with the headers of that option. GYM_NET_ALLOW is for what people ask a site to do; who
     types a command may reach every address from their machine."""
     if url == EMBEDDED:
-        return EmbeddedTransport()
+        return DemoTransport()
     if problem := server_address_problem(url):
         raise CommandError(f"The address of the server: {problem}")
     parts = urlsplit(url)
@@ -138,7 +138,7 @@ def transport(url: str, given: dict[str, Any], header_option: str = "header") ->
 
     sent = headers(given[header_option])
     hidden = tuple(word for value in sent.values() for word in header_words(value))
-    return for_a_run(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
+    return run_transport(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
 
 
 def secrets(given: dict[str, Any]) -> list[str]:
@@ -219,7 +219,7 @@ def hidden(result: CaseResult, given: dict[str, Any]) -> CaseResult:
     """Its iterations are without secrets already; the case itself may name them anywhere."""
     clean = redactor(secrets(given))
     ratio = replace(result.ratio, text=clean(result.ratio.text))
-    hopeless = clean(result.hopeless)
+    unsatisfiable = clean(result.unsatisfiable)
     return replace(
-        result, agent=clean(result.agent), error=clean(result.error), ratio=ratio, hopeless=hopeless
+        result, agent=clean(result.agent), error=clean(result.error), ratio=ratio, unsatisfiable=unsatisfiable
     )

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmgym.agents.cases import UNSUPPORTED, Interaction, Reading, TestCase
-from lmgym.agents.foreseen import why_none_can_pass
 from lmgym.agents.protocol import ENDINGS, Answer, request_body
 from lmgym.agents.redact import Redactor, bounded, given_only, messages_kept, redactor, tested_only
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
@@ -33,6 +32,7 @@ from lmgym.agents.scoring import (
     without_secrets,
 )
 from lmgym.agents.transport import Deadline, Transport, TransportError, ask, earliest
+from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
 """Sent by the reference-compatible reading for a case without metadata."""
@@ -331,8 +331,8 @@ def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult
     made = [result for result in known if result.outcome != "skipped"]
     passed = sum(result.outcome == "pass" for result in made)
     needed = case.ratio.required(reading)
-    hopeless = passed + case.ratio.iterations - len(made) < needed
-    return (passed >= needed and passed > 0) or (hopeless and reading == "document")
+    unsatisfiable = passed + case.ratio.iterations - len(made) < needed
+    return (passed >= needed and passed > 0) or (unsatisfiable and reading == "document")
 
 
 def run_case(
@@ -343,11 +343,11 @@ def run_case(
 ) -> CaseResult:
     """All iterations of a case, in their order; the first alone where none can pass."""
     asked = case.ratio.iterations
-    hopeless = why_none_can_pass(case, options.reading, has_judge=judge is not None)
-    numbers = range(1, 2 if hopeless else asked + 1)
+    unsatisfiable = unsatisfiable_reason(case, options.reading, has_judge=judge is not None)
+    numbers = range(1, 2 if unsatisfiable else asked + 1)
     made = run_iterations(case, transport, judge, options, numbers=numbers)
     ordered = tuple(sorted(made, key=lambda iteration: iteration.number))
     return CaseResult(
         case.agent, case.ratio, options.reading, ordered, asked,
-        early_stop=asked > 1 and (options.early_stop or bool(hopeless)), hopeless=hopeless,
+        early_stop=asked > 1 and (options.early_stop or bool(unsatisfiable)), unsatisfiable=unsatisfiable,
     )  # fmt: skip

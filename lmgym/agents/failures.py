@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmgym.agents.checks import Outcome, shorten
-from lmgym.agents.patience import NOT_ASKED
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult, add_up
+from lmgym.agents.retries import NOT_ASKED
 from lmgym.text import listing
 
 WRONG: tuple[Outcome, ...] = ("fail", "error", "timeout")

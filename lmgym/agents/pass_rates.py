@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 from statistics import fmean
 
-from lmgym.stats import holm_of_known, mcnemar_p
-from lmgym.stats.intervals import Interval, rate_difference, wilson
+from lmgym.stats.intervals import Interval, wilson
 from lmgym.text.columns import described
 
 
@@ -195,73 +194,3 @@ def format_rate(rate: float) -> str:
 
 def format_errors(n: int) -> str:
     return f"{n} error{'' if n == 1 else 's'}" if n else ""
-
-
-FISHER = "Fisher's exact test, two-sided"
-MCNEMAR = "McNemar's exact test on the same iterations, two-sided"
-EARLY = "no p: iterations that stop early are no sample of a fixed size"
-NO_VERDICT = "no p: one side has no iteration with a verdict"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two rates, their difference (second minus first) and an exact p. `test`: which one, or why there is none.
-    `changed`: of paired iterations, how many pass only in the second, only in the first. `errors`: of both sides, in
-    neither rate. `interval`: 95 %, of the difference of independent samples (Newcombe 1998). `p_holm`: corrected for
-    all rows of a table (`corrected`)."""
-
-    first: tuple[int, int]
-    second: tuple[int, int]
-    difference: float | None
-    p: float | None
-    test: str = FISHER
-    changed: tuple[int, int] | None = None
-    errors: tuple[int, int] = (0, 0)
-    interval: Interval | None = None
-    p_holm: float | None = None
-
-    @property
-    def counts(self) -> tuple[str, str]:
-        """Both in words, with their errors."""
-        first, second = (
-            evidence(*rate, 1.0, errors=errors).count
-            for rate, errors in zip((self.first, self.second), self.errors, strict=True)
-        )
-        return first, second
-
-
-def compare(first: tuple[int, int], second: tuple[int, int], *, early_stop: bool = False) -> Comparison:
-    """Each is (passed, n), without errors. An exact test, because no normal approximation holds for small n (Bowyer et
-    al. 2025)."""
-    (passed, n), (other, m) = first, second
-    if not n or not m:
-        return Comparison(first, second, None, None, NO_VERDICT)
-    difference = other / m - passed / n
-    if early_stop:
-        return Comparison(first, second, difference, None, EARLY)
-    from scipy.stats import fisher_exact
-
-    found = fisher_exact([[passed, n - passed], [other, m - other]])
-    limits, others = wilson(passed, n), wilson(other, m)
-    interval = rate_difference(passed / n, limits, other / m, others) if limits and others else None
-    return Comparison(first, second, difference, float(found.pvalue), interval=interval)
-
-
-def corrected(rows: Sequence[Comparison | None]) -> list[Comparison | None]:
-    """With Holm's p over all rows of a table that have a p."""
-    values = holm_of_known([None if row is None else row.p for row in rows])
-    return [row and replace(row, p_holm=p) for row, p in zip(rows, values, strict=True)]
-
-
-def compare_paired(pairs: Sequence[tuple[bool, bool]], *, early_stop: bool = False) -> Comparison:
-    """`pairs`: whether an iteration passed in the first and in the second scoring. McNemar's test (1947) uses those
-    that changed: either direction is equally likely if the scorings do not differ."""
-    n = len(pairs)
-    first, second = (sum(pair[0] for pair in pairs), n), (sum(pair[1] for pair in pairs), n)
-    changed = (pairs.count((False, True)), pairs.count((True, False)))
-    if not n:
-        return Comparison(first, second, None, None, NO_VERDICT, changed)
-    difference = (second[0] - first[0]) / n
-    if early_stop:
-        return Comparison(first, second, difference, None, EARLY, changed)
-    return Comparison(first, second, difference, mcnemar_p(*changed), MCNEMAR, changed)

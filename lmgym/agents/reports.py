@@ -69,8 +69,8 @@ def table(results: Named) -> str:
         )
         if result.unchecked:
             lines.append(f"        {result.unchecked}")
-        if result.hopeless:
-            lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
+        if result.unsatisfiable:
+            lines.append(f"        Asked once, because no iteration can pass. {result.unsatisfiable}")
         lines += [f"        {line}" for line in lines_of(result)]
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")

@@ -140,18 +140,21 @@ def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All iterations of a case. `n` counts those with a verdict, `passed` those of them that succeeded, and `errors`
-    those that ended without a verdict. `early_stop`: no more were made once the ratio was decided. `hopeless`: why none
-    can pass, so that the agent was asked once (foreseen.why_none_can_pass)."""
+    """All iterations of a case.
+
+    `n` counts iterations with a verdict, `passed` those of them that passed, `errors` those that ended without one.
+    `planned`: iterations to make. `early_stop`: no more are made once the ratio is decided. `unsatisfiable`: why no
+    iteration can pass (see `unsatisfiable_reason`); such a case is run once.
+    """
 
     agent: str
     ratio: Ratio
     reading: Reading
     iterations: tuple[IterationResult, ...] = field(default_factory=tuple)
-    asked: int = 1
+    planned: int = 1
     error: str = ""
     early_stop: bool = False
-    hopeless: str = ""
+    unsatisfiable: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -191,9 +194,9 @@ class CaseResult:
             return "error"
         if self.passed >= self.required and (self.n or not self.required):
             return "skipped" if self.unchecked else "pass"
-        if self.hopeless and self.iterations:
+        if self.unsatisfiable and self.iterations:
             return next((one for one in ("fail", "timeout", "error") if self.counts.get(one)), "skipped")
-        missing = self.asked - self.n - self.errors
+        missing = self.planned - self.n - self.errors
         if missing and self.passed + missing >= self.required:
             return "timeout" if self.counts.get("timeout") else "skipped"
         if self.errors and self.passed + missing + self.errors >= self.required:
@@ -228,11 +231,11 @@ class CaseResult:
             "n": self.n,
             "errors": self.errors,
             "needed": self.required,
-            "asked": self.asked,
+            "planned": self.planned,
             "success_ratio": self.ratio.text,
             "reading": self.reading,
             "early_stop": self.early_stop,
-            "hopeless": self.hopeless,
+            "unsatisfiable": self.unsatisfiable,
             "checks_made": self.n_checks,
             "unchecked": self.unchecked,
             "waited": self.waited,

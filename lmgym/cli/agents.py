@@ -147,8 +147,8 @@ def run(client: Client, given: Namespace) -> int:
 
 
 def _table(done: AgentRun) -> str:
-    head = "case\toutcome\tpassed\tmade\terrors\n"
-    rows = (f"{row.name}\t{row.outcome}\t{row.passed}\t{row.made}\t{row.errors}\n" for row in done.cases)
+    head = "case\toutcome\tpassed\tn\terrors\n"
+    rows = (f"{row.name}\t{row.outcome}\t{row.passed}\t{row.n}\t{row.errors}\n" for row in done.cases)
     return head + "".join(rows)
 
 
@@ -166,35 +166,36 @@ def _status(done: AgentRun) -> int:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    """1 where the rate of a case, or of all cases together, is lower than in the first run at the corrected p; else 3
-    where a case has no verdict, or missed its ratio and has no p."""
-    found = client.compare_agent_runs(given.first, *given.second)
-    several = len(found["comparisons"]) > 1
+    """Print the comparison.
+
+    Return BELOW if the rate of a case, or of all cases together, is lower than in the first run at the corrected p;
+    otherwise NO_VERDICT if a case has no verdict, or missed its ratio and has no p.
+    """
+    compared = client.compare_agent_runs(given.first, *given.second)
+    several = len(compared["comparisons"]) > 1
     notes: list[tuple[str, str]] = []
-    for other in found["comparisons"]:
+    for other in compared["comparisons"]:
         for row in _rows(other):
             if change := _change(row, given.alpha):
                 kind, why = change
                 place = f" in {other['id']}" if several else ""
-                notes.append((kind, f"{row['name']}{place}{why}"))
+                notes.append((kind, f"{row['case']}{place}{why}"))
     kinds = {kind for kind, _ in notes}
     status = BELOW if REGRESSION in kinds else NO_VERDICT if kinds & {UNDECIDED, NOT_TESTED} else DONE
     if given.format == "json":
-        write(as_json(found), None)
+        write(as_json(compared), None)
         return status
-    for place, other in zip(PLACES, found["comparisons"], strict=False):
-        versions = (" → ".join(run["versions"]) or "?" for run in (found["first"], other))
-        head = "case\tfirst ({})\t{} ({})\tdifference\tlow\thigh\tp\tp (Holm)"
-        first, second = versions
-        say(head.format(first, place, second))
+    for place, other in zip(PLACES, compared["comparisons"], strict=False):
+        first, second = (" → ".join(run["versions"]) or "?" for run in (compared["first"], other))
+        say(f"case\tfirst ({first})\t{place} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
         for row in _rows(other):
-            sides = "\t".join(_told(row[side]) for side in ("first", "second"))
-            differences = [row["difference"], *(row["interval"] or (None, None))]
+            sides = [_side(row, side) for side in ("first", "second")]
+            differences = [row[name] for name in ("difference", "low", "high")]
             figures = ["" if value is None else f"{value:+.2f}" for value in differences]
-            figures += [_p(row[name]) for name in ("p", "p_holm")]
-            say("\t".join([row["name"], sides, *figures]))
+            figures += [_p(row[name]) for name in ("p", "p_corrected")]
+            say("\t".join([row["case"], *sides, *figures]))
     for kind in KINDS:
-        for line in (line for found_kind, line in notes if found_kind == kind):
+        for line in (line for noted, line in notes if noted == kind):
             note(f"{kind}: {line}")
     return status
 
@@ -205,53 +206,49 @@ REGRESSION, UNDECIDED, NOT_TESTED, MISSED = KINDS = (
     "not tested",
     "ratio missed",
 )
-"""Remarks about a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
+"""Kinds of notes on a case. A missed ratio alone is no failure: equal rates may lie on both sides of it."""
 
 
 def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
-    """The cases, and all of them together where there are several."""
+    """Return the cases, and if there are several, all of them together."""
     cases: list[dict[str, Any]] = other["cases"]
     if sum(row["difference"] is not None for row in cases) < 2:
         return cases
-    total = other["total"]
-    sides = zip(("first", "second"), total["errors"], strict=True)
-    counts = {
-        side: {"outcome": "", "passed": total[side][0], "made": total[side][1], "errors": errors}
-        for side, errors in sides
-    }
-    return [*cases, {**total, **counts, "name": "all cases"}]
+    return [*cases, {**other["total"], "first_outcome": "", "second_outcome": "", "case": "all cases"}]
 
 
 def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
-    """One of KINDS and why, for a case that both runs have, or None. What decides is the
-    rate, whose p the table shows, and not on which side of the required ratio it fell."""
-    first, second = row["first"], row["second"]
-    if first is None or second is None:
+    """Return one of KINDS and the reason, for a case that both runs have, or None. The rate decides, whose p the table
+    shows, not the side of the required ratio that it lies on."""
+    outcomes = row["first_outcome"], row["second_outcome"]
+    if None in outcomes:
         return None
-    p, counts = row["p_holm"], f"{_count(first)}, then {_count(second)}"
+    p, counts = row["p_corrected"], f"{_count(row, 'first')}, then {_count(row, 'second')}"
     if p is not None and p < alpha and row["difference"] < 0:
         return REGRESSION, f": {counts}, p (Holm) {_p(p)}"
-    if {"error", "skipped"} & {first["outcome"], second["outcome"]}:
+    if {"error", "skipped"} & set(outcomes):
         return UNDECIDED, ""
-    if first["outcome"] != "pass" or second["outcome"] == "pass":
+    if outcomes[0] != "pass" or outcomes[1] == "pass":
         return None
     if p is None:
-        return NOT_TESTED, f": passed, then {second['outcome']}; {row['test']}"
+        return NOT_TESTED, f": passed, then {outcomes[1]}; {row['note']}"
     return MISSED, f": {counts}, not significantly lower, p (Holm) {_p(p)}"
 
 
-def _count(side: dict[str, Any]) -> str:
-    return f"{side['passed']}/{side['made']}"
+def _count(row: dict[str, Any], side: str) -> str:
+    return f"{row[f'{side}_passed']}/{row[f'{side}_n']}"
 
 
-def _told(side: dict[str, Any] | None) -> str:
-    if side is None:
+def _side(row: dict[str, Any], side: str) -> str:
+    """Format outcome, count and errors of a case in one of the runs."""
+    outcome, n = row[f"{side}_outcome"], row[f"{side}_errors"]
+    if outcome is None:
         return "–"
-    errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
-    if side["errors"] and not side["made"]:
+    errors = f"{n} error{'' if n == 1 else 's'}"
+    if n and not row[f"{side}_n"]:
         return f"no verdict: {errors}"
-    verdict = f"{side['outcome']} {_count(side)}".strip()
-    return f"{verdict}, {errors}" if side["errors"] else verdict
+    verdict = f"{outcome} {_count(row, side)}".strip()
+    return f"{verdict}, {errors}" if n else verdict
 
 
 def _p(value: float | None) -> str:

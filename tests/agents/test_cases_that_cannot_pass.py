@@ -27,7 +27,7 @@ def test_the_agent_is_asked_once_and_every_report_says_why(more, response, outco
     agent = says("q")
     result = run(CASE.format("5/10", more, response), agent)
     assert (result.outcome, len(result.iterations), len(agent.asked) <= 1) == (outcome, 1, True)
-    assert why in result.hopeless
+    assert why in result.unsatisfiable
     told = table([("odd", result)])
     assert "Asked once, because no iteration can pass." in told
     assert why in told
@@ -44,7 +44,7 @@ def test_cases_that_may_pass_are_asked_as_often_as_they_say(response):
 
 def test_with_a_judge_gist_may_pass():
     result = run(CASE.format("2/2", "", "text: {gist: Is kind}"), says("q"), judge=judge_saying("pass"))
-    assert (result.outcome, result.hopeless) == ("pass", "")
+    assert (result.outcome, result.unsatisfiable) == ("pass", "")
 
 
 @pytest.mark.django_db

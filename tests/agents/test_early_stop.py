@@ -39,7 +39,7 @@ def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
 
 def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at_k(client, early):
     three = early.case_runs.get(name="three")
-    assert (three.passed, three.made, three.asked) == (1, 1, 3)
+    assert (three.passed, three.n, three.planned) == (1, 1, 3)
     assert selectors.evidence_of(three).interval is None
     assert presenters.totals_of(early).iterations.interval is None
     assert presenters.case_context(three, [])["at_k"] == []

@@ -89,7 +89,7 @@ def test_timeouts_count_as_not_passed():
 
 def test_without_any_verdict_there_is_no_rate_on_any_page(client, all_down):
     case_run = all_down.case_runs.get()
-    assert (case_run.outcome, case_run.passed, case_run.made, case_run.errors) == ("error", 0, 0, 10)
+    assert (case_run.outcome, case_run.passed, case_run.n, case_run.errors) == ("error", 0, 0, 10)
     pages = [
         all_down.get_absolute_url(),
         case_run.get_absolute_url(),
@@ -119,7 +119,7 @@ def test_some_errors_stand_beside_the_rate(client, make):
 def test_the_api_tells_them_apart(client, all_down):
     run_of = client.get(reverse("api-agent-run", args=[all_down.key])).json()
     case = run_of["cases"][0]
-    assert (case["outcome"], case["passed"], case["made"], case["errors"]) == ("error", 0, 0, 10)
+    assert (case["outcome"], case["passed"], case["n"], case["errors"]) == ("error", 0, 0, 10)
     assert run_of["at_k"] == []
     cell = client.get(reverse("api-agent-matrix", args=[all_down.suite.slug])).json()["rows"][0]["cells"][0]
     assert [cell[name] for name in ("n", "errors", "rate", "low", "verdict")] == [
@@ -127,7 +127,7 @@ def test_the_api_tells_them_apart(client, all_down):
     ]  # fmt: skip
     one = client.get(reverse("api-agent-case-run", args=[all_down.key, case["id"]])).json()
     assert (one["at_k"], one["verdict"], one["result"]["errors"]) == ([], "no verdict: 10 errors", 10)
-    assert [one["checks"][0][name] for name in ("passed", "made", "errors")] == [0, 0, 10]
+    assert [one["checks"][0][name] for name in ("passed", "n", "errors")] == [0, 0, 10]
 
 
 def test_files_tell_them_apart(client, all_down):
@@ -143,7 +143,7 @@ def test_files_tell_them_apart(client, all_down):
             client.get(reverse("figure", args=[kind, "csv"]), query).content.decode().splitlines()[-2:]
         )
         told = dict(zip(header.split(","), row.split(","), strict=True))
-        assert [told[name] for name in ("made", "errors", "rate", "ci_low_95")] == ["0", "10", "", ""], kind
+        assert [told[name] for name in ("n", "errors", "rate", "ci_low_95")] == ["0", "10", "", ""], kind
 
 
 def test_the_trend_has_no_point_without_a_verdict(people, make):
@@ -186,7 +186,7 @@ def test_the_command_line_and_the_assessment_say_it():
     assert "3/8 [0.14, 0.69], 2 errors, 5/10 needed" in reports.table([("case", some)])
     told = text_report(assess(some))
     assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors besides")
-    assert assess(some).as_dict()["iterations"] == {"passed": 3, "made": 8, "errors": 2}
+    assert assess(some).as_dict()["iterations"] == {"passed": 3, "n": 8, "errors": 2}
 
 
 def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch):

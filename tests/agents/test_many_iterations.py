@@ -30,7 +30,7 @@ def often(people) -> CaseRun:
         for number in range(1, MANY + 1)
         for outcome in ["fail" if number == FAILED else "pass"]
     )
-    CaseRun.objects.filter(pk=case_run.pk).update(asked=MANY, made=MANY, passed=MANY - 1, needed=MANY)
+    CaseRun.objects.filter(pk=case_run.pk).update(planned=MANY, n=MANY, passed=MANY - 1, needed=MANY)
     return CaseRun.objects.get(pk=case_run.pk)
 
 
@@ -81,7 +81,7 @@ def test_checks_and_seconds_are_those_of_all_iterations(client, often):
     assert "<dd>2 min 6 s</dd>" in text
     assert "<dd>4 min 10 s</dd>" in text
     answer = client.get(reverse("api-agent-case-run", args=[often.run.key, often.pk])).json()
-    assert {(row["passed"], row["made"]) for row in answer["checks"]} == {(MANY - 1, MANY)}
+    assert {(row["passed"], row["n"]) for row in answer["checks"]} == {(MANY - 1, MANY)}
     assert len(answer["result"]["iterations"]) == MANY
 
 

@@ -318,7 +318,7 @@ def test_a_run_says_what_k_iterations_would_do_and_which_cases_are_flaky(alice, 
     assert "Mean over" in page
     assert page.count("flaky") >= 1
     good = finished.case_runs.get(name="good")
-    assert "Estimated from 1 iteration;" in text_of(alice.get(good.get_absolute_url()))
+    assert "Estimated from 1 iteration," in text_of(alice.get(good.get_absolute_url()))
 
 
 def test_a_case_that_flips_between_runs_of_its_text_is_flaky_there_too(alice, finished):

@@ -13,7 +13,7 @@ import pytest
 from lmgym.agents import cli, reports
 from lmgym.agents.failures import COLUMNS, lines_of, rows_of
 from lmgym.agents.transport import TransportError
-from tests.lmgym.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
+from tests.lmgym.agents.helpers import Scripted, demo_server_url, judge_saying, run, said, says
 from tests.lmgym.net.hostile import answer, server
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def test_the_table_says_what_failed(files, capsys):
 
 
 def test_json_and_junit_and_a_real_server(files, capsys):
-    with embedded_server() as url:
+    with demo_server_url() as url:
         assert agenttest(files / "good.hocon", files / "bad.hocon", "--server", url, "--format", "json") == 1
         data = json.loads(capsys.readouterr().out)
         assert [result["outcome"] for result in data["results"]] == ["pass", "fail"]
@@ -254,7 +254,7 @@ def test_assess_prints_the_modes(files, capsys):
     assert assess(*given) == 0
     assert "3/3 failures (100.00%):" in capsys.readouterr().out
     assert assess(*given, "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3, "errors": 0}
+    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "n": 3, "errors": 0}
     assert assess(files / "wrong.hocon", "--server", "embedded") == 2
 
 

@@ -20,7 +20,7 @@ from gym.jobs.testing import run_pending
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import runnable_by
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
-from tests.lmgym.agents.helpers import Scripted, embedded_server, said
+from tests.lmgym.agents.helpers import Scripted, demo_server_url, said
 from tests.lmgym.agents.test_hostile_servers import BEHAVIOURS, CASE
 from tests.lmgym.agents.test_hostile_servers import GOOD as GOOD_LINE
 from tests.lmgym.net.hostile import answer
@@ -81,8 +81,8 @@ def test_a_run_counts_iterations_and_keeps_transcripts(people, server):
     run = make_run(suite, server)
     assert run.is_done
     flaky, hello = run.case_runs.all()
-    assert (hello.outcome, hello.passed, hello.made, hello.checks_made) == ("pass", 1, 1, 1)
-    assert (flaky.outcome, flaky.passed, flaky.made) == ("pass", 2, 4)
+    assert (hello.outcome, hello.passed, hello.n, hello.checks_made) == ("pass", 1, 1, 1)
+    assert (flaky.outcome, flaky.passed, flaky.n) == ("pass", 2, 4)
     assert flaky.tokens["total_tokens"] > 0
     messages = hello.results()[0].turns[0].messages
     assert [message["type"] for message in messages] == ["SYSTEM", "HUMAN", "AGENT", "AGENT_FRAMEWORK"]
@@ -90,7 +90,7 @@ def test_a_run_counts_iterations_and_keeps_transcripts(people, server):
 
 
 def test_over_a_real_socket_with_a_secret_header(people, settings):
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         secret = {"Authorization": "Bearer hush-hush"}
         server = make_server(people.alice, "socket", kind="server", url=url, secret_headers=secret)
@@ -120,7 +120,7 @@ def test_a_killed_worker_loses_only_what_it_was_at(people, server, monkeypatch):
     run.refresh_from_db()
     assert run.is_done
     assert kept.items() <= dict(CaseIteration.objects.values_list("number", "pk")).items()
-    assert run.case_runs.get().made == 5
+    assert run.case_runs.get().n == 5
 
 
 def test_a_run_that_lost_its_last_worker_goes_on_from_there_when_tried_again(people, server, monkeypatch):
@@ -147,7 +147,7 @@ def test_a_run_that_lost_its_last_worker_goes_on_from_there_when_tried_again(peo
     run = AgentRun.objects.get(pk=run.pk)
     assert run.is_done
     assert set(kept) < set(CaseIteration.objects.values_list("pk", flat=True))
-    assert {row.name: row.made for row in run.case_runs.all()} == {"good": 1, "many": 9}
+    assert {row.name: row.n for row in run.case_runs.all()} == {"good": 1, "many": 9}
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_answers_are_scored_again_without_asking_the_agent(people, server, monke
     again = services.queue_rescoring(run, actor=people.alice)
     run_pending()
     scored = again.case_runs.get()
-    assert (scored.outcome, scored.passed, scored.made, scored.checks_made) == ("fail", 0, 1, 2)
+    assert (scored.outcome, scored.passed, scored.n, scored.checks_made) == ("fail", 0, 1, 2)
     assert run.case_runs.get().outcome == "pass"
 
 

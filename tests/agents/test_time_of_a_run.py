@@ -13,8 +13,8 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
-from lmgym.agents.embedded import least_seconds
 from tests.agents.site import FLAKY, GOOD, make_server, make_suite
 
 pytestmark = pytest.mark.django_db

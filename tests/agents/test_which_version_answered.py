@@ -11,7 +11,7 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.testing import run_pending
 from lmgym.agents import embedded
 from tests.agents.site import GOOD, make_run, make_server, make_suite
-from tests.lmgym.agents.helpers import embedded_server
+from tests.lmgym.agents.helpers import demo_server_url
 
 BAD = GOOD.replace("keywords: hello", "keywords: nowhere")
 ONE, TWO = "lm-gym-embedded 1.1", "lm-gym-embedded 1.2"
@@ -53,7 +53,7 @@ def changed(suite, server, deploy, monkeypatch) -> AgentRun:
 
 def test_a_server_deployed_again_after_its_check_is_stored_as_what_it_is_now(people, suite, deploy, settings):
     deploy("1.1")
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         server = make_server(people.alice, "there", kind="server", url=url)
         assert server.version == ONE
@@ -68,7 +68,7 @@ def test_a_queued_run_has_no_version_yet(people, suite, server):
 
 def test_a_server_that_does_not_tell_has_none(people, suite, settings):
     """The check found one; now nobody answers."""
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         server = make_server(people.alice, "there", kind="server", url=url)
     run = make_run(suite, server)

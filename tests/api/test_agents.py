@@ -53,7 +53,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
         ("hello", "pass"),
     ]
     result = ok(send("get", f"agent-runs/{run['id']}/cases/{run['cases'][0]['id']}/"))
-    assert (result["checks"][0]["test"], result["checks"][0]["passed"], result["checks"][0]["made"]) == (
+    assert (result["checks"][0]["test"], result["checks"][0]["passed"], result["checks"][0]["n"]) == (
         "keywords",
         0,
         1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -11,6 +13,8 @@ from gym.agents import permissions
 from gym.agents.models import AgentCase, AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun, Naming
 from gym.agents.presenters import at_k_of_run
 from gym.jobs.models import Job
+from lmgym.agents.run_comparison import ComparedCase, ComparedCheck, RateComparison
+from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, columns
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage, can_view
 from models_registry.selectors import visible_to as visible_models
@@ -150,7 +154,7 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
 
     class Meta:
         model = CaseRun
-        fields = ["run", "server", "created", "version", "outcome", "passed", "made", "errors"]
+        fields = ["run", "server", "created", "version", "outcome", "passed", "n", "errors"]
         read_only_fields = fields
 
 
@@ -168,7 +172,7 @@ class AgentCaseRunSerializer(serializers.ModelSerializer[CaseRun]):
     class Meta:
         model = CaseRun
         fields = [
-            "id", "name", "agent", "outcome", "passed", "made", "errors", "needed", "asked",
+            "id", "name", "agent", "outcome", "passed", "n", "errors", "needed", "planned",
             "checks_made", "error",
         ]  # fmt: skip
         read_only_fields = fields
@@ -214,18 +218,18 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
-    fall = serializers.DictField(
+    regression = serializers.DictField(
         allow_null=True,
-        help_text="of a scheduled run, compared with those before it: before, now (rates), p (one-sided, exact, "
-        "corrected), cases; `fallen`: cases whose own fall is significant (name, before and now as passed and made, "
-        "p); `lost`: names of cases that no longer have a verdict",
+        help_text="of a scheduled run, compared with earlier ones: before, now (rates), p (one-sided, exact, "
+        "corrected), cases; `regressed`: cases that fell significantly by themselves (name, before and now as passed "
+        "and n, p); `lost`: names of cases that no longer have a verdict",
     )
 
     class Meta:
         model = AgentRun
         fields = [
             "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "fall",
+            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "regression",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -289,7 +293,7 @@ class AgentCheckRowSerializer(serializers.Serializer[Any]):
     where = serializers.CharField(source="first.where")
     test = serializers.CharField(source="first.test")
     passed = serializers.IntegerField()
-    made = serializers.IntegerField(help_text="those with a verdict")
+    n = serializers.IntegerField(help_text="iterations with a verdict")
     errors = serializers.IntegerField(source="counts.error", default=0)  # type: ignore[assignment]  # a declared field
     skipped = serializers.IntegerField(source="counts.skipped", default=0)
 
@@ -348,78 +352,39 @@ class AgentCaseResultSerializer(serializers.Serializer[Any]):
     )
 
 
-class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
-    class Meta:
-        model = CaseRun
-        fields = ["passed", "made", "errors", "outcome"]
-        read_only_fields = fields
+def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]:
+    """Make a serializer whose fields are the columns of dataclasses.
+
+    Args:
+        name: of the class, and so of the component in the API description.
+        kinds: dataclasses by the attribute of the object that has them; `row`: the object itself.
+    """
+    declared: dict[str, Any] = {}
+    for attribute, kind in kinds.items():
+        types, hints = dict(columns(kind)), get_type_hints(kind)
+        for column in fields(kind):
+            source = {} if attribute == "row" else {"source": f"{attribute}.{column.name}"}
+            declared[column.name] = _FIELDS[types[column.name]](
+                allow_null=NoneType in get_args(hints[column.name]),
+                help_text=": ".join(filter(None, (column.metadata["meaning"], column.metadata["unit"]))),
+                **source,
+            )
+    return type(name, (serializers.Serializer,), declared)
 
 
-HOLM = "corrected by Holm's method for the rows of all comparisons"
-
-
-class AgentIntervalField(serializers.ListField):
-    """Low and high end of a difference of rates."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        text = "95 %, of the difference; null for pairs, early stops and no verdict"
-        super().__init__(
-            child=serializers.FloatField(), allow_null=True, help_text=text, read_only=True, **kwargs
-        )
-
-    def to_representation(self, value: Any) -> Any:
-        return [value.low, value.high]
-
-
-class AgentComparedCaseSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    first = AgentSideSerializer(allow_null=True)
-    second = AgentSideSerializer(allow_null=True)
-    difference = serializers.FloatField(
-        source="comparison.difference", allow_null=True, help_text="second rate minus first"
-    )
-    interval = AgentIntervalField(source="comparison.interval")
-    p = serializers.FloatField(source="comparison.p", allow_null=True)
-    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
-    test = serializers.CharField(
-        source="comparison.test", allow_null=True, help_text="which test gave p, or why there is none"
-    )
-    same_text = serializers.BooleanField()
-
-
-class AgentTotalSerializer(serializers.Serializer[Any]):
-    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
-    second = serializers.ListField(child=serializers.IntegerField())
-    errors = serializers.ListField(  # type: ignore[assignment]  # a declared field
-        child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
-    )
-    difference = serializers.FloatField(allow_null=True)
-    interval = AgentIntervalField()
-    p = serializers.FloatField(allow_null=True)
-    p_holm = serializers.FloatField(allow_null=True, help_text=HOLM)
-    test = serializers.CharField(help_text="which test gave p, or why there is none")
-    changed = serializers.ListField(
-        child=serializers.IntegerField(),
-        allow_null=True,
-        help_text="of the same answers scored twice: iterations that pass only in the second, only in the first",
-    )
-
-
-class AgentComparedCheckSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField()
-    connection = serializers.IntegerField(help_text="from 0")
-    interaction = serializers.IntegerField(help_text="from 0")
-    where = serializers.CharField()
-    element = serializers.IntegerField(allow_null=True, help_text="of a list of expectations, from 0")
-    first = serializers.ListField(
-        child=serializers.IntegerField(), source="comparison.first", help_text="passed, made (with a verdict)"
-    )
-    second = serializers.ListField(child=serializers.IntegerField(), source="comparison.second")
-    difference = serializers.FloatField(source="comparison.difference", allow_null=True)
-    interval = AgentIntervalField(source="comparison.interval")
-    p = serializers.FloatField(source="comparison.p", allow_null=True)
-    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
-    test = serializers.CharField(source="comparison.test")
+_FIELDS: dict[str, type[serializers.Field[Any, Any, Any, Any]]] = {
+    TEXT: serializers.CharField,
+    WHOLE: serializers.IntegerField,
+    REAL: serializers.FloatField,
+    YES_NO: serializers.BooleanField,
+}
+AgentTotalSerializer = _from_columns("AgentTotalSerializer", row=RateComparison)
+AgentComparedCaseSerializer = _from_columns(
+    "AgentComparedCaseSerializer", facts=ComparedCase, comparison=RateComparison
+)
+AgentComparedCheckSerializer = _from_columns(
+    "AgentComparedCheckSerializer", facts=ComparedCheck, comparison=RateComparison
+)
 
 
 class AgentComparedRunSerializer(serializers.Serializer[Any]):

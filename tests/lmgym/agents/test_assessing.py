@@ -16,8 +16,8 @@ from lmgym.agents.assessor import (
     text_report,
 )
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options, run_case
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
 from lmgym.agents.redact import redactor
 from lmgym.agents.results import CaseResult
@@ -30,7 +30,7 @@ CASE = TWO + "gist: [\"Mentions 'Beatles'\", \"Mentions 'Stones'\"], keywords: z
 
 
 def music(ratio: str):
-    return run(CASE % ratio, EmbeddedTransport(), judge=VotingJudge(AgentJudge(EmbeddedTransport(), "judge")))
+    return run(CASE % ratio, DemoTransport(), judge=VotingJudge(AgentJudge(DemoTransport(), "judge")))
 
 
 def test_all_iterations_are_samples_whatever_the_ratio_needs():
@@ -168,7 +168,7 @@ def test_a_model_chooses_among_the_modes_there_are_or_names_a_new_one():
     ]
     assert [choice.new for choice in made] == [True, False, False]
     assert "(none yet)" in asks.prompts[0]
-    assert "The text holds: noon" in asks.prompts[0]
+    assert "The text contains: noon" in asks.prompts[0]
     assert "1. It names a Greek letter." in asks.prompts[1]
 
 
@@ -207,7 +207,7 @@ def test_faults_of_judge_case_and_connection_are_not_named():
 
 
 def test_the_embedded_namer_names_and_chooses():
-    ask = AgentJudge(EmbeddedTransport(), "namer")
+    ask = AgentJudge(DemoTransport(), "namer")
     made = list(choices(samples_of(says_differently(3)), {}, chooser(ask)))
     assert [choice.name for choice in made] == [
         "It speaks of ‘alpha’.",

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from lmgym.agents import patience
+from lmgym.agents import retries
 from lmgym.agents.failures import COLUMNS, rows_of
-from lmgym.agents.patience import MOST_WAITED, Waits, for_a_run
 from lmgym.agents.reports import junit, table
+from lmgym.agents.retries import MOST_WAITED, RetryingTransport, run_transport
 from lmgym.agents.transport import Deadline, TransportError
 from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, run, said
 from tests.lmgym.agents.test_hostile_servers import GOOD, transport
@@ -36,20 +36,20 @@ class Clock:
         self.now += seconds
 
 
-def waiting(*answers, clock: Clock | None = None) -> tuple[Waits, Scripted, Clock]:
+def waiting(*answers, clock: Clock | None = None) -> tuple[RetryingTransport, Scripted, Clock]:
     """A server with these answers, the last one for ever."""
     left, clock = list(answers), clock or Clock()
     scripted = Scripted(lambda body: left.pop(0) if len(left) > 1 else left[0])
-    return Waits(scripted, clock=clock, sleep=clock.sleep), scripted, clock
+    return RetryingTransport(scripted, clock=clock, sleep=clock.sleep), scripted, clock
 
 
-def sent(waits: Waits, deadline: Deadline) -> list[bytes]:
+def sent(waits: RetryingTransport, deadline: Deadline) -> list[bytes]:
     return list(waits.chat("a", {}, {}, deadline))
 
 
 @pytest.fixture
 def fast(monkeypatch):
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.05)
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -87,7 +87,7 @@ def test_a_pause_that_is_too_long_is_not_waited_and_nobody_asks_before_it_ends()
 
 def test_the_test_has_less_time_left_than_the_pause():
     waits, *_ = waiting(busy(60))
-    outer = Deadline(patience.time.monotonic() + 30, "The test")
+    outer = Deadline(retries.time.monotonic() + 30, "The test")
     with pytest.raises(TransportError, match="the test has less time left") as raised:
         sent(waits, Deadline(outer.at, outer=outer))
     assert raised.value.trouble == "status"
@@ -170,7 +170,7 @@ def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
             under_way[0] -= 1
 
     with server(behave) as there:
-        result = run(CASE.format(8), for_a_run(transport(there.url)), parallel=8)
+        result = run(CASE.format(8), run_transport(transport(there.url)), parallel=8)
     assert (result.counts, most[0]) == ({"pass": 8}, 2)
     assert result.waited > 0
 
@@ -178,7 +178,7 @@ def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
 def test_a_date_of_the_server_counts(fast):
     later = {"Retry_After": "Fri, 31 Dec 1999 23:59:59 GMT", "Date": "Fri, 31 Dec 1999 22:59:59 GMT"}
     with server(answer(b"", "429 Slow", **later)) as there:
-        result = run(CASE.format(2), for_a_run(transport(there.url)), parallel=1)
+        result = run(CASE.format(2), run_transport(transport(there.url)), parallel=1)
     assert result.counts == {"error": 2}
     assert "may be asked again in 3,600 s" in result.iterations[0].message
     assert result.iterations[1].message == "Not asked: the server was too busy for earlier requests."
@@ -186,7 +186,7 @@ def test_a_date_of_the_server_counts(fast):
 
 
 def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer_counts_that(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_START", 60)
+    monkeypatch.setattr(retries, "HEAD_START", 60)
     asked = []
 
     class Slow(Scripted):
@@ -196,7 +196,7 @@ def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer
                 time.sleep(0.4)
             yield from super().chat(agent, body, headers, deadline)
 
-    result = run(CASE.format(4), for_a_run(Slow(lambda body: said("ok"))))
+    result = run(CASE.format(4), run_transport(Slow(lambda body: said("ok"))))
     assert len(asked) == 4
     assert asked[1] - asked[0] >= 0.4
     assert sum(made.turns[0].seconds > 0.3 for made in result.iterations) == 1
@@ -204,11 +204,11 @@ def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer
 
 
 def test_a_first_answer_that_takes_long_holds_nobody_up_for_long(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_START", 0.05)
+    monkeypatch.setattr(retries, "HEAD_START", 0.05)
     together = threading.Barrier(4, timeout=10)
 
     def answered(body):
         together.wait()
         return said("ok")
 
-    assert run(CASE.format(4), for_a_run(Scripted(answered))).passed == 4
+    assert run(CASE.format(4), run_transport(Scripted(answered))).passed == 4

@@ -8,14 +8,13 @@ import pytest
 
 from lmgym.agents.pass_rates import (
     at_k,
-    compare,
-    compare_paired,
     evidence,
     format_limits,
     format_rate,
     pass_at_k,
     pass_hat_k,
 )
+from lmgym.agents.run_comparison import Side, compare_pairs, compare_rates
 
 
 @pytest.mark.parametrize(("n", "c"), [(5, 0), (5, 2), (5, 5), (7, 3), (1, 1)])
@@ -77,27 +76,35 @@ def test_a_rate_that_stopped_early_has_no_interval():
     found = evidence(1, 1, 0.5, early_stop=True)
     assert (found.rate, found.interval) == (1.0, None)
     assert found.verdict == "stopped early: no estimate of the rate"
-    assert compare((1, 1), (0, 9), early_stop=True).p is None
-    assert compare((1, 1), (0, 9), early_stop=True).difference == -1.0
-    assert compare_paired([(True, False)] * 9, early_stop=True).p is None
+    early = rates((1, 1), (0, 9), early_stop=True)
+    assert (early.p, early.difference) == (None, -1.0)
+    assert compare_pairs(NAMES, [(True, False)] * 9, early_stop=True).p is None
+
+
+NAMES = ("old", "new")
+
+
+def rates(first, second, **more):
+    return compare_rates(Side("old", *first), Side("new", *second), **more)
 
 
 def test_pairs_are_compared_by_those_that_changed():
-    found = compare_paired([(True, True)] * 50 + [(True, False)] * 6 + [(False, False)] * 4)
-    assert (found.first, found.second, found.changed) == ((56, 60), (50, 60), (0, 6))
+    found = compare_pairs(NAMES, [(True, True)] * 50 + [(True, False)] * 6 + [(False, False)] * 4)
+    assert (found.first_count, found.second_count) == ("56/60", "50/60")
+    assert (found.n, found.only_first, found.only_second) == (60, 6, 0)
     assert found.p == pytest.approx(2 / 2**6)  # six tosses of a coin, all on one side
     assert found.difference == pytest.approx(-0.1)
-    assert compare_paired([(True, True)] * 3).p == 1.0
-    assert compare_paired([]).p is None
-    assert found.p < compare((56, 60), (50, 60)).p
+    assert compare_pairs(NAMES, [(True, True)] * 3).p == 1.0
+    assert compare_pairs(NAMES, []).p is None
+    assert found.p < rates((56, 60), (50, 60)).p
 
 
 def test_two_rates_are_compared_exactly():
-    found = compare((8, 10), (2, 10))
+    found = rates((8, 10), (2, 10))
     assert found.difference == pytest.approx(-0.6)
     assert found.p == pytest.approx(0.0230, abs=0.0005)  # 2 x 2 table 8 2 / 2 8, two-sided
-    assert compare((3, 3), (3, 3)).p == 1.0
-    assert compare((0, 0), (1, 2)).p is None
+    assert rates((3, 3), (3, 3)).p == 1.0
+    assert rates((0, 0), (1, 2)).p is None
 
 
 def test_errors_are_in_no_rate_and_said_beside_it():

@@ -9,7 +9,7 @@ import pytest
 
 from lmgym import net
 from lmgym.agents.transport import HTTPTransport, server_address_problem
-from tests.lmgym.agents.helpers import embedded_server, run
+from tests.lmgym.agents.helpers import demo_server_url, run
 from tests.lmgym.net.hostile import answer, server
 
 TURN = "{text: q, timeout_in_seconds: 0.6, response: {text: {keywords: ok}}}"
@@ -161,7 +161,7 @@ def test_secret_headers_are_sent_and_seen_nowhere():
 
 
 def test_the_embedded_agents_answer_over_a_real_socket():
-    with embedded_server() as url:
+    with demo_server_url() as url:
         there = transport(url)
         case = (
             "agent: calc, connections: [http, direct], success_ratio: 4/4, interactions: [{text: times, "

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lmgym.agents import reports
 from lmgym.agents.assessor import assess
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options, run_iterations
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.failures import Contradictions
 from lmgym.agents.llm_judge import (
     AgentJudge,
@@ -116,7 +116,7 @@ def test_contradicting_verdicts_on_one_answer_are_reported_as_the_judges(name):
 
 def test_other_answers_with_other_verdicts_are_no_contradiction():
     answers = iter(["Hello", "Go away"] * 10)
-    judge = VotingJudge(AgentJudge(EmbeddedTransport(), "judge"))
+    judge = VotingJudge(AgentJudge(DemoTransport(), "judge"))
     case = COIN.replace("is a greeting", "says 'hello'")
     result = run(case, Scripted(lambda body: said(next(answers))), judge=judge, parallel=1)
     assert (result.passed, list(Contradictions(result.iterations))) == (10, [])
@@ -138,12 +138,12 @@ def test_a_sample_that_repeats_the_mark_of_another_gains_nothing():
 
 
 def test_an_agent_judges():
-    judge = VotingJudge(AgentJudge(EmbeddedTransport(), "judge"))
+    judge = VotingJudge(AgentJudge(DemoTransport(), "judge"))
     assert judge.judge("Mentions 'Beatles'", "The Beatles").verdict == "pass"
     assert judge.judge("Mentions 'Stones'", "The Beatles").verdict == "fail"
     assert judge.judge("EQUIVOCATE", "The Beatles").verdict == "error"
-    assert VotingJudge(AgentJudge(EmbeddedTransport(), "broken")).judge("c", "s").verdict == "error"
-    assert VotingJudge(AgentJudge(EmbeddedTransport(), "nosuch")).judge("c", "s").verdict == "error"
+    assert VotingJudge(AgentJudge(DemoTransport(), "broken")).judge("c", "s").verdict == "error"
+    assert VotingJudge(AgentJudge(DemoTransport(), "nosuch")).judge("c", "s").verdict == "error"
 
 
 @pytest.mark.parametrize(

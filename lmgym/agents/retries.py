@@ -24,7 +24,7 @@ SLICE = 0.2
 NOT_ASKED = "Not asked: "
 
 
-class Waits:
+class RetryingTransport:
     """A transport that asks a busy server (429, 503) again, no earlier than its Retry-After says. All threads of a run
     hold off together. The deadline of a request is put off by what was waited, and says how long that was."""
 
@@ -87,7 +87,7 @@ def _too_busy(deadline: Deadline, pause: float, limit: str, told: str) -> Transp
     return TransportError("status", message, code=BUSY[0])
 
 
-class GivesUp:
+class CircuitBreaker:
     """A transport for one run. A server to which there is no connection is not asked for every iteration: it is given
     up after the first request where it has never answered, else after PATIENCE in a row. So is a server that stays too
     busy."""
@@ -140,6 +140,6 @@ class GivesUp:
         return self.transport.get(path, deadline)
 
 
-def for_a_run(transport: Transport) -> Transport:
+def run_transport(transport: Transport) -> Transport:
     """The server as all requests of one run ask it."""
-    return GivesUp(Waits(transport))
+    return CircuitBreaker(RetryingTransport(transport))

@@ -7,7 +7,7 @@ from lmgym.agents.cases import ORDERED, UNSUPPORTED, Check, Reading, TestCase
 from lmgym.agents.checks import skipped_by
 
 
-def why_none_can_pass(case: TestCase, reading: Reading, *, has_judge: bool) -> str:
+def unsatisfiable_reason(case: TestCase, reading: Reading, *, has_judge: bool) -> str:
     """A sentence, or an empty text where an iteration may pass. Such a case is asked once, for a transcript; by the
     rules of neuro-san as often as there."""
     if reading == "reference-compatible":

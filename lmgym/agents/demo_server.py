@@ -1,7 +1,7 @@
 """An agent server for the demo and the tests, without model, key or network. Pure.
 
-neuro-san's addresses and stream, as a WSGI application and as a transport; `python -m lmgym.agents.embedded
-[--host 127.0.0.1] [--port 8080] [--version 2.0]` serves it, `EmbeddedTransport` talks to it without any network. Its
+neuro-san's addresses and stream, as a WSGI application and as a transport; `python -m lmgym.agents.demo_server
+[--host 127.0.0.1] [--port 8080] [--version 2.0]` serves it, `DemoTransport` talks to it without any network. Its
 agents:
 
     echo         "echo: <text>"
@@ -172,7 +172,7 @@ MAX_PAUSE = 600.0
 SLICE = 0.05
 
 
-class EmbeddedServer:
+class DemoServer:
     """Its only state is a counter, by which FLAKY alternates."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = "") -> None:
@@ -299,15 +299,15 @@ class EmbeddedServer:
         return (json.dumps(line).encode() + b"\n" for line in self.lines(name, body))
 
 
-class EmbeddedTransport:
+class DemoTransport:
     """Talks to an embedded server in this process; the deadline also ends an agent's SLEEP."""
 
     secrets: tuple[str, ...] = ()
     unsent: tuple[str, ...] = ()
     scheme = ""
 
-    def __init__(self, server: EmbeddedServer | None = None) -> None:
-        self.server = server or EmbeddedServer()
+    def __init__(self, server: DemoServer | None = None) -> None:
+        self.server = server or DemoServer()
 
     def chat(
         self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
@@ -321,7 +321,7 @@ class EmbeddedTransport:
                 deadline.check()
                 time.sleep(min(SLICE, max(0.0, until - time.monotonic())))
 
-        serving = EmbeddedServer(sleep)
+        serving = DemoServer(sleep)
         serving.flaky = self.server.flaky
         for line in serving.lines(agent, json.loads(json.dumps(body))):
             yield json.dumps(line).encode() + b"\n"
@@ -384,7 +384,7 @@ def make_server(
 ) -> wsgiref.simple_server.WSGIServer:
     """A server that has yet to be told to serve; port 0 finds a free one."""
     return wsgiref.simple_server.make_server(
-        host, port, EmbeddedServer(version=version), server_class=Server, handler_class=Quiet
+        host, port, DemoServer(version=version), server_class=Server, handler_class=Quiet
     )
 
 

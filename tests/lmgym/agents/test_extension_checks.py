@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lmgym.agents import own_checks
+from lmgym.agents import extension_checks
 from lmgym.agents.case_form import write_case
 from lmgym.agents.case_reader import look_at
 from tests.lmgym.agents.helpers import findings, one_check, outcomes, run, says
@@ -87,7 +87,7 @@ def test_what_cannot_be_checked_is_refused_with_the_reason(test, message):
 
 
 def test_a_pattern_that_would_take_years_is_given_up(monkeypatch):
-    monkeypatch.setattr(own_checks, "PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr(extension_checks, "PATTERN_SECONDS", 0.05)
     made = one_check("text", 'regex: "(?:.*?,){25}x"', "1," * 60)
     assert outcomes(made) == ["error"]
     assert "was given up after 0.05 s" in made.checks[0].message
