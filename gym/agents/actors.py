@@ -316,7 +316,7 @@ def summarise(case_run: CaseRun) -> None:
     result = case_run.result()
     case_run.outcome = result.outcome
     case_run.passed, case_run.n, case_run.errors = result.passed, result.n, result.errors
-    case_run.checks_made = result.n_checks
+    case_run.checks_made = result.checks_made
     case_run.seconds, case_run.tokens = result.seconds, result.tokens
     case_run.save()
 

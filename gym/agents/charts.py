@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.timezone import localtime
@@ -13,11 +14,14 @@ from gym.agents import selectors
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from lmgym.agents.pass_rates import Evidence, evidence
 from lmgym.agents.run_comparison import numbered
+from lmgym.agents.tables import CaseTrendRow, SuiteTrendRow
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.text import count, listing
+from lmgym.text.columns import header
+from lmgym.text.columns import row as values
 from models_registry.names import tell_apart
 
 SUITE_TREND = "agent-suite-trend"
@@ -35,11 +39,11 @@ SERIES_AT_MOST = 8
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
     """Every run of a case, oldest first, against the rate it asks for; None before the first run. Scoring stored
     answers again is no other run."""
-    asked = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
-    if not asked:
+    made = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
+    if not made:
         return None
-    told = [(row, found, when) for (row, found), when in zip(asked, _times(asked), strict=True)]
-    servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
+    runs = [(row, found, when) for (row, found), when in zip(made, _times(made), strict=True)]
+    servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in runs))
     series = servers if len(servers) <= SERIES_AT_MOST else ()
     marks = [
         RowMark(
@@ -51,7 +55,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
             servers.index(row.run.server.model.label),
             f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
         )
-        for row, found, when in told
+        for row, found, when in runs
     ]
     title = f"{case.name} over time"
     draw = partial(
@@ -62,19 +66,22 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         reference="required",
         series=series,
     )
-    header = (
-        "run", "created", "server", "version", "passed", "n", "errors", "rate", "ci_low_95", "ci_high_95",
-        "required_rate", "outcome", "text_as_now", "early_stop",
-    )  # fmt: skip
     rows = [
-        (
-            row.run.key, row.run.created.isoformat(), row.run.server.model.label, row.run.server_version,
-            *_numbers(found), row.outcome, row.text == case.text, found.early_stop,
+        CaseTrendRow(
+            *_columns_of(row.run, found), found.required, row.outcome, row.text == case.text, found.early_stop
         )
-        for row, found, _ in told
-    ]  # fmt: skip
+        for row, found, _ in runs
+    ]
     query = {"suite": case.suite.slug, "case": str(case.pk)}
-    return Figure("agent-trend", title, draw, header, rows, query, has_narrow=True)
+    return Figure(
+        "agent-trend",
+        title,
+        draw,
+        header(CaseTrendRow),
+        [values(row) for row in rows],
+        query,
+        has_narrow=True,
+    )
 
 
 def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
@@ -86,8 +93,10 @@ def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
     return numbered([f"{time:%Y-%m-%d %H:%M:%S}" for time in times])
 
 
-def _numbers(found: Evidence) -> tuple[float | None, ...]:
-    return (found.passed, found.n, found.errors, found.rate, found.low, found.high, found.required)
+def _columns_of(run: AgentRun, found: Evidence) -> tuple[Any, ...]:
+    """Values of TrendRow."""
+    run_facts = run.key, run.created.isoformat(), run.server.model.label, run.server_version
+    return *run_facts, found.passed, found.n, found.errors, found.rate, found.low, found.high
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
@@ -130,24 +139,20 @@ def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:
 
 
 def _pooled(rows: Sequence[CaseRun]) -> Evidence:
-    passed, made, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "n", "errors"))
-    return evidence(passed, made, 1.0, errors=errors)
+    passed, n, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "n", "errors"))
+    return evidence(passed, n, 1.0, errors=errors)
 
 
 def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], note: str) -> Figure:
     title = f"{suite.title}: iterations passed, run by run"
     series: dict[str, list[Point]] = {}
-    table = []
+    rows = []
     for number, (run, found) in enumerate(runs, 1):
-        server = run.server.model.label
         label = f"run {number}, {run.created:%Y-%m-%d %H:%M}: {found.count}"
-        low, high = (found.interval.low, found.interval.high) if found.interval else (0.0, 1.0)
-        rate = found.rate or 0.0
-        series.setdefault(server, []).append(Point(number, rate, label, low, high))
-        table.append((
-            number, run.key, run.created.isoformat(timespec="seconds"), server, run.server_version, found.passed,
-            found.n, round(rate, 4), round(low, 4), round(high, 4), found.errors,
-        ))  # fmt: skip
+        low, high = (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
+        point = Point(number, found.rate or 0.0, label, low, high)
+        series.setdefault(run.server.model.label, []).append(point)
+        rows.append(values(SuiteTrendRow(*_columns_of(run, found), number)))
 
     def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return xy_chart(
@@ -156,8 +161,5 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
             standalone=standalone, narrow=narrow,
         )  # fmt: skip
 
-    header = (
-        "run_number", "run", "time", "server", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
-        "errors",
-    )  # fmt: skip
-    return Figure(SUITE_TREND, title, draw, header, table, {"suite": suite.slug}, note, has_narrow=True)
+    query = {"suite": suite.slug}
+    return Figure(SUITE_TREND, title, draw, header(SuiteTrendRow), rows, query, note, has_narrow=True)

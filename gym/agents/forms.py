@@ -18,7 +18,7 @@ from gym.sharing.permissions import owns
 from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
 from lmgym.agents.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
 from lmgym.agents.case_form import plain_lines
-from lmgym.agents.case_reader import HEADER, TAKEN
+from lmgym.agents.case_reader import HEADER, RESERVED_HEADERS
 from lmgym.agents.cases import MAX_ITERATIONS
 from lmgym.agents.redact import TOO_SHORT, can_be_hidden, header_words
 from lmgym.text import listing as listing_of
@@ -46,7 +46,9 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
 
 def secret_problem(name: str, value: str, *, headers: bool) -> str:
     """Why this cannot be a secret header or variable, or an empty text; without the value."""
-    allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
+    allowed = (
+        HEADER.fullmatch(name) and name.lower() not in RESERVED_HEADERS if headers else NAME.fullmatch(name)
+    )
     if not allowed:
         return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
     if headers and not (value.isascii() and value.isprintable()):

@@ -17,7 +17,7 @@ from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 from lmgym.agents.case_reader import look_at
 from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
-from lmgym.agents.results import CaseResult, IterationResult, add_up
+from lmgym.agents.results import CaseResult, IterationResult, total_usage
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
@@ -428,5 +428,5 @@ class Naming(HasJob, models.Model):
 
 
 def tokens_of(case_runs: Any) -> dict[str, Any]:
-    """Sums of token counts and cost over finished case runs; see `add_up`."""
-    return add_up(case_run.tokens for case_run in case_runs if case_run.outcome)
+    """Sums of token counts and cost over finished case runs; see `total_usage`."""
+    return total_usage(case_run.tokens for case_run in case_runs if case_run.outcome)

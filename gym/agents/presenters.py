@@ -224,7 +224,7 @@ def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
             turn = next((turn for turn in column.turns if (turn.connection, turn.interaction) == place), None)
             checks = [check for check in column.checks if (check.connection, check.interaction) == place]
             answers.append((name, column, turn, checks))
-        said = next((turn.said for _, _, turn, _ in answers if turn is not None), None)
+        said = next((turn.user_text for _, _, turn, _ in answers if turn is not None), None)
         rows.append(TurnRow(*place, said, answers))
     return rows
 

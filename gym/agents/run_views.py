@@ -26,9 +26,12 @@ from gym.agents.views import show_form_errors
 from gym.downloads import csv_download, csv_stream, download, json_download, stream
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
-from lmgym.agents import assessor, failures, reports
+from lmgym.agents import assessor, reports
 from lmgym.agents.assessor import can_be_named
+from lmgym.agents.failures import iteration_rows
 from lmgym.agents.regression_test import Regression
+from lmgym.agents.tables import IterationRow
+from lmgym.text.columns import header
 from models_registry.names import tell_apart
 
 PER_PAGE = 50
@@ -148,7 +151,7 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
     if form == "csv":
-        return csv_stream(f"agent-run-{run.key}.csv", failures.COLUMNS, failures.rows_of(results))
+        return csv_stream(f"agent-run-{run.key}.csv", header(IterationRow), iteration_rows(results))
     if form == "junit":
         return stream(
             reports.junit_parts(results, run.server_version), f"agent-run-{run.key}.xml", "application/xml"

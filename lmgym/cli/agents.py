@@ -1,4 +1,4 @@
-"""`lmgym agents`: tests of agents, here and at a site."""
+"""`lmgym agents`: tests of agents, on this machine and on a site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parser(prog: str) -> ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym agents") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run a command and return its exit status. Raises SystemExit(2) for wrong arguments."""
     if argv and argv[0] in local.COMMANDS:
         return local.main(argv, prog)
     return at_site.run(parser(prog), argv)
@@ -39,31 +39,31 @@ def _added(names: Any, name: str, act: at_site.Act, text: str) -> ArgumentParser
 
 
 def _add_site_commands(names: Any) -> None:
-    card = _added(names, "register", register, "at a site: register a server, and wait for its check")
+    card = _added(names, "register", register, "on a site: register a server and wait for its check")
     card.add_argument("name")
     card.add_argument("--url", required=True, help="its address")
     card.add_argument("--slug", help="default: made of the name")
 
-    send = _added(names, "upload", upload, "at a site: upload cases into a suite")
+    send = _added(names, "upload", upload, "on a site: upload cases into a suite")
     send.add_argument("file", nargs="+", type=Path, help="case files, folders of them, or a .zip of a folder")
-    send.add_argument("--suite", required=True, metavar="SLUG", help="made if it is not there")
+    send.add_argument("--suite", required=True, metavar="SLUG", help="created if it does not exist")
 
-    start = _added(names, "run", run, "at a site: run the cases, wait and print the report")
+    start = _added(names, "run", run, "on a site: run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
     start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
     start.add_argument(
         "--reading",
         choices=READINGS,
-        help="the rules of the documentation (default), or those of neuro-san 0.7.15 (reference-compatible)",
+        help="the rules of neuro-san's documentation (default), or of neuro-san 0.7.15 (reference-compatible)",
     )
     start.add_argument("--iterations", type=int, metavar="N", help="of each case; default: as the case says")
-    start.add_argument("--parallel", type=int, metavar="N", help="iterations under way at the same time")
+    start.add_argument("--parallel", type=int, metavar="N", help="iterations to run at the same time")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
     start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
     add_waiting(start)
 
-    versus = _added(names, "compare", compare, "at a site: runs with a first one, case by case")
+    versus = _added(names, "compare", compare, "on a site: compare runs with a first one, case by case")
     versus.add_argument("first", help="id of the earlier run")
     versus.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
     versus.add_argument(
@@ -84,12 +84,12 @@ def _alpha(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1:
-        raise ArgumentTypeError(f"a number between 0 and 1 is needed, not {text!r}")
+        raise ArgumentTypeError(f"expected a number between 0 and 1, not {text!r}")
     return value
 
 
 def register(client: Client, given: Namespace) -> int:
-    """WRONG if the check finds that it cannot be reached."""
+    """Register a server. Return WRONG if its check fails."""
     card = {"slug": given.slug} if given.slug else {}
     slug = client.register_agent_server(given.name, given.url, **card)
     state = client.wait_for_agent_server(slug)
@@ -104,7 +104,7 @@ def register(client: Client, given: Namespace) -> int:
 
 
 def upload(client: Client, given: Namespace) -> int:
-    """A suite that was made for cases that are then refused is deleted again."""
+    """Upload cases. If they are rejected, a suite created for them is deleted."""
     files = case_files(given.file)
     is_new = False
     try:
@@ -118,11 +118,11 @@ def upload(client: Client, given: Namespace) -> int:
         names = client.upload_cases(given.suite, files)
     except ApiError:
         if is_new:
-            with suppress(ApiError):  # why the cases were refused is what matters
+            with suppress(ApiError):  # report why the cases were rejected, not this
                 client.delete_agent_suite(given.suite)
         raise
     if is_new:
-        note(f"made the suite {given.suite}")
+        note(f"created the suite {given.suite}")
     if given.format == "json":
         write(as_json(names), None)
     else:
@@ -133,8 +133,8 @@ def upload(client: Client, given: Namespace) -> int:
 
 def run(client: Client, given: Namespace) -> int:
     options: dict[str, Any] = {"early_stop": given.early_stop}
-    asked = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
-    options |= {name: value for name, value in asked.items() if value is not None}
+    optional = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
+    options |= {name: value for name, value in optional.items() if value is not None}
     made = client.start_agent_run(given.suite, given.agent_server, cases=given.case, **options)
     note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
     done = client.wait_for_agent_run(made.id, seconds=given.timeout)
@@ -153,8 +153,8 @@ def _table(done: AgentRun) -> str:
 
 
 def _status(done: AgentRun) -> int:
-    """As of `agenttest`: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed but some have no verdict;
-    WRONG if no check of a case was made, or the run itself did not end well."""
+    """Return the exit status, as `agenttest` does: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed
+    but some have no verdict, WRONG if no check of a case was made or the run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")

@@ -29,7 +29,7 @@ def test_the_agent_is_asked_once_and_every_report_says_why(more, response, outco
     assert (result.outcome, len(result.iterations), len(agent.asked) <= 1) == (outcome, 1, True)
     assert why in result.unsatisfiable
     told = table([("odd", result)])
-    assert "Asked once, because no iteration can pass." in told
+    assert "Run once, because no iteration can pass." in told
     assert why in told
     assert result.early_stop, "a rate of one iteration has no interval here"
 
@@ -55,5 +55,5 @@ def test_runs_of_the_site_too_and_their_page_says_so(people, client):
     (row,) = AgentRun.objects.get(pk=made.pk).case_runs.all()
     assert (row.outcome, row.iterations.count(), made.job.total) == ("fail", 1, 1)
     page = client.get(row.get_absolute_url()).content.decode()
-    assert "Asked once, because no iteration can pass." in page
+    assert "Run once, because no iteration can pass." in page
     assert "Text never equals a number." in page

@@ -8,7 +8,8 @@ import io
 
 import pytest
 
-from lmgym.agents.failures import COLUMNS
+from lmgym.agents.tables import IterationRow
+from lmgym.text.columns import header
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, run, said
 
@@ -75,7 +76,7 @@ class TestOnTheSite:
         )
         answer = client.get(address.format(run.key))
         rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
-        assert list(rows[0]) == list(COLUMNS)
+        assert list(rows[0]) == header(IterationRow)
         assert [(row["case"], row["iteration"]) for row in rows] == [
             *(("flaky", str(number)) for number in (1, 2, 3, 4)), ("hello", "1"),
         ]  # fmt: skip

@@ -9,7 +9,7 @@ from gym.agents import actors, agent_adapters, selectors, services
 from gym.agents.models import AgentRun
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.testing import run_pending
-from lmgym.agents import embedded
+from lmgym.agents import demo_server
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import demo_server_url
 
@@ -21,7 +21,7 @@ BOTH = f"{ONE} → {TWO}"
 @pytest.fixture
 def deploy(monkeypatch):
     """Another version answers at the same address from now on."""
-    return lambda version: monkeypatch.setattr(embedded, "VERSION", version)
+    return lambda version: monkeypatch.setattr(demo_server, "VERSION", version)
 
 
 @pytest.fixture

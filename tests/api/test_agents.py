@@ -58,7 +58,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
         0,
         1,
     )
-    assert result["result"]["iterations"][0]["turns"][0]["said"] == "hello"
+    assert result["result"]["iterations"][0]["turns"][0]["user_text"] == "hello"
     assert [(row["k"], row["any"], row["all"]) for row in result["at_k"]] == [(1, 0.0, 0.0)]
     page = client.get(f"/agents/runs/{run['id']}/download/junit/")
     assert send("get", f"agent-runs/{run['id']}/files/junit/").getvalue() == page.getvalue()

@@ -312,7 +312,7 @@ class AgentFailureSerializer(serializers.Serializer[Any]):
 
     connection = serializers.IntegerField(help_text="from 0")
     interaction = serializers.IntegerField(help_text="from 0")
-    said = serializers.CharField(allow_null=True)
+    user_text = serializers.CharField(allow_null=True)
     answer = serializers.CharField(help_text="its first 2,000 characters; empty where there was none")
     outcome = serializers.CharField()
     message = serializers.CharField(help_text="why there was no answer")

@@ -95,7 +95,7 @@ def test_an_iteration_that_breaks_before_a_check_is_a_failure_too():
     assert [faults for _, faults, _ in modes(grpc)] == [{"case": 1}]
     closed = run(TALK, Scripted(lambda body: TransportError("refused", "This site does not talk to it.")))
     assert [faults for _, faults, _ in modes(closed)] == [{"connection": 2}]
-    assert modes(run("agent: a", says("x"))) == [("Turn 1: There are no interactions.", {"case": 1}, 1)]
+    assert modes(run("agent: a", says("x"))) == [("Turn 1: The case has no interactions.", {"case": 1}, 1)]
     assert assess(down).modes[0].id != assess(late).modes[0].id
     assert text_report(assess(down)).startswith("No verdict: 2 errors.\nModes of failure:")
     assert "an answer to every turn" in text_report(assess(down))

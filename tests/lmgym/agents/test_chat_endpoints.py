@@ -112,7 +112,7 @@ def test_an_error_within_an_answer_that_means_busy_is_waited_for(monkeypatch, co
     result, requests = asked(overloaded, completion("Hello"))
     assert (result.outcome, requests) == ("pass", 3)
     assert turn_of(result).waited > 0
-    monkeypatch.setattr(retries, "MOST_WAITED", 0.01)
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.01)
     error = turn_of(asked(overloaded)[0]).error
     assert error.startswith("The server is busy. ")
     assert error.endswith("The server reported an error: model overloaded")

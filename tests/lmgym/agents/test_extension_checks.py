@@ -71,8 +71,8 @@ def test_neuro_san_ignores_them_so_its_rules_skip_them_and_the_linter_says_so(te
         ('regex: "("', "not a valid regular expression"),
         ("regex: 3", "is text"),
         (f'regex: "{"x" * 1001}"', "1,001"),
-        ("json_schema: x", "is an object"),
-        ("json_schema: {type: 3}", "no JSON Schema"),
+        ("json_schema: x", "must be an object"),
+        ("json_schema: {type: 3}", "not a valid JSON Schema"),
         ('json_schema: {within_text: "yes"}', "within_text must be true or false"),
         ('json_schema: {"$ref": "http://127.0.0.1/secret"}', "refer only to itself"),
         ('json_schema: {properties: {a: {"$ref": "file:///etc/passwd"}}}', "refer only to itself"),
@@ -107,7 +107,7 @@ def test_a_schema_that_would_take_years_is_given_up():
     made = one_check("structure", f"json_schema: {schema}", {"k": 1})
     assert (outcomes(made), "given up after 100,000 steps" in made.checks[0].message) == (["error"], True)
     endless = one_check("structure", 'json_schema: {"$ref": "#"}', {"k": 1})
-    assert (outcomes(endless), "without an end" in endless.checks[0].message) == (["error"], True)
+    assert (outcomes(endless), "endlessly" in endless.checks[0].message) == (["error"], True)
     nowhere = one_check("structure", 'json_schema: {"$ref": "#/no"}', {"k": 1})
     assert outcomes(nowhere) == ["error"]
 

@@ -169,7 +169,7 @@ def test_the_embedded_agents_answer_over_a_real_socket():
             "response: {sly_data: {equals: {value: 19481}}, structure: {op: {value: times}}}}]"
         )
         result = run(case, there)
-        assert (result.outcome, result.n_checks) == ("pass", 16)
+        assert (result.outcome, result.checks_made) == ("pass", 16)
         assert result.tokens["total_tokens"] > 0
         assert run("agent: nosuch, interactions: [{text: q}]", there).iterations[0].message == (
             "The server has no such agent (404)."

@@ -50,7 +50,7 @@ def test_all_connections_are_tried_within_one_iteration_each_anew(reading):
     turns = "[{text: one}, {text: two, response: {text: {keywords: ok}}}]"
     case = f"agent: a, connections: [http, https], interactions: {turns}"
     result = run(case, transport, reading)
-    assert (result.outcome, result.n, result.n_checks) == ("pass", 1, 2)
+    assert (result.outcome, result.n, result.checks_made) == ("pass", 1, 2)
     assert [("chat_context" in body) for _, body, _ in transport.asked] == [False, True, False, True]
 
 
@@ -69,7 +69,7 @@ def test_without_connections_every_iteration_fails(reading):
 
 
 def test_unknown_connections_are_named():
-    assert "There is no connection 'ftp'" in refused(f"agent: a, connections: [ftp]\n{ASK}")
+    assert "Unknown connection 'ftp'" in refused(f"agent: a, connections: [ftp]\n{ASK}")
     assert "Did you mean https?" in refused(f"agent: a, connections: htps\n{ASK}")
     assert "text" in refused(f"agent: a, connections: 3\n{ASK}")
 
@@ -116,7 +116,7 @@ def test_an_unquoted_ratio_is_text_as_well():
 
 @pytest.mark.parametrize(("reading", "outcome"), [("document", "pass"), ("reference-compatible", "fail")])
 def test_zero_needed(reading, outcome):
-    """By the document 0 of 2 is enough; 0.7.15 wants one success."""
+    """By the document 0 of 2 is enough; 0.7.15 requires one success."""
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("no"), reading).outcome == outcome
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("ok"), reading).outcome == "pass"
 
@@ -373,7 +373,7 @@ def test_the_context_is_sent_back_as_it_came():
 @pytest.mark.parametrize("reading", BOTH)
 def test_without_response_the_conversation_just_goes_on(reading):
     result = run("agent: a, interactions: [{text: q}, {text: q, response: {}}]", says("ok"), reading)
-    assert (result.outcome, result.n_checks) == ("pass", 0)
+    assert (result.outcome, result.checks_made) == ("pass", 0)
     assert "no-checks" in findings("agent: a, interactions: [{text: q}]")
 
 

@@ -80,7 +80,7 @@ def test_answers_are_scored_again_by_the_case_as_it_is_now():
         ("response.sly_data.not_keywords", None): "pass",
     }
     hidden = next(check for check in after.checks if check.outcome == "error")
-    assert "run the case again" in hidden.message
+    assert "Run the case again" in hidden.message
     assert (after.outcome, after.turns) == (
         "fail",
         tuple(replace(turn, reused=True) for turn in before.turns),
@@ -160,7 +160,7 @@ def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
 def test_chat_endpoints_take_no_private_data_and_say_so():
     turn = "{text: q, sly_data: {key: k}}"
     told = run(f"agent: a, interactions: [{turn}]", chat_endpoint()).iterations[0].turns[0].notes
-    assert told == ("Private data (sly_data) were not sent: such an agent has no place for them.",)
+    assert told == ("Private data (sly_data) were not sent, because chat endpoints do not take any.",)
 
 
 def test_a_transcript_has_an_end_and_says_so():
