@@ -25,26 +25,26 @@ from lmgym.text.columns import row as values
 from models_registry.names import tell_apart
 
 SUITE_TREND = "agent-suite-trend"
-RUNS_AT_MOST = 60
-"""Runs in the trend of a suite, the newest ones."""
+MAX_RUNS = 60
+"""Newest runs in the trend of a suite."""
 TREND_NOTE = (
-    "Iterations pooled over the {} that all these runs have verdicts on: {}.{} 95% Wilson interval, of iterations with "
-    "a verdict. Runs that scored stored answers again, or that stop early, are left out."
+    "Iterations pooled over the {} that all these runs have verdicts on: {}.{} 95% Wilson interval of iterations with "
+    "a verdict. Rescored runs and runs that stop early are left out."
 )
-SHARED_AT_LEAST = 0.5
-"""Runs with verdicts on a smaller part of the cases are left out of the trend, so that many cases stay in it."""
-SERIES_AT_MOST = 8
+MIN_SHARED = 0.5
+"""Runs with verdicts on a smaller share of the cases are left out of the trend, so that it keeps many cases."""
+MAX_SERIES = 8
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
-    """Every run of a case, oldest first, against the rate it asks for; None before the first run. Scoring stored
-    answers again is no other run."""
+    """Draw all runs of a case, oldest first, with the required rate; None before the first run. Rescored runs are left
+    out."""
     made = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
     if not made:
         return None
     runs = [(row, found, when) for (row, found), when in zip(made, _times(made), strict=True)]
     servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in runs))
-    series = servers if len(servers) <= SERIES_AT_MOST else ()
+    series = servers if len(servers) <= MAX_SERIES else ()
     marks = [
         RowMark(
             when if series else f"{when} · {row.run.server.model.label}",
@@ -68,7 +68,11 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
     )
     rows = [
         CaseTrendRow(
-            *_columns_of(row.run, found), found.required, row.outcome, row.text == case.text, found.early_stop
+            **_columns_of(row.run, found),
+            required_rate=found.required,
+            outcome=row.outcome,
+            text_as_now=row.text == case.text,
+            early_stop=found.early_stop,
         )
         for row, found, _ in runs
     ]
@@ -77,7 +81,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         "agent-trend",
         title,
         draw,
-        header(CaseTrendRow),
+        tuple(header(CaseTrendRow)),
         [values(row) for row in rows],
         query,
         has_narrow=True,
@@ -85,7 +89,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
 
 
 def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
-    """When the runs were made, to the second where several were made in one minute."""
+    """Return the times of runs, to the second if several were made in the same minute."""
     times = [localtime(row.run.created) for row, _ in rows]
     minutes = [f"{time:%Y-%m-%d %H:%M}" for time in times]
     if len(set(minutes)) == len(minutes):
@@ -93,16 +97,23 @@ def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
     return numbered([f"{time:%Y-%m-%d %H:%M:%S}" for time in times])
 
 
-def _columns_of(run: AgentRun, found: Evidence) -> tuple[Any, ...]:
-    """Values of TrendRow."""
-    run_facts = run.key, run.created.isoformat(), run.server.model.label, run.server_version
-    return *run_facts, found.passed, found.n, found.errors, found.rate, found.low, found.high
+def _columns_of(run: AgentRun, found: Evidence) -> dict[str, Any]:
+    """Return the values of TrendRow."""
+    return {
+        "run": run.key,
+        "created": run.created.isoformat(),
+        "server": run.server.model.label,
+        "version": run.server_version,
+        **{name: getattr(found, name) for name in ("passed", "n", "errors", "rate", "low", "high")},
+    }
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
-    """Iterations of a run pooled over the cases that all runs of the trend share. Runs belong to it if they have
-    verdicts on at least half of the cases of the run that has most of the current ones (of several, the newest). None
-    below two runs."""
+    """Draw the pass rates of runs, pooled over the cases that all runs of the trend share; None for less than two runs.
+
+    A run belongs to the trend if it has verdicts on at least half of the cases of the run with most of the current
+    cases (of several, the newest).
+    """
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}
     rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], n__gt=0).exclude(outcome="")
@@ -115,7 +126,7 @@ def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     cases = {run.pk: {row.name for row in of_run[run.pk]} for run in runs}
     now = {case.name for case in suite.cases.all()}
     names = max((cases[run.pk] for run in runs), key=lambda known: len(known & now))
-    alike = [run for run in reversed(runs) if len(cases[run.pk] & names) >= SHARED_AT_LEAST * len(names)]
+    alike = [run for run in reversed(runs) if len(cases[run.pk] & names) >= MIN_SHARED * len(names)]
     if len(alike) < 2:
         return None
     shared = set.intersection(*(cases[run.pk] for run in alike))
@@ -135,7 +146,7 @@ def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:
     """Newest first."""
     fixed = Q(options__early_stop=False) | ~Q(options__has_key="early_stop")
     done = runs.filter(fixed, completed_at__isnull=False, rescored_from=None)
-    return list(done.order_by("-created")[:RUNS_AT_MOST])
+    return list(done.order_by("-created")[:MAX_RUNS])
 
 
 def _pooled(rows: Sequence[CaseRun]) -> Evidence:
@@ -152,7 +163,7 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
         low, high = (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
         point = Point(number, found.rate or 0.0, label, low, high)
         series.setdefault(run.server.model.label, []).append(point)
-        rows.append(values(SuiteTrendRow(*_columns_of(run, found), number)))
+        rows.append(values(SuiteTrendRow(**_columns_of(run, found), run_number=number)))
 
     def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return xy_chart(
@@ -162,4 +173,4 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
         )  # fmt: skip
 
     query = {"suite": suite.slug}
-    return Figure(SUITE_TREND, title, draw, header(SuiteTrendRow), rows, query, note, has_narrow=True)
+    return Figure(SUITE_TREND, title, draw, tuple(header(SuiteTrendRow)), rows, query, note, has_narrow=True)

@@ -1,4 +1,4 @@
-"""What the pages of runs and agents show."""
+"""Data for the pages of runs and servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, When
 
-from gym.agents.comparing import names_apart
+from gym.agents.comparing import distinct_names
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.agents.selectors import evidence_of, flipping_cases
 from lmgym.agents.assessor import Assessment, Assessor
@@ -48,7 +48,7 @@ def at_k_of_run(run: AgentRun) -> list[AtK]:
 
 @dataclass
 class Totals:
-    """Cases and iterations of a run: passed of those with a verdict, with interval, and those without."""
+    """Cases and iterations of a run: passed of those with a verdict, and those without."""
 
     cases: Evidence
     iterations: Evidence
@@ -124,12 +124,12 @@ def overall(case_run: CaseRun) -> Overall:
 
 @dataclass
 class TurnRow:
-    """One turn of the conversation in each iteration that is shown. `answers`: name of the run where there are two,
-    iteration, its answer, its checks."""
+    """One turn of the conversation in all iterations shown. `answers`: name of the run if there are two, iteration,
+    answer, checks."""
 
     connection: int
     interaction: int
-    said: str | None
+    user_text: str | None
     answers: list[tuple[str, IterationResult, TurnResult | None, list[CheckResult]]]
 
 
@@ -188,24 +188,24 @@ def at_k_of_case(found: Evidence) -> list[AtK]:
     return [] if found.early_stop else at_k([(found.passed, found.n)])
 
 
-def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> list[CaseIteration]:
-    """The iterations to show: the first few that are wanted; without any, the first of the page and the next one with
-    another outcome, or else simply the next."""
-    alike = Case(When(outcome=first.outcome, then=1), default=0)
-    behind = case_run.iterations.filter(number__gt=first.number).order_by(alike, "number")
-    telling = {first.number, *behind.values_list("number", flat=True)[:1]}
-    rows = case_run.iterations.filter(number__in=wanted | telling).order_by("number")
-    found = list(rows[: MAX_COLUMNS + len(telling)])
-    return [row for row in found if row.number in wanted][:MAX_COLUMNS] or found
+def _side_by_side(case_run: CaseRun, chosen: set[int], first: CaseIteration) -> list[CaseIteration]:
+    """Return the iterations to show: the first few chosen; by default the first of the page and the next one with
+    another outcome, or simply the next."""
+    same_outcome = Case(When(outcome=first.outcome, then=1), default=0)
+    later = case_run.iterations.filter(number__gt=first.number).order_by(same_outcome, "number")
+    default = {first.number, *later.values_list("number", flat=True)[:1]}
+    rows = case_run.iterations.filter(number__in=chosen | default).order_by("number")
+    candidates = list(rows[: MAX_COLUMNS + len(default)])
+    return [row for row in candidates if row.number in chosen][:MAX_COLUMNS] or candidates
 
 
 def _of_two_runs(
-    case_run: CaseRun, columns: list[IterationResult], beside: CaseRun
+    case_run: CaseRun, columns: list[IterationResult], other: CaseRun
 ) -> list[tuple[str, IterationResult]]:
-    """Each followed by the iteration of the same number in the other run, under the names of the runs."""
-    tell_apart([case_run.run.server.model, beside.run.server.model])
-    ours, theirs = names_apart([case_run.run, beside.run])
-    rows = beside.iterations.filter(number__in=[column.number for column in columns])
+    """Pair each iteration with that of the same number in another run, under the names of the runs."""
+    tell_apart([case_run.run.server.model, other.run.server.model])
+    ours, theirs = distinct_names([case_run.run, other.run])
+    rows = other.iterations.filter(number__in=[column.number for column in columns])
     others = {row.number: IterationResult.from_dict(row.data) for row in rows}
     found = []
     for column in columns:
@@ -224,8 +224,8 @@ def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
             turn = next((turn for turn in column.turns if (turn.connection, turn.interaction) == place), None)
             checks = [check for check in column.checks if (check.connection, check.interaction) == place]
             answers.append((name, column, turn, checks))
-        said = next((turn.user_text for _, _, turn, _ in answers if turn is not None), None)
-        rows.append(TurnRow(*place, said, answers))
+        user_text = next((turn.user_text for _, _, turn, _ in answers if turn is not None), None)
+        rows.append(TurnRow(*place, user_text, answers))
     return rows
 
 
@@ -261,7 +261,7 @@ def _assessment(
     return assessor.assessment(case_run.agent, names, naming.chosen if naming else {})
 
 
-# --- which agent calls which ---
+# --- the call graph ---
 
 MAX_LINES = 200
 MAX_LEVEL = 12
@@ -269,7 +269,7 @@ MAX_LEVEL = 12
 
 @dataclass(frozen=True)
 class CallLine:
-    """A line of the indented list. `again`: its calls are listed further up."""
+    """A line of the indented list. `again`: its calls are listed above."""
 
     level: int
     name: str
@@ -278,7 +278,7 @@ class CallLine:
 
 
 def call_tree(nodes: Sequence[dict[str, Any]]) -> list[CallLine]:
-    """The graph from its first node, depth first; then the nodes not reached from there."""
+    """List the graph depth first from its first node, then the nodes not reached from there."""
     known = {str(node["origin"]): node for node in nodes}
     lines: list[CallLine] = []
     seen: set[str] = set()

@@ -1,5 +1,5 @@
-"""What agent suites and their runs count as against their owner's quota. A run is measured when it is queued: it holds
-a copy of its cases. Its transcripts count for the next one."""
+"""Quotas of agent suites and their runs. A run is measured when it is queued, with its copy of the cases; its
+transcripts count when the next one is queued."""
 
 from __future__ import annotations
 

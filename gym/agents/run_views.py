@@ -53,8 +53,10 @@ def _live(request: HttpRequest, run: AgentRun) -> dict[str, Any]:
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
-    """All runs, newest first; of one suite or server where the address names one. With `a`: to compare each with that
-    run. Context: page, suite, server, compared (or None)."""
+    """All runs, newest first; `suite` and `server` filter them. With `first`: runs to compare with that run.
+
+    Context: page, suite, server, compared (or None).
+    """
     found = selectors.runs_visible_to(request.user)
     suite, server, compared = None, None, None
     if slug := request.GET.get("suite", ""):
@@ -76,7 +78,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
-    """Runs to compare one with."""
+    """Return the runs that a run can be compared with."""
     done = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
     return done.exclude(pk=run.pk)
 
@@ -111,22 +113,23 @@ def run_progress(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, visible_run(request, key), services.cancel_run, "The run stops; what ended is kept.")
+    done = "The run is being cancelled. Finished iterations are kept."
+    return act(request, visible_run(request, key), services.cancel_run, done)
 
 
 @login_required
 @require_POST
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, visible_run(request, key), services.retry_run, "The run goes on where it ended.")
+    return act(request, visible_run(request, key), services.retry_run, "The run is resumed.")
 
 
 @login_required
 @require_POST
 def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
+    """Score the stored answers by the current cases, and by another reading if one is sent."""
     run = visible_run(request, key)
     try:
-        made = services.queue_rescoring(
+        rescored = services.queue_rescoring(
             run,
             actor=request.user,
             reading=request.POST.get("reading", ""),
@@ -135,18 +138,18 @@ def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
         return redirect(run)
-    messages.success(request, "The answers are scored again; no agent is asked.")
-    return redirect(made)
+    messages.success(request, "The stored answers are scored again. No agent is called.")
+    return redirect(rescored)
 
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResponse:
-    """json: everything; junit: for programs that watch builds; csv: a row per iteration."""
+    """`form`: json (everything), junit (for build servers) or csv (one row per iteration)."""
     return run_file(visible_run(request, key), form)
 
 
 def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
-    """One case at a time: transcripts are long."""
+    """Stream a file of a run, one case at a time, because transcripts are long."""
     if form not in ("json", "junit", "csv"):
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
@@ -196,14 +199,14 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 @require_safe
 def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """The transcripts of one case, with the case as it was sent."""
+    """The transcripts of one case, with the text of the case in this run."""
     found = visible_case_run(request, key, pk)
     data = {"run": key, "name": found.name, "text": found.text, **found.result().as_dict()}
     return json_download(f"transcripts-{found.pk}.json", data)
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """To the comparison of ticked runs of one suite, the earliest one first."""
+    """Redirect to the comparison of ticked runs of one suite, the earliest first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(found.order_by("created", "pk"))
@@ -223,9 +226,11 @@ def _query_of(runs: Sequence[AgentRun]) -> str:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Runs compared with the first of them, case by case or (`by=check`) check by check; `ticked` and `run=KEY` several
-    times lead here. Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check,
-    cases or checks."""
+    """Runs compared with the first of them, by case or (`by=check`) by check. `ticked` with several `run=KEY` redirects
+    here.
+
+    Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check, cases or checks.
+    """
     if "ticked" in request.GET:
         return _ticked(request)
     if not 2 <= len(_keys(request)) <= MOST_COMPARED:
@@ -247,7 +252,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
-    """cases.csv or checks.csv of `?first=a&second=b&second=c`."""
+    """The comparison `?first=a&second=b&second=c` as cases.csv or checks.csv."""
     if form not in ("cases.csv", "checks.csv"):
         raise Http404("There is no such download.")
     by_check = form == "checks.csv"
@@ -257,18 +262,18 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 
 def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
-    """The runs of the address. 404 for fewer than two or more than MOST_COMPARED."""
+    """Compare the runs in the address. 404 for fewer than two or more than MOST_COMPARED."""
     keys = _keys(request)
     if not 2 <= len(keys) <= MOST_COMPARED:
-        raise Http404(f"2 to {MOST_COMPARED} different runs are compared.")
+        raise Http404(f"A comparison needs 2 to {MOST_COMPARED} different runs.")
     runs = [visible_run(request, key) for key in keys]
     tell_apart([run.server.model for run in runs])
     return compare_runs(*runs, by_check=by_check)
 
 
 def _keys(request: HttpRequest) -> list[str]:
-    """The runs of the address, each once."""
-    named = [request.GET.get(name, "") for name in ("first", "a")]  # a and b are former names
+    """Return the keys of the runs in the address, each once."""
+    named = [request.GET.get(name, "") for name in ("first", "a")]  # a, b: former names
     named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
     return list(dict.fromkeys(key.replace("\0", "") for key in named if key))
 
@@ -295,7 +300,7 @@ def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> Htt
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
+    """GET: the progress of naming, polled by htmx. POST: queue it. Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
         return _name(request, found)  # type: ignore[arg-type]  # login_required redirects visitors
@@ -311,9 +316,9 @@ def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
     if not form.is_valid():
         show_form_errors(request, form)
     else:
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
-            services.queue_naming(found, given["server"], given["agent"], actor=request.user)
+            services.queue_naming(found, data["server"], data["agent"], actor=request.user)
         except (ValidationError, TooManyJobs) as error:
             show_error(request, error)
     return redirect(f"{found.get_absolute_url()}#why")

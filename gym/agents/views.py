@@ -40,12 +40,12 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
 
 
 def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
-    """Errors of a service, at their fields where the form has them."""
+    """Add errors of a service to a form, at their fields if the form has them."""
     if isinstance(error, TooManyJobs) or not hasattr(error, "error_dict"):
         form.add_error(None, getattr(error, "messages", str(error)))
         return
-    for field, found in error.message_dict.items():
-        form.add_error(field if field in form.fields else None, found)
+    for field, errors in error.message_dict.items():
+        form.add_error(field if field in form.fields else None, errors)
 
 
 def show_form_errors(request: HttpRequest, form: Any) -> None:
@@ -55,10 +55,12 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: suites, runnable (the keys of those that this user may run), servers."""
+    """Context: suites, runnable (keys of the suites that this user may run), servers."""
     user = request.user
     suites = selectors.listed(user)
-    runnable = [one for one in suites if user.is_authenticated and permissions.can_send_secrets(user, one)]
+    runnable = [
+        suite for suite in suites if user.is_authenticated and permissions.can_send_secrets(user, suite)
+    ]
     context = {
         "suites": suites,
         "runnable": {suite.pk for suite in runnable},
@@ -98,7 +100,7 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> RunForm | None:
-    """To run cases that ask for these agents; None for those who may not run the suite."""
+    """Return the form to run cases on these agents; None for users who may not run the suite."""
     may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
     return RunForm(user=request.user, agents=agents) if may_run else None
 
@@ -126,7 +128,7 @@ def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
         except ValidationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, "Saved. Now write or import its cases." if new else "Saved.")
+            messages.success(request, "Saved. Next, write or import cases." if new else "Saved.")
             return redirect(changed)
     may_manage = not new and permissions.can_manage(request.user, suite)
     context = {
@@ -166,7 +168,7 @@ def suite_import(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def suite_download(request: HttpRequest, slug: str) -> HttpResponse:
-    """All cases as files in a zip archive, as they were given."""
+    """All cases as files in a zip archive, unchanged."""
     return cases_file(visible_suite(request, slug))
 
 
@@ -180,14 +182,14 @@ def cases_file(suite: AgentSuite) -> HttpResponse:
 @login_required
 @require_POST
 def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Queue the chosen cases (all, unless some are chosen) on the chosen agents, a run on each."""
+    """Queue the chosen cases (by default all) on the chosen servers, a run on each."""
     suite = visible_suite(request, slug)
     form = RunForm(request.POST, user=request.user)
     if not form.is_valid():
         show_form_errors(request, form)
         return redirect(suite)
-    chosen = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
-    cases = list(suite.cases.filter(pk__in=chosen)) if chosen else None
+    selected = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
+    cases = list(suite.cases.filter(pk__in=selected)) if selected else None
     try:
         servers = list(form.cleaned_data["server"])
         runs = services.queue_runs(suite, servers, actor=request.user, cases=cases, **form.options())
@@ -208,19 +210,19 @@ def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         show_form_errors(request, form)
     else:
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
             schedules.add_schedule(
                 suite,
-                given["server"],
+                data["server"],
                 actor=request.user,
-                every=given["every"],
-                iterations=given["iterations"],
+                every=data["every"],
+                iterations=data["iterations"],
             )
         except ValidationError as error:
             show_error(request, error)
         else:
-            messages.success(request, "Scheduled. You get a notification when pass rates fall significantly.")
+            messages.success(request, "Scheduled. You will be notified when pass rates fall significantly.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
@@ -261,5 +263,5 @@ def schedule_delete(request: SignedInRequest, slug: str, pk: int) -> HttpRespons
     suite = visible_suite(request, slug)
     schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
     schedules.remove_schedule(schedule, actor=request.user)
-    messages.success(request, "The schedule is deleted. Its runs stay.")
+    messages.success(request, "The schedule is deleted. Its runs are kept.")
     return redirect(f"{suite.get_absolute_url()}#schedules")

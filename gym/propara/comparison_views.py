@@ -106,7 +106,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
     found = asked_or_404(request)
     version = found[0].version
     reports = [process_of(one, process_id) for one in found]
-    names = presenters.names_apart(found)
+    names = presenters.distinct_names(found)
     listed = presenters.greatest_difference_first(found)
     grids = [report.prediction_grid for report in reports]
     answer = reports[0].answer_grid

@@ -323,7 +323,7 @@ def compare_submissions(
         }
         for pid in greatest_difference_first(systems)
     ]
-    return Compared(systems, names_apart(systems), pairs, rows)
+    return Compared(systems, distinct_names(systems), pairs, rows)
 
 
 def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
@@ -337,7 +337,7 @@ def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
     return [other - first for other in others]
 
 
-def names_apart(systems: Sequence[Submission]) -> list[str]:
+def distinct_names(systems: Sequence[Submission]) -> list[str]:
     """What to call them: by their owners, too, where two have one name, and by number where that is not enough."""
     names = [row.system for row in systems]
     names = [

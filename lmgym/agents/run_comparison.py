@@ -208,14 +208,16 @@ def compare_runs(first: RunOutcomes[R, C], others: Sequence[RunOutcomes[R, C]]) 
     ]
     for pair, total in zip(pairs, corrected([pair.total for pair in pairs]), strict=True):
         pair.total = total
-    cases: list[CaseRow[C]] = [row for pair in pairs for row in pair.cases]
-    checks = [row for pair in pairs for row in pair.checks]
-    for rows in (cases, checks):
-        for row, comparison in zip(rows, corrected([row.comparison for row in rows]), strict=True):
-            row.comparison = comparison
+    _correct([row for pair in pairs for row in pair.cases])
+    _correct([row for pair in pairs for row in pair.checks])
     for pair in pairs:
         pair.checks = sorted(pair.checks, key=lambda row: -_size(row))[:MAX_CHECKS]
     return Compared(first.run, first.name, pairs)
+
+
+def _correct(rows: Sequence[CaseRow[Any]] | Sequence[CheckRow]) -> None:
+    for row, comparison in zip(rows, corrected([row.comparison for row in rows]), strict=True):
+        row.comparison = comparison
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -254,15 +256,16 @@ def _comparison(
     n: int | None = None,
     low: float | None = None,
     high: float | None = None,
-    changed: tuple[int, int] | tuple[None, None] = (None, None),
+    changed: tuple[int | None, int | None] = (None, None),
     test: str = "",
     p: float | None = None,
     note: str = "",
 ) -> RateComparison:
-    rates = first.rate, second.rate
-    difference = None if rates[0] is None or rates[1] is None else rates[1] - rates[0]
+    rate, other = first.rate, second.rate
+    difference = None if rate is None or other is None else other - rate
     return RateComparison(
-        first.name, second.name, "rate", n, *rates, difference, low, high, *changed, test, p, note=note,
+        first.name, second.name, "rate", n, rate, other, difference, low, high, changed[0], changed[1], test, p,
+        note=note,
         first_passed=first.passed, first_n=first.n, first_errors=first.errors,
         second_passed=second.passed, second_n=second.n, second_errors=second.errors,
     )  # fmt: skip

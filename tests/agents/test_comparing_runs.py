@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.agents import services
-from gym.agents.comparing import compare_runs, names_apart
+from gym.agents.comparing import compare_runs, distinct_names
 from gym.agents.models import AgentCase, AgentRun
 from gym.jobs.testing import run_pending
 from lmgym.agents.run_comparison import Side, compare_rates
@@ -117,7 +117,7 @@ def test_a_difference_has_an_interval_and_p_is_corrected_for_all_cases():
 
 def test_a_comparison_is_taken_home_under_the_names_of_its_runs(client, people, run):
     other = make_run(run.suite, make_server(people.alice, "second-server"))
-    names = names_apart([run, other])
+    names = distinct_names([run, other])
     assert names == [run.server.model.label, other.server.model.label]
     query = {"first": run.key, "second": other.key}
     head, row = (
@@ -159,10 +159,10 @@ def test_runs_of_one_minute_keep_their_names_and_are_told_apart(people, run):
     at = datetime(2026, 5, 4, 7, 5, 9, tzinfo=timezone.get_current_timezone())
     for place, one in enumerate((run, other, third, fourth)):
         one.created = at + timedelta(seconds=10 * min(place, 2))
-    assert names_apart([run, other, third]) == [
+    assert distinct_names([run, other, third]) == [
         "Embedded, 04 May, 07:05:09", "Other, 04 May, 07:05:19", "Embedded, 04 May, 07:05:29",
     ]  # fmt: skip
-    assert names_apart([run, third, fourth])[1:] == [
+    assert distinct_names([run, third, fourth])[1:] == [
         "04 May, 07:05:29 (1)", "04 May, 07:05:29 (2)",
     ]  # fmt: skip
 

@@ -27,7 +27,7 @@ def test_an_agent_with_results_stays_and_says_why(client, people):
     make_run(make_suite(people.alice), server)
     client.force_login(people.alice)
     answer = client.post(reverse("agent-server-delete", args=["embedded"]), follow=True)
-    assert "their results point to it" in answer.content.decode()
+    assert "so it cannot be deleted" in answer.content.decode()
     assert AgentServer.objects.filter(pk=server.pk).exists()
 
 

@@ -28,7 +28,7 @@ def early(people, suite) -> AgentRun:
 
 def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
     page = client.get(early.get_absolute_url()).content.decode()
-    assert "stops once the ratio is decided" in page
+    assert "stops as soon as the ratio is decided" in page
     assert "1 parallel iteration<" in page
     assert "no interval, no pass@k and no exact test" in page
     full = make_run(suite, early.server, parallel=3)

@@ -56,7 +56,7 @@ def test_wrong_addresses_are_said_to_be_wrong_at_their_field(alice):
     assert answer.status_code == 400
     assert "begins with http://" in text_of(answer)
     given |= {"url": "http://x.example.org", "secret_headers": "Host: x"}
-    assert "cannot be the name of a header" in text_of(alice.post(reverse("agent-server-new"), given))
+    assert "is not a valid name of a header" in text_of(alice.post(reverse("agent-server-new"), given))
     assert AgentServer.objects.count() == 0
 
 
@@ -103,7 +103,7 @@ def test_a_suite_and_a_case_are_written(alice):
         "variable_lines": "KEY: hush-hush",
     }
     made = alice.post(reverse("agent-suite-new"), given, follow=True)
-    assert "Saved. Now write or import its cases." in made.content.decode()
+    assert "Saved. Next, write or import cases." in made.content.decode()
     suite = AgentSuite.objects.get()
     assert suite.slug == "my-manners"
     assert "hush" not in text_of(alice.get(reverse("agent-suite-edit", args=[suite.slug])))
@@ -178,7 +178,7 @@ def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, 
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "key").pk])))
     assert "names variables" in page
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "comment").pk])))
-    assert "its comments go" in page
+    assert "remove its comments" in page
 
 
 # --- runs ---
@@ -307,7 +307,7 @@ def test_the_page_of_a_failed_run_says_why_and_what_is_kept(alice, finished):
     Job.objects.filter(pk=finished.job_id).update(state="failed", error="out of memory")
     CaseRun.objects.filter(run=finished, name="flaky").update(outcome="")
     page = text_of(alice.get(finished.get_absolute_url()))
-    for said in ("The run failed.", "out of memory", "Go on", "4 of 4 made", "not finished"):
+    for said in ("The run failed.", "out of memory", "Resume", "4 of 4 made", "not finished"):
         assert said in page
     assert "cases passed" not in page
 

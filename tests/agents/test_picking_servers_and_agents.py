@@ -93,5 +93,5 @@ def test_a_judge_agent_that_is_no_longer_listed_is_kept(people, servers):
         user=people.alice,
     )
     assert form.is_valid(), form.errors
-    assert form.fields["judge_agent"].choices[1] == ("gone", "gone (not listed now)")
+    assert form.fields["judge_agent"].choices[1] == ("gone", "gone (no longer listed)")
     assert suite.judge_agent == "gone"

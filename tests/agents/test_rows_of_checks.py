@@ -157,7 +157,7 @@ def test_a_check_is_added_changed_and_removed(alice, people):
     refused = alice.post(address, _sent(case, **{"check-place": ["equals"]}))
     assert (refused.status_code, "no place in an answer" in refused.content.decode()) == (400, True)
     cut_off = alice.post(address, _sent(case, **{"check-count": "9"}))
-    assert (cut_off.status_code, "did not arrive whole" in cut_off.content.decode()) == (400, True)
+    assert (cut_off.status_code, "was not transmitted completely" in cut_off.content.decode()) == (400, True)
 
 
 def test_a_form_without_rows_keeps_the_checks():

@@ -254,7 +254,7 @@ def test_nobody_else_runs_a_suite_with_secrets_or_a_server_with_secrets(people, 
     with pytest.raises(PermissionDenied, match="secrets"):
         services.queue_run(suite, server, actor=people.charlie)
     AgentServer.objects.update(secrets={"Authorization": "x"})
-    with pytest.raises(ValidationError, match="not for you"):
+    with pytest.raises(ValidationError, match="You may not use"):
         services.queue_run(make_suite(people.alice, "open"), server, actor=people.charlie)
 
 

@@ -438,5 +438,5 @@ def test_a_version_whose_run_could_not_start_is_tried_again(people, suite, serve
 
 def test_a_server_that_has_no_version_is_refused(people, suite, server):
     server.kind = "chat"
-    with pytest.raises(ValidationError, match="tells no version"):
+    with pytest.raises(ValidationError, match="reports no version"):
         schedules.add_schedule(suite, server, actor=people.alice, every="version")

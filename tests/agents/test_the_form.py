@@ -175,7 +175,10 @@ def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
     for part in ({}, {"name": "hello", "agent": "echo"}):
         answer = alice.post(address, part)
-        assert (answer.status_code, "did not arrive whole" in answer.content.decode()) == (400, True)
+        assert (answer.status_code, "was not transmitted completely" in answer.content.decode()) == (
+            400,
+            True,
+        )
     assert make_case(suite).text == GOOD
 
 

@@ -106,7 +106,7 @@ def test_when_the_time_is_up_the_rest_is_given_up_with_the_reason_and_the_answer
 
     monkeypatch.setattr(actors, "_RunWork", Seen)
     monkeypatch.setattr(actors, "_store", an_hour_goes_by)
-    with pytest.raises(PermanentFailure, match="used up its 1 seconds"):
+    with pytest.raises(PermanentFailure, match="reached its limit of 1 seconds"):
         actors.agent_run(JobContext(states.claim_next(services.QUEUE, "w")))
     kept = dict(CaseRun.objects.values_list("name", "outcome"))
     assert kept == {"a-good": "pass", "flaky": ""}
@@ -120,7 +120,7 @@ def test_a_run_whose_time_was_used_up_is_not_tried_again_until_more_is_allowed(p
     run_pending()
     run = AgentRun.objects.get()
     assert run.state == "failed"
-    assert "used up its 3,600 seconds" in run.job.error
+    assert "reached its limit of 3,600 seconds" in run.job.error
     with pytest.raises(ValidationError, match="used up"):
         services.retry_run(run, actor=people.alice)
     settings.GYM_AGENT_RUN_SECONDS = 5000

@@ -88,7 +88,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert (matrix["servers"], [row["case"] for row in matrix["rows"]]) == (["ours"], ["hello", "mended"])
     assert matrix["rows"][0]["cells"][0]["outcome"] == "pass"
 
-    assert "results point to it" in send("delete", "agent-servers/ours/").json()["detail"]
+    assert "so it cannot be deleted" in send("delete", "agent-servers/ours/").json()["detail"]
     ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)
     ok(send("delete", "agent-suites/good-manners/"), 204)
     ok(send("delete", "agent-servers/ours/"), 204)

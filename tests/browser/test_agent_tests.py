@@ -153,7 +153,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
             f"{name} check {k}" if name == "Remove" else f"{name}, check {k}" for k in checks for name in row
         ]
         return [
-            "Message", *rows, "Add a check", "Other expectations", "Private data sent along", "Seconds for this turn",
+            "Message", *rows, "Add a check", "Other expectations", "Private data (sly_data)", "Seconds for this turn",
             "The next turn", "Chat filter",
         ]  # fmt: skip
 

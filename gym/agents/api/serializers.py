@@ -363,12 +363,14 @@ def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]
     for attribute, kind in kinds.items():
         types, hints = dict(columns(kind)), get_type_hints(kind)
         for column in fields(kind):
-            source = {} if attribute == "row" else {"source": f"{attribute}.{column.name}"}
-            declared[column.name] = _FIELDS[types[column.name]](
-                allow_null=NoneType in get_args(hints[column.name]),
-                help_text=": ".join(filter(None, (column.metadata["meaning"], column.metadata["unit"]))),
-                **source,
-            )
+            meaning = (column.metadata["meaning"], column.metadata["unit"])
+            options: dict[str, Any] = {
+                "allow_null": NoneType in get_args(hints[column.name]),
+                "help_text": "; ".join(filter(None, meaning)),
+            }
+            if attribute != "row":
+                options["source"] = f"{attribute}.{column.name}"
+            declared[column.name] = _FIELDS[types[column.name]](**options)
     return type(name, (serializers.Serializer,), declared)
 
 
