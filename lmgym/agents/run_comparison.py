@@ -215,7 +215,7 @@ def compare_runs(first: RunOutcomes[R, C], others: Sequence[RunOutcomes[R, C]]) 
     return Compared(first.run, first.name, pairs)
 
 
-def _correct(rows: Sequence[CaseRow[Any]] | Sequence[CheckRow]) -> None:
+def _correct(rows: Sequence[CaseRow[Any] | CheckRow]) -> None:
     for row, comparison in zip(rows, corrected([row.comparison for row in rows]), strict=True):
         row.comparison = comparison
 

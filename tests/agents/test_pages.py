@@ -54,7 +54,7 @@ def test_wrong_addresses_are_said_to_be_wrong_at_their_field(alice):
     }
     answer = alice.post(reverse("agent-server-new"), given)
     assert answer.status_code == 400
-    assert "begins with http://" in text_of(answer)
+    assert "must begin with http://" in text_of(answer)
     given |= {"url": "http://x.example.org", "secret_headers": "Host: x"}
     assert "is not a valid name of a header" in text_of(alice.post(reverse("agent-server-new"), given))
     assert AgentServer.objects.count() == 0
@@ -266,7 +266,7 @@ def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, 
 
 
 def test_direct_has_a_note_on_the_case_and_while_it_is_written(alice, people):
-    note = "direct talks to the chosen server over http"
+    note = "direct calls the chosen server over http"
     direct, http = (
         GOOD.replace("agent: echo", f"agent: echo\nconnections: {name}") for name in ("direct", "http")
     )
@@ -354,8 +354,8 @@ def test_the_trend_is_drawn_from_two_runs_on_and_has_its_numbers(alice, finished
     run_pending()
     assert "Over time" in text_of(alice.get(suite.get_absolute_url()))
     data = alice.get(figure, {"suite": suite.slug}).json()
-    assert [row[1] for row in data["rows"]] == [finished.key, second.key]
-    assert data["rows"][0][5:8] == [3, 8, 0.375]
+    assert [row[0] for row in data["rows"]] == [finished.key, second.key]
+    assert data["rows"][0][4:8] == [3, 8, 0, 0.375]
     svg = alice.get(reverse("figure", args=["agent-suite-trend", "svg"]), {"suite": suite.slug})
     assert svg.content.startswith(b"<svg")
 

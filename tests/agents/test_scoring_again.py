@@ -88,7 +88,7 @@ def test_of_several_variables_nobody_can_say_which_one_was_hidden():
     assert outcomes(before) == ["fail", "fail", "pass"]
     after = rescore(case, before, None, "document", redactor(hidden))
     assert outcomes(after) == ["error", "error", "pass"]
-    assert "run the case again" in after.checks[0].message
+    assert "Run the case again" in after.checks[0].message
 
 
 def test_a_variable_that_the_case_named_before_may_be_what_was_hidden(people, server):

@@ -79,11 +79,9 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     run_pending()
 
     (compared,) = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))["comparisons"]
-    assert (compared["total"]["first"], compared["total"]["second"]) == (
-        [1, 1],
-        [1, 1],
-    )  # by name: one in common
-    assert {row["name"]: row["first"] is None for row in compared["cases"]}["mended"]
+    counts = ("first_passed", "first_n", "second_passed", "second_n")
+    assert [compared["total"][name] for name in counts] == [1, 1, 1, 1]  # by name: one in common
+    assert {row["case"]: row["first_outcome"] for row in compared["cases"]}["mended"] is None
     matrix = ok(send("get", "agent-suites/good-manners/matrix/", who="charlie"))
     assert (matrix["servers"], [row["case"] for row in matrix["rows"]]) == (["ours"], ["hello", "mended"])
     assert matrix["rows"][0]["cells"][0]["outcome"] == "pass"

@@ -69,7 +69,7 @@ def test_neuro_san_ignores_them_so_its_rules_skip_them_and_the_linter_says_so(te
     ("test", "message"),
     [
         ('regex: "("', "not a valid regular expression"),
-        ("regex: 3", "is text"),
+        ("regex: 3", "must be text"),
         (f'regex: "{"x" * 1001}"', "1,001"),
         ("json_schema: x", "must be an object"),
         ("json_schema: {type: 3}", "not a valid JSON Schema"),
