@@ -1,4 +1,4 @@
-"""What a run does about servers that do not answer: wait while they are busy, give up those that cannot be reached."""
+"""Transports that retry requests to busy servers and give up servers that cannot be reached."""
 
 from __future__ import annotations
 

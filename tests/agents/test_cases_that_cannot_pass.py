@@ -1,4 +1,4 @@
-"""What is known to fail is asked once, and says so."""
+"""Cases that no iteration can pass are run once, with the reason."""
 
 from __future__ import annotations
 

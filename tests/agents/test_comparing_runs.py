@@ -1,4 +1,4 @@
-"""Two runs beside each other: by Fisher's test where the answers differ, in pairs where they are the same."""
+"""Comparison of runs: Fisher's test for different answers, pairs for the same answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent is deleted by its owner, with its card and secrets; one that results point to stays."""
+"""The owner deletes a server with its card and secrets; a server with runs cannot be deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents, agent tests and runs of an account that goes: what only its owner saw goes, the rest loses its secrets."""
+"""Deleting an account: private servers and tests are deleted, the others lose their secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the server or the judge are no verdict on the agent: they are in no rate, and stand beside it."""
+"""Errors of the server or the judge are no verdict: they are in no rate and are counted separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases come in as files, folders and archives, and go out byte for byte as they were."""
+"""Import of files, folders and archives, and exports with the same bytes."""
 
 from __future__ import annotations
 

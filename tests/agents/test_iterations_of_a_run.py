@@ -1,4 +1,4 @@
-"""A run may make more or fewer iterations than its cases say; the rate that is required stays."""
+"""A run can make more or fewer iterations than its cases say, at the same required rate."""
 
 from __future__ import annotations
 

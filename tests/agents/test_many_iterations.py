@@ -1,4 +1,4 @@
-"""The page of a case that was run very often: iterations come in pages, and few transcripts are read."""
+"""The page of a case with many iterations is paginated and reads few transcripts."""
 
 from __future__ import annotations
 

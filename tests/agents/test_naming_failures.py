@@ -1,4 +1,4 @@
-"""A model names the failures of a run: through the queue, from the page and the API, and people have the last word."""
+"""A model names the failures of a case: by the queue, from the page and through the API."""
 
 from __future__ import annotations
 

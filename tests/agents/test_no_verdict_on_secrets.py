@@ -1,4 +1,4 @@
-"""Who may change cases reads no secret by verdicts on answers that hold one, neither on fresh nor on stored ones."""
+"""People who may edit cases cannot learn secrets from verdicts, on fresh or on stored answers."""
 
 from __future__ import annotations
 

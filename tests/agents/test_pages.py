@@ -1,4 +1,4 @@
-"""Pages of agent tests: writing, importing, running, reading and assessing."""
+"""Pages of agent tests: write, import, run, read results."""
 
 from __future__ import annotations
 

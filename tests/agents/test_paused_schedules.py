@@ -1,4 +1,4 @@
-"""A schedule whose runs use secrets pauses when somebody else changed a case, until its owner has looked."""
+"""A schedule with secrets pauses when another user changes a case, until its owner resumes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers and agents are two things: a run offers the servers that list its agent, and judges are picked."""
+"""The choice of servers for a run, and of judges and their agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run asks the judge about every answer; scoring its answers again repeats what the same judge said of them."""
+"""A run asks the judge about every answer; scoring again reuses its verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lmgym agents agenttest` and `assess`, and what they write."""
+"""`lmgym agents agenttest` and `assess`, and their reports."""
 
 from __future__ import annotations
 

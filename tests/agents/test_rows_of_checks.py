@@ -1,4 +1,4 @@
-"""A check is a row: place, test, expected value; rows say what the text says, and nothing is lost."""
+"""Checks as rows of the form: rows and text are equivalent, and nothing is lost."""
 
 from __future__ import annotations
 

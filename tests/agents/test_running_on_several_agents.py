@@ -1,4 +1,4 @@
-"""The same cases on several agents in one go: a run on each, or none at all."""
+"""The same cases on several servers: a run on each, or none."""
 
 from __future__ import annotations
 

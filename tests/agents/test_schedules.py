@@ -1,4 +1,4 @@
-"""Runs that start by themselves, and the notification when a pass rate falls beyond chance or a verdict is lost."""
+"""Scheduled runs, and notifications when a pass rate falls significantly or a verdict is lost."""
 
 from __future__ import annotations
 

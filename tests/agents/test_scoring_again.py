@@ -1,4 +1,4 @@
-"""Scoring stored answers again: the same verdicts, no secrets, the ratio of now, and no cost of the past."""
+"""Scoring stored answers again: same verdicts, no secrets, the current ratio, and no repeated cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets of suites and servers: in no result, no export, no log, no error; also not in what was stored before."""
+"""Secrets of suites and servers appear in no result, export, log or error, including older ones."""
 
 from __future__ import annotations
 

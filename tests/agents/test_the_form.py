@@ -1,4 +1,4 @@
-"""A case in fields: what was not changed stays as it was, and every key has a field."""
+"""The form of a case: unchanged fields keep their values, and every key has a field."""
 
 from __future__ import annotations
 

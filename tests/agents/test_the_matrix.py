@@ -1,4 +1,4 @@
-"""Cases by servers: the newest result of every case on every server, however many runs there are."""
+"""The newest result of every case on every server, however many runs there are."""
 
 from __future__ import annotations
 

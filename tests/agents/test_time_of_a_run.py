@@ -1,4 +1,4 @@
-"""How long a run may take: asked before it starts, and kept while it is under way."""
+"""The time limit of a run: checked before it starts where possible, and enforced while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lmgym agents upload`: files, folders, and what a refused upload leaves."""
+"""`lmgym agents upload`: files, folders, and rejected uploads."""
 
 from __future__ import annotations
 

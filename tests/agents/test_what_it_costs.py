@@ -1,4 +1,4 @@
-"""Tokens and cost: what servers did not tell is not 0, on no page and in no file."""
+"""Tokens and cost that servers do not report are never shown as 0."""
 
 from __future__ import annotations
 

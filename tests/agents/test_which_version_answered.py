@@ -1,4 +1,4 @@
-"""A run records the version that answered it, asked while it answers, and says where it changed on the way."""
+"""A run records the version of the server, and whether it changed during the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going on with a run and scoring it again use what starting one uses, and ask for the same rights: those of now."""
+"""Resuming a run and scoring it again require the same permissions as starting one, at that time."""
 
 from __future__ import annotations
 

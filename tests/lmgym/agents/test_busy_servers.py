@@ -1,4 +1,4 @@
-"""A busy server (429, 503) is asked again when it says so, by all iterations together; what was waited is said."""
+"""Requests to a busy server (429, 503) are repeated by all iterations together, and the waiting time is reported."""
 
 from __future__ import annotations
 

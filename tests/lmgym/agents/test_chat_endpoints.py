@@ -1,4 +1,4 @@
-"""What chat endpoints answer: refusals and silence are the agent's, errors within an answer are the server's."""
+"""Answers of chat endpoints: refusals and empty answers count for the agent, errors for the server."""
 
 from __future__ import annotations
 

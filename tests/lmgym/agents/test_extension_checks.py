@@ -1,4 +1,4 @@
-"""Checks that neuro-san does not have: regular expressions and JSON Schema, which end in time whatever they say."""
+"""Checks that neuro-san does not have: regular expressions and JSON Schema, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the HOCON reader promises about documents that mean no harm."""
+"""The HOCON reader on well-formed documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that mean harm or are broken: each ends in an outcome with a name, and the run goes on and ends."""
+"""Hostile or broken servers: each leads to a defined outcome, and the run continues and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge: strict verdicts, votes, no memory, and samples that try to give the verdict themselves."""
+"""The judge: strict verdicts, votes, no memory, and samples that try to decide the verdict."""
 
 from __future__ import annotations
 

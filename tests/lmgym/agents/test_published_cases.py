@@ -1,4 +1,4 @@
-"""The recorded cases give what was recorded: on the embedded agents, and on a real neuro-san server if there is one."""
+"""Recorded cases give the recorded results, on the demo agents and on a real neuro-san server if there is one."""
 
 from __future__ import annotations
 

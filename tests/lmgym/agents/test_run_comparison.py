@@ -1,4 +1,4 @@
-"""Runs of agent tests are compared by case and by check; iterations over the same answers are pairs."""
+"""Comparison of runs by case and by check; iterations with the same answers are pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lmgym agents compare`: the p of its table decides its exit status."""
+"""`lmgym agents compare`: the corrected p decides its exit status."""
 
 from __future__ import annotations
 

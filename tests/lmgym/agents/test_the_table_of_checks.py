@@ -1,4 +1,4 @@
-"""Every row of how `response` is walked, and of what the stock tests say, in both readings."""
+"""Every row of the table of checks: how `response` is walked and how the tests decide, in both readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of what the keys of a case mean: what the document says, and what the code of neuro-san 0.7.15 does."""
+"""Every row of the table of keys: by the document and by the code of neuro-san 0.7.15."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a conversation, and scoring it again without asking the agent."""
+"""Stored transcripts, and scoring them again without calling the agent."""
 
 from __future__ import annotations
 
