@@ -101,12 +101,12 @@ def _changed(
                 made[name] = value
             continue
         shown = plain_lines(_shown(name, old.get(name)))
-        given = plain_lines(fields.get(name, shown))
-        if given == shown:
+        entered = plain_lines(fields.get(name, shown))
+        if entered == shown:
             value = old.get(name, _ABSENT)
         else:
             label = place + name.replace("_", " ")
-            value = _read(name, given, label[0].upper() + label[1:], problems)
+            value = _read(name, entered, label[0].upper() + label[1:], problems)
         if value is not _ABSENT:
             made[name] = value
     return {**made, **{key: value for key, value in old.items() if key not in names}}
@@ -115,13 +115,13 @@ def _changed(
 def _response(old: Any, fields: Fields, place: str, problems: list[str]) -> Any:
     rows, rest = split(None if old is _ABSENT else old)
     shown = plain_lines(_shown("response", rest))
-    given, text = fields.get("checks", rows), plain_lines(fields.get("response", shown))
-    same_rows = [_plain_row(row) for row in given] == [_plain_row(row) for row in rows]
+    entered, text = fields.get("checks", rows), plain_lines(fields.get("response", shown))
+    same_rows = [_plain_row(row) for row in entered] == [_plain_row(row) for row in rows]
     if same_rows and text == shown:
         return old
     if text != shown:
         rest = _read_object(text, f"{place}other expectations", problems) if text.strip() else {}
-    made = join({} if old is _ABSENT else old, given, rest, problems, place.rstrip(", "))
+    made = join({} if old is _ABSENT else old, entered, rest, problems, place.rstrip(", "))
     return made or _ABSENT
 
 
@@ -134,19 +134,19 @@ def plain_lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read(name: str, given: str, place: str, problems: list[str]) -> Any:
+def _read(name: str, entered: str, place: str, problems: list[str]) -> Any:
     """Return the value of a field, or _ABSENT if it is empty."""
     if name in SWITCHES:
-        return given == "yes"
-    if not given.strip():
+        return entered == "yes"
+    if not entered.strip():
         return _ABSENT
     if name in OBJECTS:
-        return _read_object(given, place, problems)
+        return _read_object(entered, place, problems)
     readers: dict[str, Callable[[str], Any]] = {
         "connections": _read_connections,
         "timeout_in_seconds": _read_number,
     }
-    return given if name == "text" else readers.get(name, str)(given.strip())
+    return entered if name == "text" else readers.get(name, str)(entered.strip())
 
 
 def _read_connections(text: str) -> Any:

@@ -231,13 +231,13 @@ class _Steps:
     def __init__(self) -> None:
         self.left = MAX_STEPS
 
-    def count(self, rule: Callable[..., Any], *given: Any) -> Iterator[ValidationError]:
+    def count(self, rule: Callable[..., Any], *arguments: Any) -> Iterator[ValidationError]:
         self.left -= 1
         if self.left < 0:
             raise _TooMuch(
                 f"Comparing with the JSON Schema was given up after {MAX_STEPS:,} steps. Make it simpler."
             )
-        yield from rule(*given) or ()
+        yield from rule(*arguments) or ()
 
 
 def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:

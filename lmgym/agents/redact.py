@@ -48,10 +48,12 @@ def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
     With `marked`, different texts leave different marks, so that values can be compared. Marks that a value already has
     are removed, because an agent that writes one has not repeated the secret.
     """
-    known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
+    known = {spelling for secret in secrets for spelling in _spellings(secret) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, words))) if words else None
-    marks = {word: chr(FIRST_MARK + number % MARKS) if marked else "" for number, word in enumerate(words)}
+    marks = {
+        secret: chr(FIRST_MARK + number % MARKS) if marked else "" for number, secret in enumerate(words)
+    }
 
     def text(value: str) -> str:
         value = UNKEPT.sub("\ufffd", value)
@@ -79,11 +81,19 @@ def unmarked(text: str) -> str:
     return MARKED.sub(HIDDEN, text)
 
 
-def _spellings(word: str) -> set[str]:
+def _spellings(secret: str) -> set[str]:
     """Return a secret as it is, and as JSON, Python and URLs write it."""
-    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-    dumped = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
-    return {word, word.strip(), escaped, repr(word)[1:-1], quote(word, safe=""), quote(word), *dumped}
+    escaped = secret.replace("\\", "\\\\").replace("'", "\\'")
+    dumped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return {
+        secret,
+        secret.strip(),
+        escaped,
+        repr(secret)[1:-1],
+        quote(secret, safe=""),
+        quote(secret),
+        *dumped,
+    }
 
 
 def _without_beginnings(text: str, words: list[str]) -> str:
@@ -95,9 +105,9 @@ def _without_beginnings(text: str, words: list[str]) -> str:
 
 
 def _ended(part: str, words: list[str]) -> str:
-    for word in words:
-        for length in range(min(len(word) - 1, len(part)), SHORTEST - 1, -1):
-            if part.endswith(word[:length]):
+    for secret in words:
+        for length in range(min(len(secret) - 1, len(part)), SHORTEST - 1, -1):
+            if part.endswith(secret[:length]):
                 return part[:-length] + HIDDEN
     return part
 

@@ -350,7 +350,7 @@ class ChatTransport(HTTPTransport):
         raise TransportError("status", "A chat endpoint has no such address.")
 
 
-BUSY_WORDS = {
+BUSY_CODES = {
     "rate_limit_exceeded": 429, "rate_limit_error": 429, "too_many_requests": 429, "resource_exhausted": 429,
     "overloaded_error": 503, "overloaded": 503, "server_overloaded": 503, "service_unavailable": 503,
     "unavailable": 503, "529": 503,
@@ -377,8 +377,8 @@ def error_within(completion: Any) -> tuple[str, int] | None:
 
 
 def _status_of(code: Any) -> int:
-    word = str(code).lower()
-    return BUSY_WORDS.get(word) or (int(word) if STATUS.fullmatch(word) else 0)
+    name = str(code).lower()
+    return BUSY_CODES.get(name) or (int(name) if STATUS.fullmatch(name) else 0)
 
 
 STATUS = re.compile("[1-5][0-9][0-9]")

@@ -71,7 +71,7 @@ class TestOnTheSite:
 
     @pytest.mark.parametrize("number", [0, 1001])
     def test_other_numbers_are_refused(self, people, number):
-        with pytest.raises(ValidationError, match="Between 1 and 1,000"):
+        with pytest.raises(ValidationError, match="between 1 and 1,000"):
             services.queue_run(
                 make_suite(people.alice), make_server(people.alice), actor=people.alice, iterations=number
             )

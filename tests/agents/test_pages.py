@@ -176,7 +176,7 @@ def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, 
         people.alice, cases={"key": text, "comment": "# c\n" + GOOD}, variables={"KEY": "hush-hush"}
     )
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "key").pk])))
-    assert "names variables" in page
+    assert "uses variables" in page
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "comment").pk])))
     assert "remove its comments" in page
 

@@ -121,7 +121,7 @@ def test_a_run_whose_time_was_used_up_is_not_tried_again_until_more_is_allowed(p
     run = AgentRun.objects.get()
     assert run.state == "failed"
     assert "reached its limit of 3,600 seconds" in run.job.error
-    with pytest.raises(ValidationError, match="used up"):
+    with pytest.raises(ValidationError, match="reached its limit"):
         services.retry_run(run, actor=people.alice)
     settings.GYM_AGENT_RUN_SECONDS = 5000
     services.retry_run(run, actor=people.alice)

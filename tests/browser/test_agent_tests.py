@@ -68,7 +68,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     assert page.get_by_text("not reported").first.is_visible()
     assert violations(page) == {}
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("Fisher's exact test").wait_for()
+    page.get_by_text("Fisher’s exact test").wait_for()
     page.get_by_role("link", name="Browser manners").click()
     page.get_by_role("heading", name="Over time").wait_for()
     assert violations(page) == {}
