@@ -37,7 +37,7 @@ NOT_MEASURED = {
             "lmc-corpus-download "
             "lmc-download "
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
-            "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
+            "agent-run-download agent-failures-download agent-suite-download agent-case-download api-schema api-export "
             "api-collection-file api-table api-run-evaluated api-propara-version-file api-propara-file "
             "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file agent-case-run-download"
         ),
@@ -209,7 +209,6 @@ def _agents(owner: Any) -> Found:
         "agent-runs": ([], {}),
         "agent-run": (of_run, {}),
         "agent-case-run": ([b.key, case_run], {}),
-        "agent-assess": ([b.key, case_run], {}),
         "agent-compare": ([], {"a": a, "b": b.key}),
         "api-agent-servers": ([], {}),
         "api-agent-server": (["agent"], {}),

@@ -1,4 +1,4 @@
-"""Jobs of agent tests: check an agent, run cases, score stored answers again, let a model name failures."""
+"""Jobs of agent tests: check a server, run cases, score stored answers again, let a model name failures."""
 
 from __future__ import annotations
 
@@ -37,42 +37,41 @@ from lmgym.agents.case_reader import look_at, read_case
 from lmgym.agents.cases import CaseError, TestCase, repeated
 from lmgym.agents.driver import Options, run_iterations
 from lmgym.agents.llm_judge import AgentJudge
-from lmgym.agents.patience import for_a_run
 from lmgym.agents.protocol import is_too_deep
 from lmgym.agents.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from lmgym.agents.results import IterationResult
+from lmgym.agents.retries import run_transport
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import Deadline, Transport, TransportError
-from lmgym.models.backends import BackendError
 from models_registry.models import RegisteredModel
 
 CHECK_SECONDS = 20.0
-MOST_VERSIONS = 4
+MAX_VERSIONS = 4
 MAX_AGENTS = 200
 MAX_GRAPHS = 20
 MAX_NODES = 100
-WELL = frozenset(
+HEALTHY = frozenset(
     ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
 )
-"""What healthy servers report as their status."""
+"""Statuses that healthy servers report."""
 DEFAULT_NAMER = "namer"
 PATIENCE = 3
-"""Questions in a row without any answer, after which no more are asked."""
+"""Requests in a row without an answer, after which naming stops."""
 
 
 @handler("check_agent", seconds=120)
 def check_agent(context: JobContext) -> None:
-    """Ask for health, version, agents and their graphs; store the answers, or why there are none."""
-    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    """Read health, version, agents and their graphs from a server; store them, or why it failed."""
+    server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
-        raise PermanentFailure("The agent was deleted.")
+        raise PermanentFailure("The server was deleted.")
     clean = redactor([])
     try:
         transport = transport_for(server)
         clean = redactor(transport.secrets)
-        found = context.run_cancellable(partial(ask_server, transport, clean))
+        found = context.run_cancellable(partial(read_server, transport, clean))
         status, reason = RegisteredModel.Status.READY, ""
-    except (TransportError, SecretError, BackendError) as error:
+    except (TransportError, SecretError) as error:
         found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
         context.log(reason)
     now = timezone.now()
@@ -85,28 +84,28 @@ def check_agent(context: JobContext) -> None:
 
 @handler("agent_version", seconds=60)
 def agent_version(context: JobContext) -> None:
-    """Ask for the version, for the schedules that wait for another one. What fails starts nothing."""
-    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    """Read the version of a server and start the schedules that wait for a new one. A failure starts nothing."""
+    server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The server was deleted.")
     try:
         version = context.run_cancellable(partial(ask_version, transport_for(server))) or ""
-    except (SecretError, BackendError) as error:
+    except (SecretError, TransportError) as error:
         version = ""
         context.log(str(error))
     with context.finish():
         schedules.start_on(server, version)
 
 
-def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
-    """Values of AgentServer's fields. Only the list of agents has to be there. Raises TransportError."""
+def read_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
+    """Return values for the fields of AgentServer. Only the list of agents is required. Raises TransportError."""
     deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
 
     def get(path: str) -> Any:
-        told = transport.get(path, deadline)
-        if is_too_deep(told):
-            raise TransportError("protocol", "The server's JSON is nested too deep.")
-        return clean(told)
+        response = transport.get(path, deadline)
+        if is_too_deep(response):
+            raise TransportError("protocol", "The server's JSON is nested too deeply.")
+        return clean(response)
 
     version = ""
     try:
@@ -115,12 +114,14 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
         if error.trouble not in ("status", "encoding"):
             raise
     else:
-        _require_well(health)
+        _require_healthy(health)
         version = version_in(health)
     listed = get("/api/v1/list")
     rows = listed.get("agents") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
-        raise TransportError("protocol", "The server gives no list of agents: it is no agent server.")
+        raise TransportError(
+            "protocol", "The server returns no list of agents, so it is not an agent server."
+        )
     agents = [_agent(row) for row in rows[:MAX_AGENTS] if isinstance(row, dict) and row.get("agent_name")]
     graphs: dict[str, Any] = {}
     for agent in agents[:MAX_GRAPHS]:
@@ -129,16 +130,16 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
         except TransportError:
             continue
         nodes = graph.get("connectivity_info") if isinstance(graph, dict) else None
-        there = nodes[:MAX_NODES] if isinstance(nodes, list) else []
-        graphs[agent["agent_name"]] = [_node(row) for row in there if isinstance(row, dict)]
+        rows = nodes[:MAX_NODES] if isinstance(nodes, list) else []
+        graphs[agent["agent_name"]] = [_node(row) for row in rows if isinstance(row, dict)]
     return {"version": version, "agents": agents, "graphs": graphs}
 
 
-def _require_well(health: Any) -> None:
-    """Raises TransportError when the server reports that it is not healthy."""
+def _require_healthy(health: Any) -> None:
+    """Raise TransportError if the server reports that it is not healthy."""
     status = health.get("status") if isinstance(health, dict) else None
-    if status is not None and str(status).lower() not in WELL:
-        raise TransportError("protocol", f"The server says of itself that it is {str(status)[:40]!r}.")
+    if status is not None and str(status).lower() not in HEALTHY:
+        raise TransportError("protocol", f"The server reports the status {str(status)[:40]!r}.")
 
 
 def _agent(row: dict[str, Any]) -> dict[str, Any]:
@@ -165,8 +166,10 @@ def _node(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _RunWork:
-    """What running and rescoring share: the run's variables, judge and time limit, and storing its iterations. Raises
-    PermanentFailure where the run cannot go on."""
+    """Shared by running and rescoring: variables, judge and time limit of a run, and the storage of its iterations.
+
+    Raises PermanentFailure if the run cannot continue.
+    """
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -178,11 +181,11 @@ class _RunWork:
             secrets = tuple(self.variables.values())
             self.options = Options(run.reading, run.early_stop, run.parallel, secrets=secrets)
             self.judge = judge_for(run.suite, run.reading, secrets)
-        except (SecretError, BackendError) as error:
+        except (SecretError, TransportError) as error:
             raise PermanentFailure(str(error)) from error
 
     def cases(self) -> Iterator[tuple[CaseRun, TestCase]]:
-        """The unfinished cases, each summed up after it. A case that cannot be read any more ends as an error."""
+        """Yield the unfinished cases, and store the sums of each. A case that cannot be parsed ends as an error."""
         for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
             self.check()
             try:
@@ -205,14 +208,16 @@ class _RunWork:
         self.context.progress(done, unit="iterations")
 
     def check(self) -> None:
-        """Raise what the context raises, or PermanentFailure when the run's time is up; all attempts count together.
-        Cheap: called several times a second."""
+        """Raise what the context raises, or PermanentFailure if the time of the run is up, all attempts included.
+
+        Called several times a second, so it has to be cheap.
+        """
         self.context.check()
         if time.monotonic() >= self.until:
             raise PermanentFailure(services.run_out_of_time())
 
     def note_time(self) -> None:
-        """Store the seconds since the last call."""
+        """Add the seconds since the last call to the run."""
         now = time.monotonic()
         AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
         self.noted = now
@@ -230,8 +235,8 @@ def _work_on(context: JobContext) -> Iterator[_RunWork]:
 
 
 def _run_of(context: JobContext) -> AgentRun:
-    found = AgentRun.objects.select_related("suite__judge", "server__model", "server__wraps", "rescored_from")
-    run = found.filter(pk=context.payload["run"]).first()
+    runs = AgentRun.objects.select_related("suite__judge", "server__model", "rescored_from")
+    run = runs.filter(pk=context.payload["run"]).first()
     if run is None:
         raise PermanentFailure("The run was deleted.")
     suite, server = run.suite, run.server
@@ -247,26 +252,26 @@ def _run_of(context: JobContext) -> AgentRun:
 
 
 def variables_of(suite: AgentSuite) -> dict[str, str]:
-    """Raises SecretError."""
-    found = {name: reveal(suite.variables, name) for name in suite.variables}
-    for name, value in found.items():
+    """Decrypt the variables of a suite. Raises SecretError, also for those too short to be hidden."""
+    variables = {name: reveal(suite.variables, name) for name in suite.variables}
+    for name, value in variables.items():
         if value and not can_be_hidden(value):
-            raise SecretError(f"The variable {name} is too short to be kept out of transcripts. {TOO_SHORT}")
-    return found
+            raise SecretError(f"The variable {name} is too short to be hidden in transcripts. {TOO_SHORT}")
+    return variables
 
 
 def _attempt_seconds() -> float:
-    """A run ends itself (`_RunWork.check`); this is for one that hangs."""
+    """Limit of an attempt, for runs that hang; others end themselves in `_RunWork.check`."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 
 @handler("agent_run", seconds=_attempt_seconds)
 def agent_run(context: JobContext) -> None:
-    """Every iteration of every case, stored as it ends, so that another worker can go on from there."""
+    """Run all iterations of all cases. Each is stored as it ends, so that another worker can continue."""
     with _work_on(context) as work:
         try:
-            transport = for_a_run(transport_for(work.run.server))
-        except (SecretError, BackendError) as error:
+            transport = run_transport(transport_for(work.run.server))
+        except (SecretError, TransportError) as error:
             raise PermanentFailure(str(error)) from error
         _note_version(context, work.run, transport)
         for case_run, case in work.cases():
@@ -275,13 +280,13 @@ def agent_run(context: JobContext) -> None:
 
 
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
-    """Record which version answers: at the start of every attempt and after every case, because a server may be
-    deployed during a run. Of many versions the first few are named."""
-    told, known = ask_version(transport), run.versions
-    if told is None or (not told and not known):
+    """Record the version of the server, at the start of an attempt and after every case, because it may be deployed
+    during a run. Only the first few versions are named."""
+    version, known = ask_version(transport), run.versions
+    if version is None or (not version and not known):
         return
-    name = told or "version not told"
-    if name not in known and len(known) >= MOST_VERSIONS:
+    name = version or "version not reported"
+    if name not in known and len(known) >= MAX_VERSIONS:
         name = "others"
     if name in known:
         return
@@ -313,23 +318,23 @@ def _store(case_run: CaseRun, result: IterationResult) -> None:
 
 
 def summarise(case_run: CaseRun) -> None:
-    """Store the sums over the iterations that are there."""
+    """Store the sums over the iterations made so far."""
     result = case_run.result()
     case_run.outcome = result.outcome
-    case_run.passed, case_run.made, case_run.errors = result.passed, result.n, result.errors
-    case_run.checks_made = result.n_checks
+    case_run.passed, case_run.n, case_run.errors = result.passed, result.n, result.errors
+    case_run.checks_made = result.checks_made
     case_run.seconds, case_run.tokens = result.seconds, result.tokens
     case_run.save()
 
 
 @handler("agent_rescore", seconds=_attempt_seconds)
 def agent_rescore(context: JobContext) -> None:
-    """The answers of an earlier run, scored by the cases and the judge as they are now. What that judge said of them
-    already stands, unless the run asks it again."""
+    """Score the answers of an earlier run by the current cases and judge. Earlier verdicts of the same judge are
+    reused, unless the run asks it again."""
     with _work_on(context) as work:
         before = work.run.rescored_from
         if before is None:
-            raise PermanentFailure("The run whose answers are to be scored again was deleted.")
+            raise PermanentFailure("The run whose answers should be scored again was deleted.")
         try:
             clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
         except SecretError as error:
@@ -340,8 +345,8 @@ def agent_rescore(context: JobContext) -> None:
             earlier = answers.get(case_run.case_id)
             if earlier is None:
                 continue
-            named = _named(earlier, work.variables)
-            # A ratio that now wants fewer iterations is about the first of them.
+            named = _variables_used(earlier, work.variables)
+            # If the ratio now has fewer iterations, the first of them are scored.
             for result in earlier.results()[: len(case_run.numbers)]:
                 work.check()
                 scored = partial(
@@ -351,8 +356,8 @@ def agent_rescore(context: JobContext) -> None:
                 work.keep(case_run, context.run_cancellable(scored))
 
 
-def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
-    """The variables that the case named then; all of them if it cannot be read any more."""
+def _variables_used(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
+    """Return the variables that the case used then; all of them if it can no longer be parsed."""
     case, _ = look_at(case_run.text, variables, secret=True)
     return case.variables if case is not None else tuple(variables)
 
@@ -362,12 +367,12 @@ def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
 
 @handler("agent_naming", seconds=3600)
 def agent_naming(context: JobContext) -> None:
-    """Ask about every failure of a case run that can be named, and store each choice as it comes. Without a choice a
-    failure stays where it was grouped."""
-    found = Naming.objects.select_related("case_run__run__suite", "server__model", "server__wraps")
-    naming = found.filter(pk=context.payload["naming"], job=context.job_id).first()
+    """Let an agent name the failures of a case, and store each choice as it arrives. Without a choice a failure stays
+    in its group."""
+    namings = Naming.objects.select_related("case_run__run__suite", "server__model")
+    naming = namings.filter(pk=context.payload["naming"], job=context.job_id).first()
     if naming is None:
-        raise PermanentFailure("The failures were grouped anew meanwhile.")
+        raise PermanentFailure("The naming was cancelled in the meantime.")
     if naming.server is None:
         raise PermanentFailure("The agent was deleted.")
     suite, server = naming.case_run.run.suite, naming.server
@@ -380,12 +385,12 @@ def agent_naming(context: JobContext) -> None:
     )
     try:
         transport = transport_for(server)
-    except (SecretError, BackendError) as error:
+    except (SecretError, TransportError) as error:
         raise PermanentFailure(str(error)) from error
     agent = naming.agent or server.chat_model or DEFAULT_NAMER
     clean = redactor(transport.secrets)
     ask = chooser(AgentJudge(transport, agent))
-    chosen = dict(naming.chosen)  # of an attempt that broke off
+    chosen = dict(naming.chosen)  # of an interrupted attempt
     samples = [sample for sample in samples_of(naming.case_run.result()) if sample.place not in chosen]
     known = known_names(naming.case_run)
     silent = 0
@@ -406,11 +411,11 @@ def agent_naming(context: JobContext) -> None:
 
 
 def known_names(case_run: CaseRun) -> Known:
-    """Modes proposed in any run of the case, under the names that people gave them, without merged ones."""
-    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name, merged_into="")
+    """Return the modes that models named in any run of the case, by their groups."""
+    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name)
     known: Known = {}
     for row in rows.exclude(group="").order_by("pk"):
-        known.setdefault(row.group, {})[row.mode] = row.shown_name
+        known.setdefault(row.group, {})[row.mode] = row.name
     return known
 
 
@@ -420,5 +425,5 @@ def _write_choice(naming: Naming, choice: Choice, chosen: dict[str, str], troubl
     if choice.new:
         row = naming.case_run
         place: dict[str, Any] = {"suite": row.run.suite, "case_name": row.name, "mode": choice.mode}
-        proposal = {"group": choice.group, "proposed": choice.name}
+        proposal = {"group": choice.group, "name": choice.name}
         FailureMode.objects.update_or_create(**place, defaults=proposal)

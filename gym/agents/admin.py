@@ -9,7 +9,7 @@ from gym.sharing.admin import ThingAdmin
 
 
 class ChangeOnly(SiteAdmin):
-    """Rows are added on the site's own pages."""
+    """Rows are created on the pages of the site."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -17,14 +17,14 @@ class ChangeOnly(SiteAdmin):
 
 @admin.register(AgentServer)
 class AgentServerAdmin(ChangeOnly):
-    """A new address takes the secrets away, so it is changed on the site's own pages."""
+    """Read-only: a new address deletes the secrets, so it is changed on the pages of the site."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]
     list_select_related = ["model"]
     search_fields = ["model__name", "model__slug", "url"]
     readonly_fields = [
-        "model", "kind", "url", "chat_model", "wraps", "checked_at", "version", "agents", "graphs",
+        "model", "kind", "url", "chat_model", "checked_at", "version", "agents", "graphs",
     ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ class AgentSuiteAdmin(ThingAdmin):
 
 @admin.register(AgentCase)
 class AgentCaseAdmin(ChangeOnly):
-    """Texts are checked before they are saved, on the site's own pages."""
+    """Read-only: texts are validated when they are saved on the pages of the site."""
 
     list_display = ["name", "suite", "agent", "updated"]
     list_filter = ["suite"]

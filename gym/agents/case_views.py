@@ -32,12 +32,12 @@ from lmgym.agents.case_form import (
     n_fields,
     write_case,
 )
-from lmgym.agents.cases import FILTERS, OWN, Problem, TestCase, errors_in
+from lmgym.agents.cases import EXTENSIONS, FILTERS, Problem, TestCase, errors_in
 from lmgym.agents.check_rows import EMPTY_ROW, LABELS
 from lmgym.charts.figure import Figure
 
 EXAMPLE = """\
-# What is said, and what has to be true of the answer.
+# The message, and the checks of the answer.
 agent: echo
 connections: http
 success_ratio: "1/1"
@@ -51,7 +51,7 @@ interactions: [
 
 
 STAYING = frozenset(("add", "add-check", "drop-check"))
-"""Buttons of the form that save nothing."""
+"""Buttons of the form that do not save."""
 
 
 def _case(suite: AgentSuite, pk: int) -> AgentCase:
@@ -66,14 +66,14 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     case = _case(suite, pk)
     read, problems = selectors.look(case, request.user)
     history = selectors.history_of(case, request.user)
-    told = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
+    runs = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
     context = {
         "suite": suite,
         "case": case,
         "read": read,
         "problems": problems,
-        "history": told,
-        "figure": case_trend(case, told),
+        "history": runs,
+        "figure": case_trend(case, runs),
         "flaky": selectors.flaky(history),
         "may_edit": permissions.can_edit(request.user, suite),
         "run_form": run_form(request, suite, [case.agent]),
@@ -82,10 +82,10 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def trend_chart(request: HttpRequest) -> Figure:
-    """The case that the address names, over time."""
+    """Chart of the case in the address over time."""
     number = request.GET.get("case", "")
     if not number.isdecimal() or len(number) > 9:
-        raise Http404("This is not a number.")
+        raise Http404("The case is not a number.")
     case = _case(visible_suite(request, request.GET.get("suite", "").replace("\0", "")), int(number))
     history = selectors.history_of(case, request.user)
     figure = case_trend(case, [(row, selectors.evidence_of(row)) for row in history])
@@ -127,7 +127,7 @@ def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpR
 @login_required
 @require_POST
 def case_check(request: HttpRequest, slug: str) -> HttpResponse:
-    """What there is to say about a text that is being written; nothing is saved. Context: suite, problems, read."""
+    """Remarks on a text that is being edited; nothing is saved. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
     read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
@@ -136,14 +136,14 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
-    """The case in fields. Saving writes its text anew, so comments go."""
+    """Edit the case as a form. Saving rewrites its text, so comments are lost."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
     read, _ = selectors.look(case, request.user)
     why = "cannot be read"
     if read is not None:
         many = len(read.interactions) > MAX_TURNS
-        why = "names variables" if read.variables else f"has more than {MAX_TURNS} turns" if many else ""
+        why = "uses variables" if read.variables else f"has more than {MAX_TURNS} turns" if many else ""
         if not why and n_fields(fields_of(read.document)[1]) > MAX_FIELDS:
             why = "has too many checks for a form"
     if read is None or why:
@@ -161,9 +161,12 @@ def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
 def _fields(
     request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """Sent by htmx: what there is to say about the fields so far. With a button of STAYING: the same with one more
-    turn, or with one check more or less. Context: suite, case, new (bool), name, top, turns (with rows and places),
-    added (bool), tests, own_tests, filters, problems, read, refusals, loses_comments."""
+    """The form of a case. Requests of htmx get the remarks on the fields so far. With a button of STAYING the form is
+    shown again, with a turn or check added or removed.
+
+    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests, extension_tests,
+    filters, problems, read, refusals, loses_comments.
+    """
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
     staying = STAYING & set(request.POST)
@@ -177,7 +180,7 @@ def _fields(
     refusals: list[str] = []
     if request.method == "POST" and not staying:
         whole = "agent" in request.POST and all("checks" in turn for turn in turns) and bool(turns)
-        refusals = wrong if whole else ["The form did not arrive whole. Send it again."]
+        refusals = wrong if whole else ["The form was not transmitted completely. Send it again."]
         refusals = refusals or errors_in(problems) or _saved(request, case, name, text)
         if not refusals:
             messages.success(request, "Saved.")
@@ -187,8 +190,8 @@ def _fields(
     turns = _with_rows(request, turns, selectors.places_of(case, request.user))
     begun = request.method == "POST" or not new
     context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
-    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in OWN]
-    context["own_tests"] = [(test, LABELS[test]) for test in OWN]
+    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in EXTENSIONS]
+    context["extension_tests"] = [(test, LABELS[test]) for test in EXTENSIONS]
     context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
     context["n_checks"] = sum(len(turn["checks"]) for turn in turns)
     context["added"] = "add" in request.POST
@@ -204,14 +207,14 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def _look_at_fields(
     request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
 ) -> tuple[TestCase | None, list[Problem]]:
-    """Lines are left out: nobody who fills in fields sees the text."""
+    """Check the text made from the fields. Lines are left out, because users of the form do not see the text."""
     read, found = selectors.look(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
     return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
 
 
 def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> list[str]:
-    """Why it cannot be saved, or nothing."""
+    """Save the case; return why that failed, or an empty list."""
     form = CaseForm({"name": name, "text": text}, instance=case)
     try:
         if form.is_valid():
@@ -224,8 +227,8 @@ def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> l
 def _with_rows(
     request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
 ) -> list[dict[str, Any]]:
-    """Turns with numbered rows, as the button that was pressed wants them, and with the places that answers offer."""
-    wanted, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
+    """Return turns with numbered rows, after adding or removing one by a button, and with places in answers."""
+    extended, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
     shown, number = [], 0
     for at, turn in enumerate(turns):
         rows = []
@@ -233,7 +236,7 @@ def _with_rows(
             if str(number) != dropped:
                 rows.append({**row, "at": at})
             number += 1
-        if str(at) == wanted:
+        if str(at) == extended:
             rows.append({**EMPTY_ROW, "at": at, "added": True})
         offered = places[at] if at < len(places) else [("text", "")]
         shown.append({**turn, "checks": rows, "places": offered})
@@ -243,7 +246,7 @@ def _with_rows(
 
 
 def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The fields as they were sent. Turns have no `checks` where the rows did not arrive whole."""
+    """Return the fields sent. Turns have no `checks` if their rows were not transmitted completely."""
     top = {name: request.POST[name] for name in TOP if name in request.POST}
     columns = {name: request.POST.getlist(f"turn-{name}") for name in TURN}
     sent = {name: column for name, column in columns.items() if column}
@@ -267,13 +270,13 @@ def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
 def case_delete(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = editable_suite(request, slug)
     services.delete_case(_case(suite, pk), actor=request.user)
-    messages.success(request, "The case is deleted. Runs keep its text and its results.")
+    messages.success(request, "The case is deleted. Runs keep its text and results.")
     return redirect(suite)
 
 
 @require_safe
 def case_download(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The very text it was given as."""
+    """The text of the case, unchanged."""
     case = _case(visible_suite(request, slug), pk)
     safe = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "_" for sign in case.name

@@ -1,4 +1,4 @@
-"""Stored runs of agent tests as lmgym.agents.run_comparison compares them, and names that tell them apart."""
+"""Comparison of stored runs by lmgym.agents.run_comparison, under distinct names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ComparedRuns: TypeAlias = Compared[AgentRun, CaseRun]
 
 
 def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> ComparedRuns:
-    """Each of the others with the first. Without `by_check` no transcript is read, and `checks` are empty."""
+    """Compare each of the others with the first. Without `by_check` no transcript is read, and `checks` are empty."""
     runs = [first, *others]
     answers = [_answers_of(run) for run in runs]
-    found = [
+    outcomes = [
         RunOutcomes(
             run,
             name,
@@ -31,17 +31,17 @@ def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> 
             _iterations(run) if source == answers[0] in answers[1:] else {},
             _verdicts_of(run) if by_check else {},
         )
-        for run, name, source in zip(runs, names_apart(runs), answers, strict=True)
+        for run, name, source in zip(runs, distinct_names(runs), answers, strict=True)
     ]
-    return run_comparison.compare_runs(found[0], found[1:])
+    return run_comparison.compare_runs(outcomes[0], outcomes[1:])
 
 
-def names_apart(runs: Sequence[AgentRun]) -> list[str]:
-    """What to call them: by their servers, else their versions, else when they were made. Where no one of these tells
-    all apart: by the server, if there are several, and the time to the second; those of one second get a number."""
+def distinct_names(runs: Sequence[AgentRun]) -> list[str]:
+    """Return distinct names of runs: servers, otherwise versions, otherwise times. If none of these is distinct: the
+    server, if there are several, and the time to the second, with a number for runs of the same second."""
     servers = [run.server.model.label for run in runs]
     times = [timezone.localtime(run.created) for run in runs]
-    tellings = [
+    candidates = [
         servers,
         [run.server_version for run in runs],
         [f"{time:%d %b, %H:%M}" for time in times],
@@ -50,21 +50,21 @@ def names_apart(runs: Sequence[AgentRun]) -> list[str]:
             for server, time in zip(servers, times, strict=True)
         ],
     ]
-    for names in tellings:
+    for names in candidates:
         if all(names) and len(set(names)) == len(names):
             return names
     return numbered(names)
 
 
 def _answers_of(run: AgentRun) -> int:
-    """The run that asked for the answers that this one scores."""
+    """Return the run that made the answers that this one scores."""
     while run.rescored_from is not None:
         run = run.rescored_from
     return run.pk
 
 
 def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
-    """By case, whether its iterations passed; those with a verdict."""
+    """Return, by case, whether its iterations with a verdict passed."""
     found: dict[str, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
     for name, number, outcome in made.values_list("case_run__name", "number", "outcome"):
@@ -73,7 +73,7 @@ def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
 
 
 def _verdicts_of(run: AgentRun) -> dict[run_comparison.CheckKey, dict[int, bool]]:
-    """By check, which iterations passed it. Transcripts stay in the database."""
+    """Return, by check, which iterations passed it. Transcripts are not loaded."""
     found: dict[run_comparison.CheckKey, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run)
     for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():

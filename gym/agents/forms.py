@@ -23,24 +23,23 @@ from lmgym.agents.cases import MAX_ITERATIONS
 from lmgym.text import listing as listing_of
 from models_registry.fields import choose_models
 from models_registry.names import named_with_owner
-from models_registry.selectors import runnable_by
 
 MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
 KEEP = (
-    "Values have at least 4 characters, are encrypted and never shown again; a line with the name alone keeps what is "
-    "stored."
+    "Values need at least 4 characters; they are encrypted and never shown again. A line with the name alone keeps the "
+    "stored value."
 )
 
 
 def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
-    """Lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
-    found: dict[str, str] = {}
+    """Parse lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
+    secrets: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
         if problem := secret_problem(name, value, headers=headers):
             raise ValidationError(problem)
-        found[name] = value
-    return found
+        secrets[name] = value
+    return secrets
 
 
 def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
@@ -49,7 +48,7 @@ def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, 
 
 
 class SecretLines(forms.CharField):
-    """Named secrets, a line each."""
+    """Named secrets, one a line."""
 
     def __init__(self, *, headers: bool, **more: Any) -> None:
         self.headers = headers
@@ -61,36 +60,36 @@ class SecretLines(forms.CharField):
 
 class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     instance: AgentServer
-    kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
+    kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="Kind")
     name = forms.CharField(max_length=200)
     slug = forms.SlugField(
         max_length=80,
         required=False,
-        help_text="Short name used in addresses; made of the name.",
+        help_text="Used in addresses. If empty, it is made from the name.",
         error_messages={"invalid": SLUG_ERROR},
     )
     visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
     description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
     secret_headers = SecretLines(
-        headers=True, label="Secret headers", help_text="One per line, e.g. Authorization: Bearer … " + KEEP
+        headers=True,
+        label="Secret headers",
+        help_text="One per line, for example Authorization: Bearer …. " + KEEP,
     )
 
     class Meta:
         model = AgentServer
-        fields = ["kind", "url", "chat_model", "wraps"]
+        fields = ["kind", "url", "chat_model"]
 
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choose_models(self.fields["wraps"], runnable_by(user).filter(backend="causal"))
-        self.fields["wraps"].label = "Model that answers"
-        self.fields[
-            "url"
-        ].help_text = "Such as https://agents.example.org:8080; of a chat endpoint with its /v1."
-        self.fields[
-            "chat_model"
-        ].help_text = "Name the chat endpoint knows its model by; empty: the case's agent."
+        help_texts = {
+            "url": "For example https://agents.example.org:8080. For a chat endpoint, include its /v1.",
+            "chat_model": "The endpoint's name for its model. If empty, the agent that the case names is used.",
+        }
+        for name, text in help_texts.items():
+            self.fields[name].help_text = text
         if self.instance.pk:
-            for name in ("kind", "name", "slug", "visibility", "description", "wraps"):
+            for name in ("kind", "name", "slug", "visibility", "description"):
                 del self.fields[name]
             self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
 
@@ -100,7 +99,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
     variable_lines = SecretLines(
         headers=False,
         label="Variables",
-        help_text="What ${NAME} in the cases may stand for, e.g. API_KEY: … " + KEEP,
+        help_text="Values that cases use as ${NAME}, for example API_KEY: …. " + KEEP,
     )
 
     class Meta:
@@ -115,20 +114,18 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         judges = judges_for(user)
         choose_models(judge, judges)
         judge.empty_label = "no judge: gist cannot be checked"
-        judge.help_text = (
-            "An agent that answers pass or fail, or a model, asked which word surprises it less."
-        )
+        judge.help_text = "A server whose agent answers pass or fail."
         agent = AgentPicker(
             empty="the server's own judge",
             label="Judge agent",
-            help_text="Of a server with several agents, the one that judges.",
+            help_text="The judging agent, if the server has several.",
         )
         agent.offer(servers_usable_by(user).filter(model__in=judges), self.instance.judge_agent)
         self.fields["judge_agent"] = agent
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
-        self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
+        self.fields["judge_votes"].help_text = "How often the judge is asked; the majority decides."
         self.fields["slug"].required = False
-        self.fields["slug"].help_text = "Short name used in addresses; made of the title."
+        self.fields["slug"].help_text = "Used in addresses. If empty, it is made from the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
         if self.instance.pk and not owns(user, self.instance):
             for name in ("visibility", "variable_lines"):
@@ -139,12 +136,12 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
     def clean_judge_votes(self) -> int:
         votes: int = self.cleaned_data["judge_votes"]
         if not 1 <= votes <= 15:
-            raise ValidationError("Between 1 and 15 votes.")
+            raise ValidationError("The number of votes must be between 1 and 15.")
         return votes
 
 
 class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Line ends stay as the case had them."""
+    """Keeps the line breaks of the stored case."""
 
     instance: AgentCase
 
@@ -159,12 +156,12 @@ class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot 
         assert isinstance(text, forms.CharField)
         text.strip = False
         text.label = "Test case (HOCON)"
-        self.fields["name"].help_text = "A path such as music/beatles."
+        self.fields["name"].help_text = "A path, for example music/beatles."
 
     def clean_text(self) -> str:
         text = plain_lines(self.cleaned_data["text"])
         if "\0" in text:
-            raise ValidationError("Text cannot hold the character U+0000.")
+            raise ValidationError("Text cannot contain the character U+0000.")
         before: str = self.instance.text
         if plain_lines(before) == text:
             return before
@@ -185,7 +182,7 @@ class ImportForm(forms.Form):
         label="Files",
         required=False,
         widget=SeveralFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
-        help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
+        help_text="One or more .hocon files, or a .zip of a folder. Cases with the same name are replaced.",
     )
     folder = SeveralFilesField(
         label="Or a folder",
@@ -198,18 +195,18 @@ class ImportForm(forms.Form):
                 "data-endings": ",".join(SUFFIXES),
             }
         ),
-        help_text="With the folders in it; files that end in .hocon, .conf or .json are taken.",
+        help_text="Including its subfolders. Files that end in .hocon, .conf or .json are imported.",
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def _paths(self, text: str) -> list[str]:
-        """Paths of the folder's files below it, as static/js/folder.js tells them."""
+        """Parse the relative paths of the folder's files, sent by static/js/folder.js."""
         try:
             paths = json.loads(text) if text else []
         except (ValueError, RecursionError):
             paths = None
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise ValidationError("The paths of the folder's files are no list of names.")
+            raise ValidationError("The paths of the folder's files are not a list of names.")
         return paths
 
     def clean(self) -> dict[str, Any]:
@@ -219,7 +216,7 @@ class ImportForm(forms.Form):
         if not paths:
             paths = [str(upload.name) for upload in folder]
         if len(paths) != len(folder):
-            raise ValidationError("There are not as many paths as files in the folder.")
+            raise ValidationError("The number of paths differs from the number of files in the folder.")
         uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
         if not uploads and not self.errors:
             raise ValidationError("Choose at least one file.")
@@ -231,7 +228,7 @@ class ImportForm(forms.Form):
 
 
 def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
-    """(agent, server with its owner) of all agents on these servers."""
+    """Return all agents on these servers, as (agent, server with its owner)."""
     names = [
         (str(agent.get("agent_name", "")), named_with_owner(server.model))
         for server in servers
@@ -241,19 +238,19 @@ def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
 
 
 class AgentPicker(forms.ChoiceField):
-    """One of the agents that servers list: every name once, with the servers that list it."""
+    """A choice among the agents of servers: each name once, with the servers that list it."""
 
     def __init__(self, *, empty: str, **more: Any) -> None:
         self.empty = empty
         super().__init__(required=False, choices=[("", empty)], **more)
 
     def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
-        """`kept` was chosen before, and stays even if no server lists it any more."""
+        """Set the choices. `kept`: chosen before; stays even if no server lists it any more."""
         where: dict[str, list[str]] = {}
         for server in servers:
             for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):
                 where.setdefault(name, []).append(server.model.name)
-        old = [] if not kept or kept in where else [(kept, f"{kept} (not listed now)")]
+        old = [] if not kept or kept in where else [(kept, f"{kept} (no longer listed)")]
         listed = [(name, f"{name} · {listing_of(where[name])}") for name in sorted(where)]
         self.choices = [("", self.empty), *old, *listed]
 
@@ -268,7 +265,7 @@ class ServersField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  #
         return named_with_owner(obj.model)
 
 
-OTHERS = "Servers that do not list all agents asked for (they may answer all the same)"
+OTHERS = "Servers that do not list all agents of these cases (they may answer anyway)"
 
 
 class RunForm(forms.Form):
@@ -292,22 +289,22 @@ class RunForm(forms.Form):
         max_value=MAX_ITERATIONS,
         required=False,
         label="Iterations of each case",
-        help_text="Empty: as many as the case says. The required rate stays: 2/3 becomes 20/30.",
+        help_text="If empty, as the case says. The required rate stays the same: 2/3 becomes 20/30.",
     )
 
     def __init__(self, *args: Any, user: AnyUser, agents: Iterable[str] = (), **kwargs: Any) -> None:
-        """`agents`: those that the cases ask for; servers that list all of them come first."""
+        """`agents`: those that the cases test; servers that list all of them come first."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         assert isinstance(field, ServersField)
         field.queryset = servers_usable_by(user)
-        asked = sorted(set(agents))
-        # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
+        tested = sorted(set(agents))
+        # Read once: a select reads its rows twice, and the page shows whether there are any.
         servers = list(field.queryset)
         listing, others = [], []
         for server in servers:
             label = field.label_from_instance(server)
-            missing = [agent for agent in asked if not server.answers_for(agent)]
+            missing = [agent for agent in tested if not server.answers_for(agent)]
             if missing:
                 others.append((server.pk, f"{label}: does not list {listing_of(missing)}"))
             else:
@@ -317,30 +314,30 @@ class RunForm(forms.Form):
         field.initial = [pk for pk, _ in listing[:1]]
 
     def options(self) -> dict[str, Any]:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return {
-            "reading": given["reading"] or "document",
-            "early_stop": given["early_stop"],
-            "parallel": given["parallel"] or 4,
-            "iterations": given["iterations"],
+            "reading": data["reading"] or "document",
+            "early_stop": data["early_stop"],
+            "parallel": data["parallel"] or 4,
+            "iterations": data["iterations"],
         }
 
 
 class ScheduleForm(forms.Form):
-    """Runs that start by themselves."""
+    """A schedule of runs."""
 
     prefix = "schedule"
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
     every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
     iterations = forms.IntegerField(
         min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
-        help_text="Empty: as many as the case says. More iterations find smaller falls.",
+        help_text="If empty, as the case says. More iterations detect smaller regressions.",
     )  # fmt: skip
 
     def __init__(
         self, *args: Any, user: AnyUser, servers: Iterable[AgentServer] | None = None, **kwargs: Any
     ) -> None:
-        """`servers`: those that the person may use, where they are known already."""
+        """`servers`: those that the user may use, if already known."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         assert isinstance(field, ServerField)
@@ -361,6 +358,6 @@ class NamerForm(forms.Form):
         assert isinstance(field, ServerField)
         assert isinstance(agent, AgentPicker)
         field.queryset = servers_usable_by(user)
-        servers = list(field.queryset)  # asked for once
+        servers = list(field.queryset)  # read once
         field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
         agent.offer(servers)

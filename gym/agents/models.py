@@ -1,4 +1,4 @@
-"""Agent servers, suites of test cases, and what came of running them."""
+"""Agent servers, suites of test cases, and their runs."""
 
 from __future__ import annotations
 
@@ -17,30 +17,26 @@ from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 from lmgym.agents.case_reader import look_at
 from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
-from lmgym.agents.results import CaseResult, IterationResult, add_up
+from lmgym.agents.results import CaseResult, IterationResult, total_usage
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
-"""Between the versions that a server reported during one run."""
+"""Separates the versions that a server reported during one run."""
 
 
 class AgentServer(models.Model):
-    """How to reach a registered model of the kind agent. Secret headers are encrypted."""
+    """A server of agents, the counterpart of a RegisteredModel of the backend `agent`. Secret headers are encrypted."""
 
     class Kind(models.TextChoices):
         SERVER = "server", "Agent server (neuro-san's HTTP interface)"
         CHAT = "chat", "Chat endpoint (OpenAI-compatible)"
-        MODEL = "model", "A registered causal model, continuing what it is told"
-        EMBEDDED = "embedded", "The embedded agents: echo, calculator and friends"
+        EMBEDDED = "embedded", "Embedded demo agents (echo, calculator and friends)"
 
     model = models.OneToOneField(RegisteredModel, on_delete=models.CASCADE, related_name="agent_server")
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.SERVER)
     url = models.CharField("address", max_length=500, blank=True)
     chat_model = models.CharField(
         max_length=200, blank=True, help_text="name the chat endpoint knows its model by"
-    )
-    wraps = models.ForeignKey(
-        RegisteredModel, on_delete=models.PROTECT, null=True, blank=True, related_name="wrapped_as_agents"
     )
     secrets = SecretsField()
     checked_at = models.DateTimeField(null=True, blank=True)
@@ -62,20 +58,22 @@ class AgentServer(models.Model):
         return sorted(self.secrets)
 
     def answers_for(self, agent: str) -> bool:
-        """Does it list this agent, or answer for every one? An agent that is not listed may answer all the same."""
-        if self.kind == self.Kind.MODEL or (self.kind == self.Kind.CHAT and self.chat_model):
+        """Does the server list this agent, or answer for every one? Unlisted agents may answer, too."""
+        if self.kind == self.Kind.CHAT and self.chat_model:
             return True
         return any(listed.get("agent_name") == agent for listed in self.agents)
 
 
 class AgentSuite(models.Model):
-    """Test cases with the judge of their gist and the variables that they may name."""
+    """Test cases, with the judge of gist and the variables that cases may use."""
 
     slug = models.SlugField(
         max_length=80,
         unique=True,
         validators=[
-            RegexValidator(r"^(?!(new|servers|runs|compare)$)", "This name is taken by a page of the site.")
+            RegexValidator(
+                r"^(?!(new|servers|runs|compare)$)", "This name is reserved for a page of the site."
+            )
         ],
     )
     title = models.CharField(max_length=200)
@@ -112,11 +110,11 @@ class AgentSuiteCollaborator(Collaborator):
     thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
-_NOT_HERE = "${{{}}} has to be a variable of the suite. Only the suite's owner sees which variables it has."
+_UNKNOWN_VARIABLE = "${{{}}} has to be a variable of the suite. Only the suite's owner can see its variables."
 
 
 class _AnyVariable(dict[str, str]):
-    """Has a variable of every name, which stands for itself."""
+    """Has every variable; the value of a variable is its reference."""
 
     def __bool__(self) -> bool:
         return True
@@ -129,7 +127,7 @@ class _AnyVariable(dict[str, str]):
 
 
 class AgentCase(models.Model):
-    """One test case, stored as the text it was uploaded or written as."""
+    """A test case, stored as the text that was uploaded or written."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="cases")
     name = models.CharField(
@@ -151,16 +149,16 @@ class AgentCase(models.Model):
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
     def look(self) -> tuple[TestCase | None, list[Problem]]:
-        """The case and its problems; variables stand for themselves. For who may know their names: see
-        `selectors.look`."""
+        """Parse the case; return it with its problems. Variables stay references. Only for users who may see the names
+        of variables: see `selectors.look`."""
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
     def look_blindly(self) -> tuple[TestCase | None, list[Problem]]:
-        """The same for anybody: every name may be that of a variable, whether there is one or not."""
+        """Like `look`, for all users: every name is treated as a variable, whether there is one or not."""
         read, problems = look_at(self.text, _AnyVariable())
         names = sorted(read.variables) if read else []
         return read, [
-            *(Problem("info", "variable", "", 0, 0, _NOT_HERE.format(name)) for name in names),
+            *(Problem("info", "variable", "", 0, 0, _UNKNOWN_VARIABLE.format(name)) for name in names),
             *problems,
         ]
 
@@ -169,11 +167,10 @@ PAUSED = "Paused: {}. Runs use secrets, so the schedule's owner has to review th
 
 
 class AgentSchedule(models.Model):
-    """All cases of a suite on a server, again and again, in the name of its owner. `trouble`: why the last run could
-    not be started."""
+    """Recurring runs of all cases of a suite on a server, on behalf of its owner. `trouble`: why the last run could not
+    be started."""
 
     class Every(models.TextChoices):
-        HOUR = "hour", "every hour"
         NIGHT = "night", "every night"
         CHANGE = "change", "when the cases have changed"
         VERSION = "version", "when the server's version changes"
@@ -187,11 +184,13 @@ class AgentSchedule(models.Model):
     iterations = models.PositiveIntegerField(null=True, blank=True, help_text="of each case; empty: its own")
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     stamp = models.CharField(
-        max_length=100, blank=True, help_text="what was run: schedules.stamp_of the cases, or the version"
+        max_length=100,
+        blank=True,
+        help_text="state of the last run: schedules.stamp_of the cases, or the version",
     )
     trouble = models.TextField(blank=True)
     unseen = models.TextField(
-        blank=True, help_text="what others changed since its owner looked, a line each; see `is_paused`"
+        blank=True, help_text="changes by others since the owner's last review, one a line; see `is_paused`"
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -203,7 +202,7 @@ class AgentSchedule(models.Model):
 
     @property
     def is_paused(self) -> bool:
-        """Others changed cases that would be run with secrets. Its owner looks at them first."""
+        """Did others change cases that would be run with secrets? The owner has to review them first."""
         judge = getattr(self.suite.judge, "agent_server", None)
         return bool(self.unseen) and bool(
             self.suite.variables or self.server.secrets or (judge is not None and judge.secrets)
@@ -211,12 +210,12 @@ class AgentSchedule(models.Model):
 
     @property
     def pause(self) -> str:
-        """Why it is paused; empty: it is not."""
+        """Why it is paused; empty if it is not."""
         return PAUSED.format("; ".join(self.unseen.splitlines())) if self.is_paused else ""
 
 
 class AgentRun(HasJob, models.Model):
-    """Cases of a suite on one server. `completed_at` is set when the job ends."""
+    """A run of cases of a suite on one server. `completed_at` is set when the job ends."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="runs")
@@ -229,7 +228,7 @@ class AgentRun(HasJob, models.Model):
     )
     options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
     server_version = models.CharField(
-        max_length=500, blank=True, help_text="as the server told while it answered; several joined by arrows"
+        max_length=500, blank=True, help_text="as reported during the run; several joined by arrows"
     )
     rescored_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
@@ -237,10 +236,12 @@ class AgentRun(HasJob, models.Model):
     schedule = models.ForeignKey(
         AgentSchedule, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
     )
-    fall = models.JSONField(
-        null=True, blank=True, help_text="of a scheduled run, against those before it (core/falls.py)"
+    regression = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="of a scheduled run, against those before it (regression_test.Regression)",
     )
-    spent = models.FloatField(default=0.0, help_text="wall-clock seconds, those of all attempts together")
+    spent = models.FloatField(default=0.0, help_text="wall-clock seconds of all attempts")
     created = models.DateTimeField(auto_now_add=True)
     completed_at = models.DateTimeField(null=True, blank=True)
 
@@ -264,7 +265,7 @@ class AgentRun(HasJob, models.Model):
 
     @property
     def ask_judge(self) -> bool:
-        """Of answers that are scored again: is the judge asked also where it gave a verdict before?"""
+        """When answers are scored again: is the judge asked even about answers it has judged?"""
         return bool(self.options.get("ask_judge"))
 
     @property
@@ -273,13 +274,13 @@ class AgentRun(HasJob, models.Model):
 
     @property
     def iterations(self) -> int | None:
-        """Of each case; None: as the cases say."""
-        found: int | None = self.options.get("iterations")
-        return found
+        """Iterations of each case; None: as the cases say."""
+        iterations: int | None = self.options.get("iterations")
+        return iterations
 
     @property
     def versions(self) -> list[str]:
-        """Several: the version changed on the way."""
+        """Versions that the server reported; several if it changed during the run."""
         return self.server_version.split(ARROW) if self.server_version else []
 
     @property
@@ -288,23 +289,23 @@ class AgentRun(HasJob, models.Model):
 
 
 class CaseRun(models.Model):
-    """One case of a run: its text as it was, and the sums over its iterations. Empty `outcome`: not finished."""
+    """One case of a run: its text then, and the sums over its iterations. `outcome` is empty until it is finished."""
 
     run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="case_runs")
     case = models.ForeignKey(AgentCase, on_delete=models.SET_NULL, null=True, related_name="case_runs")
     name = models.CharField(max_length=200)
     text = models.TextField()
     agent = models.CharField(max_length=200, blank=True)
-    asked = models.PositiveIntegerField(default=0)
+    planned = models.PositiveIntegerField(default=0, help_text="iterations to make")
     needed = models.PositiveIntegerField(default=0)
     required_rate = models.FloatField(default=1.0)
     outcome = models.CharField(max_length=10, blank=True)
     error = models.TextField(blank=True)
-    hopeless = models.TextField(
-        blank=True, help_text="why no iteration can pass, so that the agent is asked once"
+    unsatisfiable = models.TextField(
+        blank=True, help_text="why no iteration can pass; such a case is run once"
     )
     passed = models.PositiveIntegerField(default=0)
-    made = models.PositiveIntegerField(
+    n = models.PositiveIntegerField(
         default=0, help_text="iterations with a verdict: neither errors nor skipped"
     )
     errors = models.PositiveIntegerField(default=0, help_text="iterations that ended without a verdict")
@@ -327,23 +328,23 @@ class CaseRun(models.Model):
 
     @property
     def early_stop(self) -> bool:
-        """Do its iterations end as soon as the ratio is decided? A single one cannot end early."""
-        return self.asked > 1 and (self.run.early_stop or bool(self.hopeless))
+        """Do iterations stop as soon as the ratio is decided? A single one cannot stop early."""
+        return self.planned > 1 and (self.run.early_stop or bool(self.unsatisfiable))
 
     @property
     def numbers(self) -> range:
-        """The iterations that are to be made."""
-        return range(1, 2 if self.hopeless else self.asked + 1)
+        """Numbers of the iterations to make."""
+        return range(1, 2 if self.unsatisfiable else self.planned + 1)
 
     @property
     def is_unchecked(self) -> bool:
-        """It has checks, and none was made, as where the name of a test is misspelt (CaseResult.unchecked)."""
+        """Does the case have checks of which none was made, as with a misspelt test? See CaseResult.unchecked."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
     @property
     def is_mixed(self) -> bool:
-        """Did some of its iterations pass, and others not?"""
-        return 0 < self.passed < self.made
+        """Did some iterations pass and others not?"""
+        return 0 < self.passed < self.n
 
     def results(self) -> list[IterationResult]:
         return [
@@ -352,17 +353,24 @@ class CaseRun(models.Model):
         ]
 
     def result(self) -> CaseResult:
-        """From rows alone: the case need not be read, so no variable is needed."""
-        asked = max(1, self.asked)
-        ratio = Ratio(self.needed, asked, f"{self.needed}/{self.asked}")
-        made = tuple(self.results())
+        """Build the result from rows alone, without parsing the case, which may need variables."""
+        planned = max(1, self.planned)
+        ratio = Ratio(self.needed, planned, f"{self.needed}/{self.planned}")
+        iterations = tuple(self.results())
         return CaseResult(
-            self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop, self.hopeless
+            self.agent,
+            ratio,
+            self.run.reading,
+            iterations,
+            planned,
+            self.error,
+            self.early_stop,
+            self.unsatisfiable,
         )
 
 
 class CaseIteration(models.Model):
-    """One iteration with its transcript, written as it ends: a killed worker loses only the unfinished ones."""
+    """One iteration with its transcript, stored as it ends, so that a killed worker loses only unfinished ones."""
 
     case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="iterations")
     number = models.PositiveIntegerField()
@@ -380,16 +388,13 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """A failure mode that was named or merged. `group` (assessor.group_id) and `proposed` are set where a model named
-    it."""
+    """The name that a model gave a failure mode of a case, and the group (assessor.group_id) that it is offered for."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)
     mode = models.CharField(max_length=12)
-    name = models.CharField(max_length=300, blank=True)
-    merged_into = models.CharField(max_length=12, blank=True)
     group = models.CharField(max_length=12, blank=True)
-    proposed = models.CharField(max_length=300, blank=True)
+    name = models.CharField(max_length=300, blank=True)
 
     class Meta:
         ordering = ["suite_id", "case_name", "mode"]
@@ -398,15 +403,11 @@ class FailureMode(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.shown_name or self.mode
-
-    @property
-    def shown_name(self) -> str:
-        return self.name or self.proposed
+        return self.name
 
 
 class Naming(HasJob, models.Model):
-    """How a model sorts the failures of a case run, written as it answers. `completed_at` is set when the job ends."""
+    """A model's assignment of failures to modes, stored as it replies. `completed_at` is set when the job ends."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
     server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
@@ -431,5 +432,5 @@ class Naming(HasJob, models.Model):
 
 
 def tokens_of(case_runs: Any) -> dict[str, Any]:
-    """Sums of token counts and cost over finished case runs; see `add_up`."""
-    return add_up(case_run.tokens for case_run in case_runs if case_run.outcome)
+    """Add up token counts and cost of finished case runs; see `total_usage`."""
+    return total_usage(case_run.tokens for case_run in case_runs if case_run.outcome)

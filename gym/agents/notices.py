@@ -1,4 +1,4 @@
-"""Tells somebody that the runs of agent tests they queued together have ended."""
+"""Notifications that a user's runs of agent tests, queued together, have ended."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Schedules that pause because somebody else changed cases.
+"""Pausing of schedules after other users changed cases.
 
 A scheduled run uses secrets by the rights of the schedule's owner: variables of the suite, headers of the server and of
-the judge. A case says where they are sent, so what others wrote is not run with them until the owner has looked.
+the judge. Cases decide where secrets are sent, so cases of others are not run with them until the owner has reviewed
+them.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from gym.notices.models import Notice
 from gym.notices.services import forget, tell
 from lmgym.text import listing
 
-NAMED = 6
-"""Changed cases that one line names."""
-MOST_CHANGES = 20
-"""Changes of others that a paused schedule names, the newest ones."""
+MAX_LISTED = 6
+"""Changed cases listed in one line."""
+MAX_CHANGES = 20
+"""Newest changes of others that a paused schedule lists."""
 
 
 def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> None:
-    """Somebody changes these cases: schedules of others that use secrets pause. Call it first in the transaction that
-    changes them."""
+    """Pause the schedules of other users that use secrets, because `actor` changes these cases.
+
+    Call it first in the transaction that changes them.
+    """
     when = f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
-    change = " ".join(f"{actor.display_name} changed {listing(names, NAMED)} at {when}".split())
+    change = " ".join(f"{actor.display_name} changed {listing(names, MAX_LISTED)} at {when}".split())
     for pk, owner in suite.schedules.exclude(owner=actor).order_by("owner").values_list("pk", "owner"):
         User(pk=owner).hold()  # accounts first, then things
         rows = AgentSchedule.objects.select_for_update(of=("self",))
@@ -35,7 +38,7 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
         if schedule is None:
             continue
         was_paused = schedule.is_paused
-        schedule.unseen = "\n".join([*schedule.unseen.splitlines(), change][-MOST_CHANGES:])
+        schedule.unseen = "\n".join([*schedule.unseen.splitlines(), change][-MAX_CHANGES:])
         schedule.save(update_fields=["unseen"])
         if schedule.is_paused and not was_paused:
             text = f"{suite}: the schedule on {schedule.server} is paused because {change}."
@@ -44,7 +47,7 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
 
 
 def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:
-    """Run it again. `seen`: the changes that its owner looked at (`unseen`); those that came since keep it paused."""
+    """Resume a schedule. `seen`: the changes that its owner reviewed (`unseen`); newer ones keep it paused."""
     if schedule.owner_id != actor.pk:
         raise PermissionDenied("a schedule uses its owner's secrets, so only its owner can resume it")
     rows = AgentSchedule.objects.filter(pk=schedule.pk, unseen=seen.replace("\r\n", "\n"))

@@ -1,4 +1,4 @@
-"""Who may do what with suites of agent tests and their runs."""
+"""Permissions on suites of agent tests and their runs."""
 
 from __future__ import annotations
 
@@ -14,38 +14,35 @@ def can_view(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_edit(user: AnyUser, suite: AgentSuite) -> bool:
-    """Its card, judge, cases and failure modes: the owner, staff and collaborators who may edit."""
+    """Settings, judge, cases and failure modes: the owner, staff and collaborators with edit rights."""
     return may_edit(user, suite)
 
 
 def can_manage(user: AnyUser, suite: AgentSuite) -> bool:
-    """Its visibility, secrets and deletion: the owner and staff."""
+    """Visibility, secrets and deletion: the owner and staff."""
     return owns(user, suite)
 
 
 def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
-    """Everyone who has an account, sees the suite and may send its secrets."""
+    """Users who can view the suite and may send its secrets."""
     return user.is_authenticated and can_view(user, suite) and can_send_secrets(user, suite)
 
 
 def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
-    """A case can send the suite's secrets anywhere, so only the owner and staff run a suite that has some."""
+    """A case can send the secrets of its suite anywhere, so only the owner and staff can run a suite with secrets."""
     return not suite.variables or owns(user, suite)
 
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
-    """May this user use the suite's judge? Its owner pays for requests with secret keys, so a judge that holds secrets
-    is for its owner and staff, and a private one for those who may run it."""
+    """May this user use the judge of the suite? Its owner pays for requests with secret keys, so a judge with secrets
+    is for its owner and staff, and a private one for users who may run it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True
     agent = getattr(judge, "agent_server", None)
-    if agent is None:
-        return can_run(user, judge)
-    wrapped = agent.wraps is None or can_run(user, agent.wraps)
-    return can_run(user, judge) and not agent.secrets and wrapped
+    return can_run(user, judge) and not (agent is not None and agent.secrets)
 
 
 def can_steer(user: AnyUser, run: AgentRun) -> bool:
-    """Cancel, retry, score again: the person who queued it, the suite's owner and staff."""
+    """Cancel, resume, score again: the user who queued the run, the owner of the suite, and staff."""
     return user.is_authenticated and (user.is_staff or user.pk in {run.owner_id, run.suite.owner_id})

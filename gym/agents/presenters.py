@@ -1,4 +1,4 @@
-"""What the pages of runs and agents show."""
+"""Data for the pages of runs and servers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, When
 
-from gym.agents.comparing import names_apart
+from gym.agents.comparing import distinct_names
 from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.agents.selectors import evidence_of, flipping_cases
-from lmgym.agents.assessor import Assessment, assess
+from lmgym.agents.assessor import Assessment, Assessor
 from lmgym.agents.checks import VERDICTS
-from lmgym.agents.failures import Contradiction, Contradictions, Failure, Failures
-from lmgym.agents.pass_rates import Evidence, Repeats, evidence, repeats
+from lmgym.agents.failures import Contradiction, Failure, Failures
+from lmgym.agents.pass_rates import AtK, Evidence, at_k, evidence
 from lmgym.agents.results import CheckResult, IterationResult, TurnResult
 from models_registry.names import tell_apart
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
-AT_A_TIME = 50
-"""Iterations in memory at a time while all are counted."""
+CHUNK_SIZE = 50
+"""Iterations in memory at the same time while all are counted."""
 
 
 @dataclass
@@ -40,15 +40,15 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
     return [CaseRow(row, evidence_of(row), row.n_done, row.is_mixed or row.case_id in flips) for row in rows]
 
 
-def repeats_of(run: AgentRun) -> list[Repeats]:
-    """pass@k and pass^k, mean over the cases of a run, without those that stop early."""
+def at_k_of_run(run: AgentRun) -> list[AtK]:
+    """Return pass@k and pass^k as means over the cases of a run, without cases that stop early."""
     finished = [row for row in run.case_runs.all() if row.outcome]
-    return repeats([(0, 0) if row.early_stop else (row.passed, row.made) for row in finished])
+    return at_k([(0, 0) if row.early_stop else (row.passed, row.n) for row in finished])
 
 
 @dataclass
 class Totals:
-    """Cases and iterations of a run: passed of those with a verdict, with interval, and those without."""
+    """Cases and iterations of a run: passed of those with a verdict, and those without."""
 
     cases: Evidence
     iterations: Evidence
@@ -60,7 +60,7 @@ def totals_of(run: AgentRun) -> Totals:
     passed, counted = (sum(row.outcome in found for row in rows) for found in (("pass",), VERDICTS))
     cases = evidence(passed, counted, 1.0, errors=len(rows) - counted)
     early_stop = any(row.early_stop for row in rows)
-    passes, made = sum(row.passed for row in rows), sum(row.made for row in rows)
+    passes, made = sum(row.passed for row in rows), sum(row.n for row in rows)
     errors = sum(row.errors for row in rows)
     iterations = evidence(passes, made, 1.0, errors=errors, early_stop=early_stop)
     return Totals(cases, iterations, sum(row.seconds for row in rows))
@@ -68,13 +68,13 @@ def totals_of(run: AgentRun) -> Totals:
 
 @dataclass
 class CheckRow:
-    """One check over all iterations: how often each outcome. `made` are those with a verdict."""
+    """One check over all iterations: how often each outcome. `n`: outcomes with a verdict."""
 
     first: CheckResult
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
-    def made(self) -> int:
+    def n(self) -> int:
         return sum(n for outcome, n in self.counts.items() if outcome in VERDICTS)
 
     @property
@@ -84,29 +84,33 @@ class CheckRow:
 
 @dataclass
 class Overall:
-    """All iterations summed up. They are read one by one: there may be a thousand, each with a transcript."""
+    """All iterations summed up. `latency`: median and maximum of the seconds to an answer; `waited`: seconds for which
+    servers were busy."""
 
     checks: list[CheckRow]
     latency: tuple[float, float] | None
     several_connections: bool
     failures: list[Failure]
-    contradictions: list[Contradiction]
+    assessor: Assessor
     waited: float
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        return self.assessor.contradictions
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer; where the judge
-    contradicts itself; the seconds for which servers were busy."""
-    failures, contradictions = Failures(), Contradictions()
+    """Sum up all iterations. They are read in chunks: there may be a thousand, each with a transcript."""
+    failures, assessor = Failures(), Assessor()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
     waited = 0.0
     several = False
     stored = case_run.iterations.order_by("number").values_list("data", flat=True)
-    for data in stored.iterator(chunk_size=AT_A_TIME):
+    for data in stored.iterator(chunk_size=CHUNK_SIZE):
         iteration = IterationResult.from_dict(data)
         failures.add(iteration)
-        contradictions.add(iteration)
+        assessor.add(iteration)
         for check in iteration.checks:
             key = (check.connection, check.interaction, check.where, check.element)
             row = rows.setdefault(key, CheckRow(check))
@@ -115,81 +119,93 @@ def overall(case_run: CaseRun) -> Overall:
         waited += iteration.waited
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several, list(failures), list(contradictions), waited)
+    return Overall(list(rows.values()), latency, several, list(failures), assessor, waited)
 
 
 @dataclass
 class TurnRow:
-    """One turn of the conversation in each iteration that is shown. `answers`: name of the run where there are two,
-    iteration, its answer, its checks."""
+    """One turn of the conversation in all iterations shown. `answers`: name of the run if there are two, iteration,
+    answer, checks."""
 
     connection: int
     interaction: int
-    said: str | None
+    user_text: str | None
     answers: list[tuple[str, IterationResult, TurnResult | None, list[CheckResult]]]
 
 
 def case_context(
-    case_run: CaseRun, chosen: list[str], page: str = "", beside: CaseRun | None = None
+    case_run: CaseRun,
+    chosen: list[str],
+    page: str = "",
+    other: CaseRun | None = None,
+    *,
+    naming: Naming | None = None,
 ) -> dict[str, Any]:
-    """Everything the page of one case of a run shows. `beside`: the case in another run, whose transcripts stand beside
-    these."""
+    """Context of the page of one case of a run; see `run_views.case_run`.
+
+    Args:
+        chosen: numbers of the iterations to show, as sent by the browser.
+        page: page of the list of iterations, as sent by the browser.
+        other: the case in another run, whose transcripts are shown next to these.
+        naming: how a model sorts the failures.
+    """
     found = evidence_of(case_run)
-    told = overall(case_run)
+    sums = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
     on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
-    wanted = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
-    rows = _side_by_side(case_run, wanted, on_page[0]) if on_page else []
-    rows = rows[: MAX_COLUMNS // 2] if beside is not None else rows
-    here = {row.number for row in on_page}
+    numbers = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
+    rows = _side_by_side(case_run, numbers, on_page[0]) if on_page else []
+    rows = rows[: MAX_COLUMNS // 2] if other is not None else rows
+    listed = {row.number for row in on_page}
     columns = [IterationResult.from_dict(row.data) for row in rows]
     named = [("", column) for column in columns]
-    if beside is not None and columns:
-        named = _of_two_runs(case_run, columns, beside)
+    if other is not None and columns:
+        named = _of_two_runs(case_run, columns, other)
     return {
         "run": case_run.run,
         "case_run": case_run,
         "evidence": found,
-        "repeats": repeats_of_case(found),
-        "checks": told.checks,
-        "failures": told.failures,
-        "contradictions": told.contradictions,
+        "at_k": at_k_of_case(found),
+        "checks": sums.checks,
+        "assessment": _assessment(case_run, sums.assessor, _modes_of(case_run), naming),
+        "contradictions": sums.contradictions,
+        "naming": naming,
         "page": on_page,
         "numbers": {row.number for row in rows},
-        "elsewhere": [row for row in rows if row.number not in here],
+        "elsewhere": [row for row in rows if row.number not in listed],
         "columns": columns,
-        "beside": beside,
+        "other": other,
         "turns": _turn_rows(named),
         "tokens": tokens_of([case_run]),
-        "latency": told.latency,
-        "waited": told.waited,
-        "several_connections": told.several_connections,
+        "latency": sums.latency,
+        "waited": sums.waited,
+        "several_connections": sums.several_connections,
     }
 
 
-def repeats_of_case(found: Evidence) -> list[Repeats]:
-    """pass@k and pass^k; none of a case that stops early."""
-    return [] if found.early_stop else repeats([(found.passed, found.n)])
+def at_k_of_case(found: Evidence) -> list[AtK]:
+    """Return pass@k and pass^k of a case; empty if it stops early."""
+    return [] if found.early_stop else at_k([(found.passed, found.n)])
 
 
-def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> list[CaseIteration]:
-    """The iterations to show: the first few that are wanted; without any, the first of the page and the next one with
-    another outcome, or else simply the next."""
-    alike = Case(When(outcome=first.outcome, then=1), default=0)
-    behind = case_run.iterations.filter(number__gt=first.number).order_by(alike, "number")
-    telling = {first.number, *behind.values_list("number", flat=True)[:1]}
-    rows = case_run.iterations.filter(number__in=wanted | telling).order_by("number")
-    found = list(rows[: MAX_COLUMNS + len(telling)])
-    return [row for row in found if row.number in wanted][:MAX_COLUMNS] or found
+def _side_by_side(case_run: CaseRun, chosen: set[int], first: CaseIteration) -> list[CaseIteration]:
+    """Return the iterations to show: the first few chosen; by default the first of the page and the next one with
+    another outcome, or simply the next."""
+    same_outcome = Case(When(outcome=first.outcome, then=1), default=0)
+    later = case_run.iterations.filter(number__gt=first.number).order_by(same_outcome, "number")
+    default = {first.number, *later.values_list("number", flat=True)[:1]}
+    rows = case_run.iterations.filter(number__in=chosen | default).order_by("number")
+    candidates = list(rows[: MAX_COLUMNS + len(default)])
+    return [row for row in candidates if row.number in chosen][:MAX_COLUMNS] or candidates
 
 
 def _of_two_runs(
-    case_run: CaseRun, columns: list[IterationResult], beside: CaseRun
+    case_run: CaseRun, columns: list[IterationResult], other: CaseRun
 ) -> list[tuple[str, IterationResult]]:
-    """Each followed by the iteration of the same number in the other run, under the names of the runs."""
-    tell_apart([case_run.run.server.model, beside.run.server.model])
-    ours, theirs = names_apart([case_run.run, beside.run])
-    rows = beside.iterations.filter(number__in=[column.number for column in columns])
+    """Pair each iteration with that of the same number in another run, under the names of the runs."""
+    tell_apart([case_run.run.server.model, other.run.server.model])
+    ours, theirs = distinct_names([case_run.run, other.run])
+    rows = other.iterations.filter(number__in=[column.number for column in columns])
     others = {row.number: IterationResult.from_dict(row.data) for row in rows}
     found = []
     for column in columns:
@@ -208,26 +224,44 @@ def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
             turn = next((turn for turn in column.turns if (turn.connection, turn.interaction) == place), None)
             checks = [check for check in column.checks if (check.connection, check.interaction) == place]
             answers.append((name, column, turn, checks))
-        said = next((turn.said for _, _, turn, _ in answers if turn is not None), None)
-        rows.append(TurnRow(*place, said, answers))
+        user_text = next((turn.user_text for _, _, turn, _ in answers if turn is not None), None)
+        rows.append(TurnRow(*place, user_text, answers))
     return rows
 
 
 def assessment_of(case_run: CaseRun) -> Assessment:
-    """Failure modes, with a model's choices and with the names and mergers made by people."""
-    notes = case_run.run.suite.failure_modes.filter(case_name=case_run.name)
-    return _assessment(case_run, notes, Naming.objects.filter(case_run=case_run).first())
+    """Return the failure modes of a case, with the choices and names of a model."""
+    naming = Naming.objects.filter(case_run=case_run).first()
+    return _assessment(case_run, overall(case_run).assessor, _modes_of(case_run), naming)
 
 
-def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming | None) -> Assessment:
-    notes = list(notes)
-    names = {note.mode: note.shown_name for note in notes if note.shown_name}
-    merged = {note.mode: note.merged_into for note in notes if note.merged_into}
-    chosen = naming.chosen if naming else {}
-    return assess(case_run.result(), names=names, merged=merged, chosen=chosen)
+def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
+    """Return the failure modes of all cases of a run, in a few queries."""
+    namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
+    modes: dict[str, list[FailureMode]] = {}
+    for mode in run.suite.failure_modes.all():
+        modes.setdefault(mode.case_name, []).append(mode)
+    assessed = []
+    for row in run.case_runs.prefetch_related("iterations"):
+        assessor = Assessor()
+        for result in row.results():
+            assessor.add(result)
+        assessed.append((row, _assessment(row, assessor, modes.get(row.name, ()), namings.get(row.pk))))
+    return assessed
 
 
-# --- which agent calls which ---
+def _modes_of(case_run: CaseRun) -> Iterable[FailureMode]:
+    return case_run.run.suite.failure_modes.filter(case_name=case_run.name)
+
+
+def _assessment(
+    case_run: CaseRun, assessor: Assessor, modes: Iterable[FailureMode], naming: Naming | None
+) -> Assessment:
+    names = {mode.mode: mode.name for mode in modes}
+    return assessor.assessment(case_run.agent, names, naming.chosen if naming else {})
+
+
+# --- the call graph ---
 
 MAX_LINES = 200
 MAX_LEVEL = 12
@@ -235,7 +269,7 @@ MAX_LEVEL = 12
 
 @dataclass(frozen=True)
 class CallLine:
-    """A line of the indented list. `again`: its calls are listed further up."""
+    """A line of the indented list. `again`: its calls are listed above."""
 
     level: int
     name: str
@@ -244,7 +278,7 @@ class CallLine:
 
 
 def call_tree(nodes: Sequence[dict[str, Any]]) -> list[CallLine]:
-    """The graph from its first node, depth first; then the nodes not reached from there."""
+    """List the graph depth first from its first node, then the nodes not reached from there."""
     known = {str(node["origin"]): node for node in nodes}
     lines: list[CallLine] = []
     seen: set[str] = set()

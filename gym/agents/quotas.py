@@ -1,5 +1,5 @@
-"""What agent suites and their runs count as against their owner's quota. A run is measured when it is queued: it holds
-a copy of its cases. Its transcripts count for the next one."""
+"""Quotas of agent suites and their runs. A run is measured when it is queued, with its copy of the cases; its
+transcripts count when the next one is queued."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGENT_SUITES = register(
     "agent suites",
     Part(AgentSuite, size=stored("description", "variables")),
     Part(AgentCase, "suite__owner", stored("text")),
-    Part(FailureMode, "suite__owner", stored("name", "proposed")),
+    Part(FailureMode, "suite__owner", stored("name")),
     setting="GYM_QUOTA_AGENT_SUITES",
 )
 AGENT_RUNS = register(

@@ -26,9 +26,12 @@ from gym.agents.views import show_form_errors
 from gym.downloads import csv_download, csv_stream, download, json_download, stream
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
-from lmgym.agents import assessor, failures, reports
+from lmgym.agents import assessor, reports
 from lmgym.agents.assessor import can_be_named
-from lmgym.agents.falls import Fall
+from lmgym.agents.failures import iteration_rows
+from lmgym.agents.regression_test import Regression
+from lmgym.agents.tables import IterationRow
+from lmgym.text.columns import header
 from models_registry.names import tell_apart
 
 PER_PAGE = 50
@@ -50,8 +53,10 @@ def _live(request: HttpRequest, run: AgentRun) -> dict[str, Any]:
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
-    """All runs, newest first; of one suite or server where the address names one. With `a`: to compare each with that
-    run. Context: page, suite, server, compared (or None)."""
+    """All runs, newest first; `suite` and `server` filter them. With `first`: runs to compare with that run.
+
+    Context: page, suite, server, compared (or None).
+    """
     found = selectors.runs_visible_to(request.user)
     suite, server, compared = None, None, None
     if slug := request.GET.get("suite", ""):
@@ -73,24 +78,24 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
-    """Runs to compare one with."""
+    """Return the runs that a run can be compared with."""
     done = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
     return done.exclude(pk=run.pk)
 
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, repeats (Repeats), fall (or None), may_steer,
-    others (runs to compare with), more_others."""
+    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression or
+    None), may_steer, others (runs to compare with), more_others."""
     run = visible_run(request, key)
-    fall = Fall.from_dict(run.fall) if run.fall else None
+    regression = Regression.from_dict(run.regression) if run.regression else None
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(request, run),
         "totals": presenters.totals_of(run),
-        "repeats": presenters.repeats_of(run),
+        "at_k": presenters.at_k_of_run(run),
         "tokens": tokens_of(run.case_runs.all()),
-        "fall": fall if fall and (fall.p is not None or fall.lost) else None,
+        "regression": regression if regression and (regression.p is not None or regression.lost) else None,
         "may_steer": permissions.can_steer(request.user, run),
         "others": others,
         "more_others": more_others,
@@ -108,22 +113,23 @@ def run_progress(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, visible_run(request, key), services.cancel_run, "The run stops; what ended is kept.")
+    done = "The run is being cancelled. Finished iterations are kept."
+    return act(request, visible_run(request, key), services.cancel_run, done)
 
 
 @login_required
 @require_POST
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, visible_run(request, key), services.retry_run, "The run goes on where it ended.")
+    return act(request, visible_run(request, key), services.retry_run, "The run is resumed.")
 
 
 @login_required
 @require_POST
 def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
+    """Score the stored answers by the current cases, and by another reading if one is sent."""
     run = visible_run(request, key)
     try:
-        made = services.queue_rescoring(
+        rescored = services.queue_rescoring(
             run,
             actor=request.user,
             reading=request.POST.get("reading", ""),
@@ -132,23 +138,23 @@ def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
         return redirect(run)
-    messages.success(request, "The answers are scored again; no agent is asked.")
-    return redirect(made)
+    messages.success(request, "The stored answers are scored again. No agent is called.")
+    return redirect(rescored)
 
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResponse:
-    """json: everything; junit: for programs that watch builds; csv: a row per iteration."""
+    """`form`: json (everything), junit (for build servers) or csv (one row per iteration)."""
     return run_file(visible_run(request, key), form)
 
 
 def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
-    """One case at a time: transcripts are long."""
+    """Stream a file of a run, one case at a time, because transcripts are long."""
     if form not in ("json", "junit", "csv"):
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
     if form == "csv":
-        return csv_stream(f"agent-run-{run.key}.csv", failures.COLUMNS, failures.rows_of(results))
+        return csv_stream(f"agent-run-{run.key}.csv", header(IterationRow), iteration_rows(results))
     if form == "junit":
         return stream(
             reports.junit_parts(results, run.server_version), f"agent-run-{run.key}.xml", "application/xml"
@@ -166,31 +172,41 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Why it failed, and transcripts side by side. Context: run, case_run, evidence, failures (Failure), checks
-    (CheckRow), page (of CaseIteration), columns (iterations shown), numbers (theirs), elsewhere (those of them that are
-    on other pages), beside (of the run that is shown beside it, or None), turns (TurnRow), tokens, latency, waited,
-    several_connections."""
+    """One case of a run: why iterations failed, each check over all iterations, and transcripts side by side.
+
+    Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None), n_named
+    (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of CaseIteration),
+    columns (iterations shown), numbers (of these), elsewhere (those of them on other pages), other (the case in the
+    other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
+    """
     found = visible_case_run(request, key, pk)
-    beside = None
-    if other := request.GET.get("beside", ""):
+    other = None
+    if chosen := request.GET.get("beside", ""):
         rows = CaseRun.objects.filter(run__in=selectors.runs_visible_to(request.user))
-        number = int(other) if other.isdecimal() and len(other) < 10 else 0
-        beside = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
-    chosen, page = request.GET.getlist("i"), request.GET.get("page", "")
-    context = presenters.case_context(found, chosen, page, beside)
+        number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
+        other = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
+    naming = _naming_of(
+        found
+    )  # before the failures are read: a page that shows it as done also shows its names
+    context = presenters.case_context(
+        found, request.GET.getlist("i"), request.GET.get("page", ""), other, naming=naming
+    )
+    n_named = sum(can_be_named(sample) for mode in context["assessment"].modes for sample in mode.samples)
+    may_name = n_named and permissions.can_edit(request.user, found.run.suite)
+    context |= {"n_named": n_named, "namer_form": NamerForm(user=request.user) if may_name else None}
     return render(request, "agents/case_run.html", context)
 
 
 @require_safe
 def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """The transcripts of one case, with the case as it was sent."""
+    """The transcripts of one case, with the text of the case in this run."""
     found = visible_case_run(request, key, pk)
     data = {"run": key, "name": found.name, "text": found.text, **found.result().as_dict()}
     return json_download(f"transcripts-{found.pk}.json", data)
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """To the comparison of ticked runs of one suite, the earliest one first."""
+    """Redirect to the comparison of ticked runs of one suite, the earliest first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(found.order_by("created", "pk"))
@@ -210,9 +226,11 @@ def _query_of(runs: Sequence[AgentRun]) -> str:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Runs compared with the first of them, case by case or (`by=check`) check by check; `ticked` and `run=KEY` several
-    times lead here. Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check,
-    cases or checks."""
+    """Runs compared with the first of them, by case or (`by=check`) by check. `ticked` with several `run=KEY` redirects
+    here.
+
+    Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check, cases or checks.
+    """
     if "ticked" in request.GET:
         return _ticked(request)
     if not 2 <= len(_keys(request)) <= MOST_COMPARED:
@@ -226,15 +244,15 @@ def compare(request: HttpRequest) -> HttpResponse:
         "sides": list(zip(found.names, found.runs, strict=True)),
         "query": _query_of(found.runs),
         "by_check": by_check,
-        "checks": found.checks_beside(),
-        "cases": found.cases_beside(),
+        "checks": found.by_check(),
+        "cases": found.by_case(),
     }
     return render(request, "agents/compare.html", context)
 
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
-    """cases.csv or checks.csv of `?first=a&second=b&second=c`."""
+    """The comparison `?first=a&second=b&second=c` as cases.csv or checks.csv."""
     if form not in ("cases.csv", "checks.csv"):
         raise Http404("There is no such download.")
     by_check = form == "checks.csv"
@@ -244,23 +262,23 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 
 def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
-    """The runs of the address. 404 for fewer than two or more than MOST_COMPARED."""
+    """Compare the runs in the address. 404 for fewer than two or more than MOST_COMPARED."""
     keys = _keys(request)
     if not 2 <= len(keys) <= MOST_COMPARED:
-        raise Http404(f"2 to {MOST_COMPARED} different runs are compared.")
+        raise Http404(f"A comparison needs 2 to {MOST_COMPARED} different runs.")
     runs = [visible_run(request, key) for key in keys]
     tell_apart([run.server.model for run in runs])
     return compare_runs(*runs, by_check=by_check)
 
 
 def _keys(request: HttpRequest) -> list[str]:
-    """The runs of the address, each once."""
-    named = [request.GET.get(name, "") for name in ("first", "a")]  # a and b are former names
+    """Return the keys of the runs in the address, each once."""
+    named = [request.GET.get(name, "") for name in ("first", "a")]  # a, b: former names
     named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
     return list(dict.fromkeys(key.replace("\0", "") for key in named if key))
 
 
-# --- failure modes: naming them by a model, renaming and merging them ---
+# --- failure modes ---
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
@@ -269,41 +287,20 @@ def _naming_of(case_run: CaseRun) -> Naming | None:
 
 
 @require_safe
-def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Context: run, case_run, assessment, may_edit, naming (or None), namer_form (or None), n_named (failures that can
-    be named)."""
-    found = visible_case_run(request, key, pk)
-    may_edit = permissions.can_edit(request.user, found.run.suite)
-    naming = _naming_of(found)  # before the assessment: a page that says "done" shows what came of it
-    assessment = presenters.assessment_of(found)
-    n_named = sum(can_be_named(sample) for mode in assessment.modes for sample in mode.samples)
-    context: dict[str, Any] = {
-        "run": found.run,
-        "case_run": found,
-        "assessment": assessment,
-        "may_edit": may_edit,
-        "naming": naming,
-        "n_named": n_named,
-        "namer_form": NamerForm(user=request.user) if may_edit and n_named else None,
-    }
-    return render(request, "agents/assess.html", context)
-
-
-@require_safe
-def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
-    """text in the reference's layout, or json."""
+def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
+    """The failure modes of a case: text in the reference's layout, or json."""
     found = visible_case_run(request, key, pk)
     assessment = presenters.assessment_of(found)
     if form == "text":
-        return download(assessor.text_report(assessment), f"assessment-{found.pk}.txt", "text/plain")
+        return download(assessor.text_report(assessment), f"failures-{found.pk}.txt", "text/plain")
     if form == "json":
-        return json_download(f"assessment-{found.pk}.json", assessment.as_dict())
+        return json_download(f"failures-{found.pk}.json", assessment.as_dict())
     raise Http404
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
+    """GET: the progress of naming, polled by htmx. POST: queue it. Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
         return _name(request, found)  # type: ignore[arg-type]  # login_required redirects visitors
@@ -319,37 +316,18 @@ def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
     if not form.is_valid():
         show_form_errors(request, form)
     else:
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
-            services.queue_naming(found, given["server"], given["agent"], actor=request.user)
+            services.queue_naming(found, data["server"], data["agent"], actor=request.user)
         except (ValidationError, TooManyJobs) as error:
             show_error(request, error)
-    return redirect("agent-assess", found.run.key, found.pk)
+    return redirect(f"{found.get_absolute_url()}#why")
 
 
 @login_required
 @require_POST
 def forget(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
-    """Group without a model again."""
-    services.forget_naming(visible_case_run(request, key, pk), actor=request.user)
-    return redirect("agent-assess", key, pk)
-
-
-@login_required
-@require_POST
-def change_mode(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
-    """Name or merge a failure mode."""
+    """Group the failures by text again."""
     found = visible_case_run(request, key, pk)
-    given = request.POST
-    try:
-        services.change_mode(
-            found.run.suite,
-            found.name,
-            given.get("mode", ""),
-            actor=request.user,
-            name=given.get("name", "").strip(),
-            merged_into=given.get("merged_into", ""),
-        )
-    except ValidationError as error:
-        show_error(request, error)
-    return redirect("agent-assess", key, pk)
+    services.forget_naming(found, actor=request.user)
+    return redirect(f"{found.get_absolute_url()}#why")

@@ -1,7 +1,7 @@
-"""Runs that start by themselves: every hour, every night, when the cases or the server's version change; and the news
-that a rate fell or a verdict was lost.
+"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified when
+a pass rate falls significantly or a case loses its verdict.
 
-The worker's reaper says that time passes (gym.jobs.signals.time_passes); nothing here takes long.
+The worker's reaper calls this on every tick (gym.jobs.signals.time_passes), so nothing here may block.
 """
 
 from __future__ import annotations
@@ -26,23 +26,30 @@ from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
 from gym.notices.services import tell
-from lmgym.agents.falls import COMPARED, Fall, Limit, Stratum, fall, limits
+from lmgym.agents.regression_test import (
+    BASELINE_RUNS,
+    Limit,
+    Regression,
+    Stratum,
+    compare_with_baseline,
+    limits,
+)
 
 log = logging.getLogger(__name__)
-MOST = 20
+MAX_SCHEDULES = 20
 """Schedules of a suite."""
 NIGHT = 2
-"""The hour, in the site's time zone, after which nightly runs begin."""
+"""Hour, in the time zone of the site, at which nightly runs begin."""
 SETTLED = timedelta(minutes=2)
-"""A changed set of cases is run once nobody has changed it for so long."""
+"""Changed cases are run once they have been unchanged for this long."""
 VERSION_PERIOD = timedelta(minutes=10)
-"""A server is asked for its version so often."""
-NO_VERSION = "The server did not tell its version, so nothing was run. It is asked again."
+"""Interval at which the version of a server is read."""
+NO_VERSION = "The server did not report its version, so nothing was run. It will be tried again."
 Every = AgentSchedule.Every
 
 
 def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
-    """All of a suite for those who edit it; else one's own."""
+    """All schedules of a suite for users who may edit it, otherwise only their own."""
     found = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
     if permissions.can_edit(user, suite):
         return found
@@ -52,15 +59,15 @@ def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
 def add_schedule(
     suite: AgentSuite, server: AgentServer, *, actor: User, every: str, iterations: int | None = None
 ) -> AgentSchedule:
-    """Run all cases of a suite on a server again and again, in the name of `actor`."""
+    """Schedule runs of all cases of a suite on a server, on behalf of `actor`."""
     services.require_may_run(actor, suite, server)
     if every not in Every.values:
-        raise ValidationError({"every": f"There is no schedule {every!r}."})
+        raise ValidationError({"every": f"Unknown schedule {every!r}."})
     if every == Every.VERSION and server.kind not in (AgentServer.Kind.SERVER, AgentServer.Kind.EMBEDDED):
-        raise ValidationError({"every": f"{server} tells no version. Choose another time."})
+        raise ValidationError({"every": f"{server} reports no version. Choose another schedule."})
     services.require_iterations(iterations)
-    if suite.schedules.count() >= MOST:
-        raise ValidationError(f"A suite has at most {MOST} schedules.")
+    if suite.schedules.count() >= MAX_SCHEDULES:
+        raise ValidationError(f"A suite can have at most {MAX_SCHEDULES} schedules.")
     schedule = AgentSchedule(suite=suite, server=server, owner=actor, every=every, iterations=iterations)
     schedule.next_at = _next(schedule, timezone.now())
     schedule.stamp = "" if every == Every.VERSION else stamp_of(suite)
@@ -70,24 +77,22 @@ def add_schedule(
 
 
 def remove_schedule(schedule: AgentSchedule, *, actor: User) -> None:
-    """Its runs stay."""
+    """Delete a schedule. Its runs are kept."""
     if schedule.owner_id != actor.pk and not permissions.can_edit(actor, schedule.suite):
-        raise PermissionDenied("this schedule belongs to somebody else")
+        raise PermissionDenied("this schedule belongs to another user")
     schedule.delete()
 
 
 def stamp_of(suite: AgentSuite) -> str:
-    """Another text whenever a case was added, changed, renamed or deleted."""
-    found = suite.cases.aggregate(n=Count("pk"), changed=Max("updated"), sum=Sum("pk"))
-    return f"{found['n']} {found['sum']} {found['changed']}"
+    """Return a text that changes whenever a case is added, changed, renamed or deleted."""
+    state = suite.cases.aggregate(n=Count("pk"), changed=Max("updated"), sum=Sum("pk"))
+    return f"{state['n']} {state['sum']} {state['changed']}"
 
 
 def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
-    """When it is due; None where the cases decide. Minutes are spread, so that not all begin at once."""
+    """Return when the schedule is due next; None if that depends on the cases. Minutes are spread over the hour."""
     if schedule.every == Every.CHANGE:
         return None
-    if schedule.every == Every.HOUR:
-        return now + timedelta(hours=1)
     if schedule.every == Every.VERSION:
         return now + VERSION_PERIOD
     here = timezone.localtime(now)
@@ -96,14 +101,14 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
 
 
 @receiver(time_passes, dispatch_uid="schedules of agent tests")
-def look_at_the_clock(**_: Any) -> None:
-    look_at_ended()
+def on_tick(**_: Any) -> None:
+    compare_ended()
     start_due()
     ask_versions()
 
 
 def start_due() -> int:
-    """Queue a run for every schedule that is due by the clock or by its cases; how many."""
+    """Queue a run for every schedule that is due. Return how many were queued."""
     now = timezone.now()
     due = AgentSchedule.objects.exclude(every=Every.VERSION).filter(
         Q(next_at__lte=now) | Q(every=Every.CHANGE)
@@ -112,24 +117,26 @@ def start_due() -> int:
 
 
 def ask_versions() -> int:
-    """Queue a question for every server whose version a schedule is waiting for, one at a time; how many."""
-    now, asked = timezone.now(), 0
+    """Queue a job for every server whose version a schedule waits for, one at a time. Return how many were queued."""
+    now, queued = timezone.now(), 0
     due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)
     for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):
         with transaction.atomic():
             claimed = due.filter(server=server).update(next_at=now + VERSION_PERIOD)
-            questions = Job.objects.filter(kind="agent_version", payload__server=server.pk)
-            if claimed and not questions.filter(state__in=ACTIVE_STATES).exists():
-                questions.delete()  # 144 a day would hide the jobs that people ask for
-                title = f"Ask {server} for its version"
+            earlier = Job.objects.filter(kind="agent_version", payload__server=server.pk)
+            if claimed and not earlier.filter(state__in=ACTIVE_STATES).exists():
+                earlier.delete()  # 144 a day would hide the jobs of users
+                title = f"Read the version of {server}"
                 jobs.enqueue("agent_version", {"server": server.pk}, queue=SHORT, title=title)
-                asked += 1
-    return asked
+                queued += 1
+    return queued
 
 
 def start_on(server: AgentServer, version: str) -> int:
-    """Queue a run for every schedule whose last run another version answered; how many. The first time there is no
-    run to compare with, so one is made. An empty version, or none, starts nothing."""
+    """Queue a run for every schedule whose last run was on another version. Return how many were queued.
+
+    The first version is run, too, as a baseline. An empty version starts nothing.
+    """
     waiting = server.schedules.filter(every=Every.VERSION)
     if not version:
         waiting.update(trouble=NO_VERSION)
@@ -140,8 +147,8 @@ def start_on(server: AgentServer, version: str) -> int:
 
 
 def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
-    """`version`: the one that the server tells, for a schedule that waits for another. It waits for this one until a
-    run has been queued."""
+    """Queue a run of a due schedule. `version`: reported by the server, for schedules that wait for a new one; such a
+    schedule keeps waiting for it until a run is queued."""
     if schedule.every == Every.CHANGE and not _has_changed(schedule, now):
         return False
     try:
@@ -153,7 +160,7 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
                 return False  # another worker started it
             row.next_at, row.trouble = _next(row, now), row.pause or _queue(row)
             if row.is_paused:
-                pass  # what there is to run is run once it is resumed
+                pass  # it is run once it is resumed
             elif not version:
                 row.stamp = stamp_of(row.suite)
             elif not row.trouble:
@@ -161,7 +168,7 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
             row.save(update_fields=["next_at", "stamp", "trouble"])
             return not row.trouble
     except Exception:
-        log.exception("the schedule %s could not be looked at", schedule.pk)
+        log.exception("starting the schedule %s failed", schedule.pk)
         return False
 
 
@@ -172,11 +179,12 @@ def _has_changed(schedule: AgentSchedule, now: datetime) -> bool:
 
 
 def _queue(schedule: AgentSchedule) -> str:
-    """Why no run was queued, or an empty text."""
+    """Queue a run; return why that failed, or an empty text."""
     if any(
-        run.job is not None and run.job.is_active for run in schedule.runs.select_related("job")[:COMPARED]
+        run.job is not None and run.job.is_active
+        for run in schedule.runs.select_related("job")[:BASELINE_RUNS]
     ):
-        return "The run before is not finished."
+        return "The previous run is not finished."
     try:
         with transaction.atomic():
             services.queue_run(
@@ -189,27 +197,29 @@ def _queue(schedule: AgentSchedule) -> str:
     except (ValidationError, TooManyJobs) as error:
         return " ".join(getattr(error, "messages", [str(error)]))
     except PermissionDenied as error:
-        return f"{schedule.owner} may not run this any more: {error}."
+        return f"{schedule.owner} may no longer run this: {error}."
     return ""
 
 
-# --- what came of them ---
+# --- results ---
 
 
-def look_at_ended() -> int:
-    """Compare scheduled runs that have ended with those before them, once each; how many."""
-    ended = AgentRun.objects.filter(schedule__isnull=False, fall__isnull=True, job__state__in=FINAL_STATES)
-    return sum(_look_at(run) for run in ended.select_related("schedule__owner", "suite", "server__model"))
+def compare_ended() -> int:
+    """Compare scheduled runs that have ended with earlier ones, once each. Return how many were compared."""
+    ended = AgentRun.objects.filter(
+        schedule__isnull=False, regression__isnull=True, job__state__in=FINAL_STATES
+    )
+    return sum(_compare(run) for run in ended.select_related("schedule__owner", "suite", "server__model"))
 
 
-def _look_at(run: AgentRun) -> bool:
+def _compare(run: AgentRun) -> bool:
     schedule = run.schedule
     assert schedule is not None
-    found = fall_of(run)
+    found = regression_of(run)
     text = _news(run, found)
     with transaction.atomic():
         schedule.owner.hold()
-        if not AgentRun.objects.filter(pk=run.pk, fall__isnull=True).update(fall=found.as_dict()):
+        if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(regression=found.as_dict()):
             return False
         if text:
             about = f"agent-schedule-{schedule.pk}"
@@ -217,45 +227,45 @@ def _look_at(run: AgentRun) -> bool:
     return True
 
 
-def fall_of(run: AgentRun) -> Fall:
-    """Against the COMPARED runs of the schedule before it, over the cases whose text is the same."""
+def regression_of(run: AgentRun) -> Regression:
+    """Compare a run with the previous BASELINE_RUNS runs of its schedule, over cases with the same text."""
     earlier = AgentRun.objects.filter(
         schedule=run.schedule_id, completed_at__isnull=False, created__lt=run.created
     )
     rows: dict[tuple[str, str], tuple[int, int]] = {}
-    for before in earlier.order_by("-created")[:COMPARED]:
-        for row in before.case_runs.filter(made__gt=0, hopeless=""):
+    for before in earlier.order_by("-created")[:BASELINE_RUNS]:
+        for row in before.case_runs.filter(n__gt=0, unsatisfiable=""):
             passed, made = rows.get((row.name, row.text), (0, 0))
-            rows[row.name, row.text] = (passed + row.passed, made + row.made)
-    return fall(
+            rows[row.name, row.text] = (passed + row.passed, made + row.n)
+    return compare_with_baseline(
         [
-            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.made), row.name)
+            Stratum(rows.get((row.name, row.text), (0, 0)), (row.passed, row.n), row.name)
             for row in run.case_runs.all()
-            if _ended_without_verdict(row) or (row.made and not row.hopeless)
+            if _ended_without_verdict(row) or (row.n and not row.unsatisfiable)
         ]
     )
 
 
 def _ended_without_verdict(row: CaseRun) -> bool:
-    """A case that a run did not come to, because somebody stopped it, has lost nothing."""
-    return not row.made and row.outcome in ("error", "skipped")
+    """Did the case end without a verdict? Not if the run was stopped before it."""
+    return not row.n and row.outcome in ("error", "skipped")
 
 
-def _news(run: AgentRun, found: Fall) -> str:
+def _news(run: AgentRun, found: Regression) -> str:
     where = f"{run.suite} on {run.server}"
-    if not run.case_runs.filter(made__gt=0).exists():
-        return (
-            f"{where}: the scheduled run has no verdict, because the server or the judge could not be asked."
-        )
+    if not run.case_runs.filter(n__gt=0).exists():
+        return f"{where}: the scheduled run has no verdict, because the server or the judge could not be reached."
     before, now = found.rates
-    overall = f"the pass rate fell from {before} to {now}, more than chance explains ({found.evidence})."
-    told = [overall if found.is_beyond_chance else "", found.fallen_sentence, found.lost_sentence]
-    return f"{where}: {' '.join(filter(None, told))}" if any(told) else ""
+    overall = f"the pass rate fell significantly, from {before} to {now} ({found.evidence})."
+    news = [overall if found.is_significant else "", found.regressed_sentence, found.lost_sentence]
+    return f"{where}: {' '.join(filter(None, news))}" if any(news) else ""
 
 
 def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
-    """Which falls can be reported at so many iterations of each case; None: as many as the cases say. Then each case is
-    read, about a millisecond, and those that cannot be read are left out."""
+    """Return the detection limits of a suite with so many iterations of each case; None: as the cases say.
+
+    Then each case is parsed, which takes about a millisecond; cases that cannot be parsed are left out.
+    """
     if iterations is not None:
         return limits([iterations] * suite.cases.count())
     read = [case.look()[0] for case in suite.cases.select_related("suite")]

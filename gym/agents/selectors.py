@@ -1,4 +1,4 @@
-"""Reads of agent servers, suites and runs, limited to what the user may see."""
+"""Queries of agent servers, suites and runs, limited to what the user may see."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from models_registry.selectors import visible_to as visible_models
 
 NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
 RUNS_SHOWN = 20
-"""Runs that other pages list; all are on a page of their own."""
+"""Runs listed on other pages; all of them have a separate page."""
 HISTORY = 50
-"""Runs of a case that may make it flaky, the newest ones."""
+"""Newest runs of a case that are considered for flakiness."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[AgentSuite]:
@@ -63,15 +63,11 @@ def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
-    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
-    models hidden from the user."""
+    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay)."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)
-    if user.is_staff:
-        return visible
-    visible = visible.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
-    return visible.filter(Q(model__owner=user) | Q(secrets={}))
+    return visible if user.is_staff else visible.filter(Q(model__owner=user) | Q(secrets={}))
 
 
 def can_borrow(user: AnyUser, server: AgentServer) -> bool:
@@ -79,50 +75,46 @@ def can_borrow(user: AnyUser, server: AgentServer) -> bool:
 
 
 def servers_usable_by(user: AnyUser) -> QuerySet[AgentServer]:
-    """Those that answered their last check."""
+    """`servers_lent_to` that passed their last check."""
     return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
 
 
 def runs_visible_to(user: AnyUser) -> QuerySet[AgentRun]:
-    """Runs of a suite and a server that both may be seen."""
+    """Runs whose suite and server are both visible."""
     return AgentRun.objects.filter(
         suite__in=visible_to(user), server__in=servers_visible_to(user)
     ).select_related("suite__owner", "server__model", "owner", "job", "rescored_from")
 
 
 def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
-    """Runs, newest first, with what came of them: n_cases, cases_passed, cases_apart (without a verdict, not among
-    n_cases), passed, made and errors (iterations)."""
+    """Annotate runs, newest first, with n_cases, cases_passed and cases_apart (without a verdict, not in n_cases), and
+    with the iterations passed, n (with a verdict) and errors."""
     apart = Q(case_runs__outcome__in=NO_VERDICT)
     return runs.annotate(
         n_cases=Count("case_runs", filter=~apart),
         cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
         cases_apart=Count("case_runs", filter=apart),
         passed=Sum("case_runs__passed"),
-        made=Sum("case_runs__made"),
+        n=Sum("case_runs__n"),
         errors=Sum("case_runs__errors"),
     ).order_by("-created", "-pk")
 
 
 def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
-    """The newest runs with their sums, and whether there are more."""
+    """Return the newest runs with their sums, and whether there are more."""
     newest = runs.order_by("-created", "-pk").values("pk")[: RUNS_SHOWN + 1]
     rows = list(with_sums(runs.filter(pk__in=newest)))
     return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
 
 
 def judges_for(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Agents and models with surprisals that may judge."""
-    if not user.is_authenticated:
-        return RegisteredModel.objects.none()
-    ready = visible_models(user).filter(status=RegisteredModel.Status.READY)
-    agents = Q(agent_server__in=servers_usable_by(user))
-    return ready.filter(agents | Q(backend__in=["causal", "ngram", "openai", "uniform"]))
+    """Servers, as registered models, whose agents this user may choose as judges."""
+    return visible_models(user).filter(agent_server__in=servers_usable_by(user))
 
 
 @dataclass
 class Cell:
-    """A case on a server: the newest result, and whether results disagree."""
+    """A case on a server: the newest result, and whether results differ."""
 
     newest: CaseRun | None
     evidence: Evidence | None
@@ -137,14 +129,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A server; `version` where versions of a server have columns of their own."""
+    """A server, or with `version` one version of a server."""
 
     server: AgentServer
     version: str | None = None
 
 
 def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tuple[list[Column], list[Row]]:
-    """Cases by servers, or by versions of servers: what the finished runs said, newest first."""
+    """Return the newest results of all cases by server, or by version of a server."""
     by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
     finished = CaseRun.objects.filter(
         run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
@@ -168,23 +160,23 @@ def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tup
 
 
 def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[CaseRun]:
-    """The newest n of every group."""
+    """Select the newest n of every group."""
     order = [F("run__created").desc(), F("pk").desc()]
     place = Window(RowNumber(), partition_by=[F(name) for name in by], order_by=order)
     return rows.annotate(place=place).filter(place__lte=n).order_by()
 
 
 def _group(row: CaseRun) -> tuple[Any, ...]:
-    """Runs of a case that differ only by chance have the same version of an agent, text and reading."""
+    """Return a key that is equal for runs of a case that can differ only by chance."""
     return (row.case_id, row.run.server_id, row.run.server_version, row.text, row.run.options.get("reading"))
 
 
 def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
-    """The groups (`_group`) of which some of the newest runs passed and others did not. Runs that score stored answers
-    again do not count."""
+    """Return the groups (`_group`) of which some of the newest runs passed and others did not. Rescored runs are left
+    out."""
     by = ("case_id", "run__server_id", "run__server_version")
     rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
-    # Texts are long: only those of cases that can have flipped are looked at.
+    # Texts are long, so only those of cases with both outcomes are compared.
     passes, others = Count("pk", filter=Q(outcome="pass")), Count("pk", filter=~Q(outcome="pass"))
     mixed = set(
         rows.values("case")
@@ -194,7 +186,7 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
     )
     if not mixed:
         return set()
-    # The cases by number: while its tables have no statistics, PostgreSQL asks a subquery again for every row.
+    # A list, not a subquery: without statistics PostgreSQL evaluates the subquery for every row.
     made = _latest(rows.filter(case__in=mixed), by, HISTORY)
     groups = (
         CaseRun.objects.filter(pk__in=made.values("pk"))
@@ -212,7 +204,7 @@ class Seen(TypedDict):
 
 
 def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithAnnotations[AgentSuite, Seen]]:
-    """With `has_versions`: were there runs on several versions of one server? And `has_schedules`."""
+    """Annotate suites with `has_versions` (runs on several versions of one server) and `has_schedules`."""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
     return suites.annotate(
@@ -222,21 +214,21 @@ def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithA
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Cases of a run that passed in one run of the same text on the same version of the server, and not in another."""
+    """Return the cases of a run with both outcomes in runs of the same text on the same version of the server."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
     flipped = _flipped(rows.filter(run__server_version=run.server_version))
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
 
 
 def evidence_of(case_run: CaseRun) -> Evidence:
-    required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
+    required = case_run.needed / case_run.planned if case_run.planned else case_run.required_rate
     return evidence(
-        case_run.passed, case_run.made, required, errors=case_run.errors, early_stop=case_run.early_stop
+        case_run.passed, case_run.n, required, errors=case_run.errors, early_stop=case_run.early_stop
     )
 
 
 def flaky(history: Sequence[CaseRun]) -> bool:
-    """Do the iterations of the newest run differ, or the verdicts of runs like it (`_group`)?"""
+    """Do the iterations of the newest run differ, or the verdicts of comparable runs (`_group`)?"""
     if not history:
         return False
     rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
@@ -244,7 +236,7 @@ def flaky(history: Sequence[CaseRun]) -> bool:
 
 
 def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
-    """By turn, the places that the newest answers offer for checks (check_rows.places); empty without a run."""
+    """Return, by turn, the places in the newest answers (check_rows.places), for the form; empty without a run."""
     if case.pk is None:
         return []
     newest = (
@@ -264,12 +256,13 @@ def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
 
 
 def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
-    """The case and its problems. Only who may see the names of the suite's variables is told that one is missing."""
+    """Parse a case; return it with its problems. Missing variables are only reported to users who may see their
+    names."""
     return case.look() if permissions.can_manage(user, case.suite) else case.look_blindly()
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
-    """Finished runs of a case, newest first; their agents are told apart."""
+    """Return the finished runs of a case, newest first, with distinct labels of their servers."""
     found = list(
         case.case_runs.filter(run__in=runs_visible_to(user))
         .exclude(outcome="")

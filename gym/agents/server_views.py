@@ -53,7 +53,7 @@ def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def server_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """The status line alone, polled while a check is under way. Context: server, model."""
+    """The status line alone, polled during a check. Context: server, model."""
     server = _visible(request, slug)
     return render(request, "agents/_server_status.html", {"server": server, "model": server.model})
 
@@ -61,7 +61,7 @@ def server_status(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def server_new(request: SignedInRequest) -> HttpResponse:
     """Context: form."""
-    form = ServerForm(request.POST or None, user=request.user)
+    form = ServerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             server = services.register_server(actor=request.user, **form.cleaned_data)
@@ -79,17 +79,17 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Context: form, server."""
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):
-        raise PermissionDenied("only its owner says where a server is")
-    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
+        raise PermissionDenied("only the owner can change the address of a server")
+    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk))
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
             services.change_server(
                 server,
                 actor=request.user,
-                url=given["url"],
-                chat_model=given["chat_model"],
-                secret_headers=changed_secrets(server.secrets, given["secret_headers"]),
+                url=data["url"],
+                chat_model=data["chat_model"],
+                secret_headers=changed_secrets(server.secrets, data["secret_headers"]),
             )
         except (ValidationError, TooManyJobs) as error:
             add_errors(form, error)

@@ -1,8 +1,7 @@
-"""Use cases: register agents, write and import cases, queue runs, score again, name failures, hand over."""
+"""Use cases: register servers, write and import cases, queue runs, score again, name failures, hand over."""
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any
 
@@ -21,7 +20,6 @@ from gym.agents.models import (
     AgentServer,
     AgentSuite,
     CaseRun,
-    FailureMode,
     Naming,
 )
 from gym.agents.pauses import note_changes
@@ -35,22 +33,21 @@ from gym.sharing.selectors import shared_by
 from gym.sharing.services import hold
 from lmgym.agents.assessor import can_be_named, samples_of
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
+from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
-from lmgym.agents.embedded import least_seconds
-from lmgym.agents.foreseen import why_none_can_pass
 from lmgym.agents.transport import server_address_problem
+from lmgym.agents.unsatisfiable import unsatisfiable_reason
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
 
 CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
-"""What a form or the API changes of a suite, its variables apart."""
+"""Fields of a suite that a form or the API changes, without its variables."""
 MAX_CASES = 500
 READING_SECONDS = 30
-"""CPU time for all cases of one upload."""
+"""CPU seconds for all cases of one upload."""
 QUEUE = "agents"
-"""For work that mostly waits for other machines; every worker has a thread for it."""
-MODE_ID = re.compile(r"[0-9a-f]{12}")
+"""Queue for work that mostly waits for other machines; every worker has a thread for it."""
 MAX_NAMED_FAILURES = 1_000
 Kind = AgentServer.Kind
 
@@ -63,15 +60,16 @@ def register_server(
     kind: str,
     url: str = "",
     chat_model: str = "",
-    wraps: RegisteredModel | None = None,
     secret_headers: dict[str, str] | None = None,
     **card: Any,
 ) -> AgentServer:
-    """A registered model of the kind agent; its check is queued. Every user may register one: GYM_NET_ALLOW decides
-    where requests may go."""
+    """Register a server as a model of the backend `agent` and queue its check.
+
+    Every user may register one: GYM_NET_ALLOW decides where requests may go.
+    """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a server")
-    _require_sense(kind, url, wraps, actor)
+    _validate_config(kind, url)
     with MODELS.growing(actor, new=True):
         slug = slug or slug_from(name, "agent", 80)
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
@@ -79,29 +77,28 @@ def register_server(
         model.save()
         secrets = sealed({}, secret_headers or {})
         server = AgentServer.objects.create(
-            model=model, kind=kind, url=url, chat_model=chat_model, wraps=wraps, secrets=secrets
+            model=model, kind=kind, url=url, chat_model=chat_model, secrets=secrets
         )
         queue_check(server, actor=actor)
     return server
 
 
-def _require_sense(kind: str, url: str, wraps: RegisteredModel | None, actor: User) -> None:
+def _validate_config(kind: str, url: str) -> None:
     if kind in (Kind.SERVER, Kind.CHAT) and (problem := server_address_problem(url)):
         raise ValidationError({"url": problem})
-    if kind == Kind.MODEL and wraps is None:
-        raise ValidationError({"wraps": "Choose the model that answers."})
-    if wraps is not None and (not model_permissions.can_run(actor, wraps) or wraps.backend != "causal"):
-        raise ValidationError({"wraps": "Choose a causal model that you may run."})
 
 
 def change_server(
     server: AgentServer, *, actor: User, url: str, chat_model: str, secret_headers: dict[str, str | None]
 ) -> None:
-    """An empty secret stays as it is; None deletes it. A new address deletes all secrets that are not given again,
-    because they were meant for the old one."""
+    """Change how a server is reached.
+
+    An empty secret stays unchanged, None deletes it. A new address deletes all secrets that are not sent again, because
+    they were meant for the old one.
+    """
     if not model_permissions.can_manage(actor, server.model):
-        raise PermissionDenied("this server belongs to somebody else")
-    _require_sense(server.kind, url, server.wraps, actor)
+        raise PermissionDenied("this server belongs to another user")
+    _validate_config(server.kind, url)
     with transaction.atomic():
         hold(server.model)
         server.refresh_from_db(fields=["url", "secrets"])
@@ -113,9 +110,9 @@ def change_server(
 
 
 def queue_check(server: AgentServer, *, actor: User) -> None:
-    """Ask the server who it is and which agents it has."""
+    """Queue a check, which reads the server's version and agents."""
     if not model_permissions.can_edit(actor, server.model):
-        raise PermissionDenied("this server belongs to somebody else")
+        raise PermissionDenied("this server belongs to another user")
     model = server.model
     if model.check_job is not None and model.check_job.is_active:
         return
@@ -128,37 +125,37 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
 
 
 def delete_server(server: AgentServer, *, actor: User) -> None:
-    """The agent with its card and its secrets. One that results point to stays."""
+    """Delete a server with its card and its secrets. A server that has runs cannot be deleted."""
     model = server.model
     if not model_permissions.can_manage(actor, model):
-        raise PermissionDenied("this server belongs to somebody else")
+        raise PermissionDenied("this server belongs to another user")
     if model.check_job is not None and model.check_job.is_active:
-        raise ValidationError("Its check is not finished. Cancel it, or wait.")
+        raise ValidationError("The check of this server is not finished. Cancel it, or wait.")
     try:
         model.delete()
     except ProtectedError as error:
-        raise ValidationError("Tests have been run on this server; their results point to it.") from error
+        raise ValidationError("This server has runs, so it cannot be deleted.") from error
 
 
 def _require_edit(actor: User, suite: AgentSuite) -> None:
     if not permissions.can_edit(actor, suite):
-        raise PermissionDenied("this suite belongs to somebody else")
+        raise PermissionDenied("this suite belongs to another user")
 
 
 def _require_manage(actor: User, suite: AgentSuite) -> None:
     if not permissions.can_manage(actor, suite):
-        raise PermissionDenied("only its owner deletes a suite, says who sees it and keeps its secrets")
+        raise PermissionDenied("only the owner can delete a suite, or change its visibility and secrets")
 
 
 def _require_steer(actor: User, run: AgentRun) -> None:
     if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+        raise PermissionDenied("this run belongs to another user")
 
 
 def save_suite(
     suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
 ) -> AgentSuite:
-    """Create or change a suite. An empty variable stays as it is; None deletes it."""
+    """Create or change a suite. An empty variable stays unchanged; None deletes it."""
     before = AgentSuite.objects.filter(pk=suite.pk).first()
     if before is None:
         if not actor.is_authenticated:
@@ -181,22 +178,22 @@ def save_suite(
             suite.save()
         else:
             suite.save(update_fields=CARD)
-            _keep_variables(suite, variables)
+            _save_variables(suite, variables)
     return suite
 
 
 def _require_listed(suite: AgentSuite) -> None:
-    """One that was chosen before stays, also where its server does not list it any more."""
+    """Require that the judge's server lists the judging agent, unless it was chosen earlier."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
         judge = suite.judge or "No judge"
         raise ValidationError({"judge_agent": f"{judge} does not list the agent {suite.judge_agent}."})
 
 
-def _keep_variables(suite: AgentSuite, given: dict[str, str | None] | None) -> None:
-    if given:
+def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
+    if variables:
         hold(suite)  # variables do not follow a suite to another owner
-        suite.variables = sealed(suite.variables, given)
+        suite.variables = sealed(suite.variables, variables)
         suite.save(update_fields=["variables"])
 
 
@@ -208,10 +205,10 @@ def delete_suite(suite: AgentSuite, *, actor: User) -> None:
 
 
 def save_case(case: AgentCase, *, actor: User) -> AgentCase:
-    """Create or change a case. Its text has to be a test case; warnings are accepted."""
+    """Create or change a case. Its text has to be a valid test case; warnings are accepted."""
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
-        raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
+        raise ValidationError(f"A suite can have at most {MAX_CASES} cases.")
     read, problems = look(case, actor)
     if read is None:
         raise ValidationError({"text": errors_in(problems)})
@@ -226,13 +223,13 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
 
 
 def delete_case(case: AgentCase, *, actor: User) -> None:
-    """Its results stay in the runs, which keep the text."""
+    """Delete a case. Runs keep its text and results."""
     _require_edit(actor, case.suite)
     case.delete()
 
 
 def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
-    """Add or replace cases by name: all of them, or none, with every problem named."""
+    """Add or replace cases by name: all of them, or none. Raises ValidationError with all problems."""
     _require_edit(actor, suite)
     problems = []
     agents = {}
@@ -246,18 +243,18 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
             problems += [f"{name}: {problem}" for problem in errors_in(found)]
         else:
             agents[name] = case.agent
-    there = {case.name: case for case in suite.cases.all()}
-    if len(set(there) | set(files)) > MAX_CASES:
-        problems.append(f"A suite holds at most {MAX_CASES} cases.")
+    existing = {case.name: case for case in suite.cases.all()}
+    if len(set(existing) | set(files)) > MAX_CASES:
+        problems.append(f"A suite can have at most {MAX_CASES} cases.")
     if problems:
         raise ValidationError(problems)
     saved = []
-    changed = [name for name, text in files.items() if name not in there or there[name].text != text]
+    changed = [name for name, text in files.items() if name not in existing or existing[name].text != text]
     with AGENT_SUITES.growing(suite.owner, actor=actor):
         if changed:
             note_changes(suite, changed, actor=actor)
         for name, text in files.items():
-            row = there.get(name) or AgentCase(suite=suite, name=name)
+            row = existing.get(name) or AgentCase(suite=suite, name=name)
             row.text, row.agent = text, agents[name]
             row.full_clean()
             row.save()
@@ -278,19 +275,27 @@ def queue_run(
     schedule: AgentSchedule | None = None,
     unchecked: bool = False,
 ) -> AgentRun:
-    """Queue cases (all, unless some are named) on a server. `iterations`: of each case, at the rate that it requires;
-    else as many as it says. `unchecked`: its check is still queued.
-    Raises TooManyJobs and OverQuota."""
+    """Queue a run of cases on a server.
+
+    Args:
+        cases: default: all of the suite.
+        iterations: of each case, at the rate that it requires; default: as the case says.
+        schedule: that starts the run.
+        unchecked: the check of the server may still be queued.
+
+    Raises:
+        PermissionDenied, ValidationError, TooManyJobs, OverQuota
+    """
     require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
-        raise ValidationError(f"There is no reading {reading!r}.")
-    chosen = list(suite.cases.all()) if cases is None else cases
-    if not chosen:
-        raise ValidationError("There is no case to run.")
+        raise ValidationError(f"Unknown reading {reading!r}.")
+    selected = list(suite.cases.all()) if cases is None else cases
+    if not selected:
+        raise ValidationError("There are no cases to run.")
     require_iterations(iterations)
     parallel = max(1, min(16, parallel))
     _require_short(
-        chosen, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
+        selected, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
     )
     with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
@@ -298,12 +303,12 @@ def queue_run(
         run = AgentRun.objects.create(
             suite=suite, server=server, owner=actor, options=options, schedule=schedule
         )
-        total = sum(len(_add_case(run, case).numbers) for case in chosen)
+        total = sum(len(_add_case(run, case).numbers) for case in selected)
         return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
 
 
 def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
-    """People are told of the end of what they queued, not of every scheduled run."""
+    """Enqueue the job. Runs of users belong to a batch, whose end is notified; scheduled runs do not."""
     payload, batch = {"run": run.pk}, None if run.schedule_id else jobs.batch_of(owner)
     run.job = jobs.enqueue(kind, payload, owner=owner, queue=QUEUE, title=title, total=total, batch=batch)
     run.save(update_fields=["job"])
@@ -313,7 +318,7 @@ def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> A
 def queue_runs(
     suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
 ) -> list[AgentRun]:
-    """The same cases on several servers, a run on each: all of them are queued, or none. Raises TooManyJobs."""
+    """Queue the same cases on several servers, a run on each: all of them, or none. Raises like `queue_run`."""
     try:
         with transaction.atomic():
             return [queue_run(suite, server, actor=actor, **options) for server in servers]
@@ -324,36 +329,36 @@ def queue_runs(
 
 
 def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
-    """Starting a run uses the suite's variables and judge and the server's keys, so their rights are checked each time.
-    `checked`: the server also has to be ready."""
+    """Check the rights to start a run, which uses the suite's variables and judge and the server's keys.
+
+    `checked`: the server also has to be ready.
+    """
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
         raise PermissionDenied("you may not run this suite")
     if not permissions.can_run_suite(actor, suite):
-        raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
+        raise PermissionDenied("this suite has secrets of its owner, so only the owner can run it")
     if not servers_lent_to(actor).filter(pk=server.pk).exists():
         raise ValidationError(
-            {"server": f"{server} is not for you: it is private, or it holds secrets of its owner."}
+            {"server": f"You may not use {server}: it is private, or has secrets of its owner."}
         )
     if checked and not server.model.is_ready:
         raise ValidationError(
-            {"server": f"{server} is not ready. Its state: {server.model.get_status_display()}."}
+            {"server": f"{server} is not ready (state: {server.model.get_status_display()})."}
         )
     if not permissions.can_judge(actor, suite):
-        raise PermissionDenied(
-            "the judge of this suite is private or holds secrets, so it does not work for you"
-        )
+        raise PermissionDenied("the judge of this suite is private or has secrets, so you cannot use it")
 
 
 def require_iterations(iterations: int | None) -> None:
     if iterations is not None and not 0 < iterations <= MAX_ITERATIONS:
-        raise ValidationError(f"Between 1 and {MAX_ITERATIONS:,} iterations of a case can be made.")
+        raise ValidationError(f"The number of iterations must be between 1 and {MAX_ITERATIONS:,}.")
 
 
 def _require_short(
     cases: list[AgentCase], server: AgentServer, iterations: int | None, options: Options
 ) -> None:
-    """Refuse a run that cannot end in time. Only the embedded agents' pauses are known beforehand; with other agents
-    the time limit ends the run."""
+    """Reject a run that cannot end in time. Only the pauses of the demo agents are known in advance; runs on other
+    servers are ended by the time limit."""
     if server.kind != Kind.EMBEDDED:
         return
     read = [case.look()[0] for case in cases]
@@ -362,7 +367,7 @@ def _require_short(
     if seconds > limit:
         raise ValidationError(
             f"The pauses of these cases (SLEEP) take at least {seconds:,.0f} seconds with {options.parallel} "
-            f"iterations at a time, and a run may take {limit:,} seconds (GYM_AGENT_RUN_SECONDS). Run "
+            f"parallel iterations, but a run may take {limit:,} seconds (GYM_AGENT_RUN_SECONDS). Run "
             "fewer cases or iterations, or shorten the pauses."
         )
 
@@ -374,20 +379,22 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
         made.error = "\n".join(errors_in(problems))
     else:
         read = repeated(read, run.iterations)
-        made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
+        made.planned, made.required_rate = read.ratio.iterations, read.ratio.rate
         made.needed = read.ratio.required(run.reading)
-        made.hopeless = why_none_can_pass(read, run.reading, has_judge=run.suite.judge_id is not None)
+        made.unsatisfiable = unsatisfiable_reason(read, run.reading, has_judge=run.suite.judge_id is not None)
     made.save()
     return made
 
 
 def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "", ask_judge: bool = False) -> AgentRun:
-    """Score the stored answers of a run again, by the cases and the judge as they are now, and by another reading than
-    before where one is named. No agent is asked, and a judge only about what it has not judged yet, unless
-    `ask_judge`."""
+    """Queue a new run that scores the stored answers of a run by the current cases and judge.
+
+    No agent is called, and a judge only about answers that it has not judged, unless `ask_judge`. `reading`: by
+    default that of the run.
+    """
     _require_steer(actor, run)
     if reading and reading not in READINGS:
-        raise ValidationError(f"There is no reading {reading!r}.")
+        raise ValidationError(f"Unknown reading {reading!r}.")
     require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
@@ -415,41 +422,41 @@ def _options_again(run: AgentRun, reading: str, ask_judge: bool) -> dict[str, An
 
 def run_out_of_time() -> str:
     return (
-        f"The run has used up its {settings.GYM_AGENT_RUN_SECONDS:,} seconds (GYM_AGENT_RUN_SECONDS), and its rest was "
-        "given up. What was answered stays. Start a new run with fewer cases or iterations."
+        f"The run reached its limit of {settings.GYM_AGENT_RUN_SECONDS:,} seconds (GYM_AGENT_RUN_SECONDS). Finished "
+        "iterations are kept. Start a new run with fewer cases or iterations."
     )
 
 
 def cancel_run(run: AgentRun, *, actor: User) -> None:
-    """Iterations that ended are kept."""
+    """Cancel a run. Finished iterations are kept."""
     _require_steer(actor, run)
     if run.job is not None:
         jobs.request_cancel(run.job, actor=actor)
 
 
 def retry_run(run: AgentRun, *, actor: User) -> None:
-    """Go on where a failed or cancelled run ended."""
+    """Resume a failed or cancelled run."""
     _require_steer(actor, run)
     if run.job is None:
-        raise ValidationError("This run has no job any more. Start a new run.")
+        raise ValidationError("The job of this run no longer exists. Start a new run.")
     if run.spent >= settings.GYM_AGENT_RUN_SECONDS:
         raise ValidationError(run_out_of_time())
-    asks = run.rescored_from_id is None
-    require_may_run(actor, run.suite, run.server, checked=asks)
+    calls_agent = run.rescored_from_id is None
+    require_may_run(actor, run.suite, run.server, checked=calls_agent)
     with transaction.atomic():
         jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner else None)
 
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
-    """Ask an agent to name the failures of a case run. Earlier choices are deleted; their names stay known and are
-    offered again. Raises TooManyJobs."""
+    """Queue the naming of a case's failures by an agent. Earlier choices are deleted; their names are kept and offered
+    again. Raises TooManyJobs."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
-        raise ValidationError(f"{server} is not ready, or not for you.")
+        raise ValidationError(f"{server} is not ready, or you may not use it.")
     if server.kind == AgentServer.Kind.SERVER and not agent.strip():
-        raise ValidationError({"agent": f"Which agent of {server} shall name them?"})
+        raise ValidationError({"agent": f"Choose the agent of {server} that names the failures."})
     if "\0" in agent:
-        raise ValidationError({"agent": "A name cannot hold the character U+0000."})
+        raise ValidationError({"agent": "A name cannot contain the character U+0000."})
     if agent.strip() and not server.answers_for(agent.strip()):
         raise ValidationError({"agent": f"{server} does not list the agent {agent.strip()}."})
     if not case_run.outcome:
@@ -457,14 +464,12 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     naming = naming or Naming(case_run=case_run)
     if naming.job is not None and naming.job.is_active:
-        raise ValidationError("The failures are being named just now.")
+        raise ValidationError("The failures are already being named.")
     total = sum(map(can_be_named, samples_of(case_run.result())))
     if not total:
-        raise ValidationError("No answer failed here, so there is nothing to name.")
+        raise ValidationError("No answer failed, so there is nothing to name.")
     if total > MAX_NAMED_FAILURES:
-        raise ValidationError(
-            f"{total} failures are too many to ask about; {MAX_NAMED_FAILURES:,} is the limit."
-        )
+        raise ValidationError(f"There are {total:,} failures; at most {MAX_NAMED_FAILURES:,} can be named.")
     with transaction.atomic():
         naming.server, naming.agent, naming.total = server, agent.strip()[:200], total
         naming.chosen, naming.trouble, naming.completed_at = {}, "", None
@@ -477,7 +482,7 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
 
 
 def forget_naming(case_run: CaseRun, *, actor: User) -> None:
-    """Group without a model again. The names it gave stay known."""
+    """Group the failures by text again. The names are kept."""
     _require_edit(actor, case_run.run.suite)
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     if naming is None:
@@ -486,31 +491,11 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
     naming.delete()
 
 
-def change_mode(
-    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
-) -> None:
-    """Name a failure mode, or merge it into another one. Empty values undo that."""
-    _require_edit(actor, suite)
-    if not MODE_ID.fullmatch(mode) or (merged_into and not MODE_ID.fullmatch(merged_into)):
-        raise ValidationError("A failure mode has an id of 12 hexadecimal digits.")
-    if merged_into == mode:
-        raise ValidationError("A failure mode cannot be merged into itself.")
-    if "\0" in name:
-        raise ValidationError("A name cannot hold the character U+0000.")
-    if not name and not merged_into:
-        rows = FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode)
-        rows.filter(group="").delete()
-        rows.update(name="", merged_into="")
-        return
-    values = {"name": name[:300], "merged_into": merged_into}
-    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode, defaults=values)
-
-
 # --- deleted accounts ---
 
 
 def kept_suites(user: User) -> Any:
-    """Suites that others use: public ones, and those with collaborators or other people's runs."""
+    """Suites that others rely on: public ones, and those with collaborators or runs of other users."""
     others = AgentRun.objects.exclude(owner=user).values("suite")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
     return AgentSuite.objects.filter(owner=user).filter(relied_on)
@@ -521,16 +506,16 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
-    owner."""
+    """Servers that only the owner can use: private ones without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
-    mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
-    return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
+    return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete what only the owner could see; hand over the rest without its secrets. Call in a transaction, before the
-    models are deleted."""
+    """Delete what only the owner could see, and hand over the rest without its secrets.
+
+    Call in a transaction, before the models are deleted.
+    """
     kept = list(kept_suites(user).values_list("pk", flat=True))
     agents = list(doomed_agents(user).values_list("pk", flat=True))
     doomed_suites(user).delete()

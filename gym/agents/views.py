@@ -9,22 +9,21 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import prefetch_related_objects
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
-from gym.agents.charts import matrix_figure, suite_trend
+from gym.agents.charts import suite_trend
 from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, changed_secrets
 from gym.agents.models import AgentSuite
 from gym.jobs.pages import act, show_error
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from lmgym.agents.archives import write_archive
-from lmgym.agents.falls import least_iterations
-from lmgym.charts.figure import Figure
+from lmgym.agents.regression_test import min_iterations
 
 ROOM = Room("agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 
@@ -41,12 +40,12 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
 
 
 def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
-    """Errors of a service, at their fields where the form has them."""
+    """Add errors of a service to a form, at their fields if the form has them."""
     if isinstance(error, TooManyJobs) or not hasattr(error, "error_dict"):
         form.add_error(None, getattr(error, "messages", str(error)))
         return
-    for field, found in error.message_dict.items():
-        form.add_error(field if field in form.fields else None, found)
+    for field, errors in error.message_dict.items():
+        form.add_error(field if field in form.fields else None, errors)
 
 
 def show_form_errors(request: HttpRequest, form: Any) -> None:
@@ -56,10 +55,12 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: suites, runnable (the keys of those that this user may run), servers."""
+    """Context: suites, runnable (keys of the suites that this user may run), servers."""
     user = request.user
     suites = selectors.listed(user)
-    runnable = [one for one in suites if user.is_authenticated and permissions.can_send_secrets(user, one)]
+    runnable = [
+        suite for suite in suites if user.is_authenticated and permissions.can_send_secrets(user, suite)
+    ]
     context = {
         "suites": suites,
         "runnable": {suite.pk for suite in runnable},
@@ -70,9 +71,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, figure (or None),
-    runs, more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None),
-    schedules, schedule_form (or None)."""
+    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs, more_runs,
+    trend (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form (or None)."""
     suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
     suite = get_object_or_404(suites, slug=slug)
     by_version = request.GET.get("by") == "version"
@@ -87,7 +87,6 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": rows,
         "by_version": by_version,
         "has_versions": suite.has_versions,  # type: ignore[attr-defined]  # annotated
-        "figure": matrix_figure(suite, columns, rows, by_version=by_version),
         "runs": runs,
         "more_runs": more_runs,
         "trend": suite_trend(suite, request.user),
@@ -101,20 +100,9 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> RunForm | None:
-    """To run cases that ask for these agents; None for those who may not run the suite."""
+    """Return the form to run cases on these agents; None for users who may not run the suite."""
     may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
     return RunForm(user=request.user, agents=agents) if may_run else None
-
-
-def matrix_chart(request: HttpRequest) -> Figure:
-    """Cases by servers, of the suite that the address names."""
-    suite = visible_suite(request, request.GET.get("suite", "").replace("\0", ""))
-    by_version = request.GET.get("by") == "version"
-    columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
-    figure = matrix_figure(suite, columns, rows, by_version=by_version)
-    if figure is None:
-        raise Http404("This suite has not been run.")
-    return figure
 
 
 @login_required
@@ -140,7 +128,7 @@ def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
         except ValidationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, "Saved. Now write or import its cases." if new else "Saved.")
+            messages.success(request, "Saved. Next, write or import cases." if new else "Saved.")
             return redirect(changed)
     may_manage = not new and permissions.can_manage(request.user, suite)
     context = {
@@ -180,7 +168,7 @@ def suite_import(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def suite_download(request: HttpRequest, slug: str) -> HttpResponse:
-    """All cases as files in a zip archive, as they were given."""
+    """All cases as files in a zip archive, unchanged."""
     return cases_file(visible_suite(request, slug))
 
 
@@ -194,14 +182,14 @@ def cases_file(suite: AgentSuite) -> HttpResponse:
 @login_required
 @require_POST
 def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Queue the chosen cases (all, unless some are chosen) on the chosen agents, a run on each."""
+    """Queue the chosen cases (by default all) on the chosen servers, a run on each."""
     suite = visible_suite(request, slug)
     form = RunForm(request.POST, user=request.user)
     if not form.is_valid():
         show_form_errors(request, form)
         return redirect(suite)
-    chosen = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
-    cases = list(suite.cases.filter(pk__in=chosen)) if chosen else None
+    selected = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
+    cases = list(suite.cases.filter(pk__in=selected)) if selected else None
     try:
         servers = list(form.cleaned_data["server"])
         runs = services.queue_runs(suite, servers, actor=request.user, cases=cases, **form.options())
@@ -222,33 +210,35 @@ def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         show_form_errors(request, form)
     else:
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
             schedules.add_schedule(
                 suite,
-                given["server"],
+                data["server"],
                 actor=request.user,
-                every=given["every"],
-                iterations=given["iterations"],
+                every=data["every"],
+                iterations=data["iterations"],
             )
         except ValidationError as error:
             show_error(request, error)
         else:
-            messages.success(request, "Scheduled. You get a notification when pass rates fall significantly.")
+            messages.success(request, "Scheduled. You will be notified when pass rates fall significantly.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
 @login_required
 @require_safe
 def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Which falls can be reported at the iterations that the form holds. Context: suite, limits (falls.Limit), least
-    (iterations from which a single case is reported), problem."""
+    """Which regressions can be detected at the number of iterations entered in the form.
+
+    Context: suite, limits (Limit), least (iterations from which a single case is reported), problem.
+    """
     suite = visible_suite(request, slug)
     form = ScheduleForm(request.GET, user=request.user, servers=())
     form.is_valid()  # the other fields may be empty
     problem = " ".join(map(str, form.errors.get("iterations", ())))
     found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
-    least = least_iterations(sum(limit.cases for limit in found)) if found else None
+    least = min_iterations(sum(limit.cases for limit in found)) if found else None
     context = {"suite": suite, "limits": found, "least": least, "problem": problem}
     return render(request, "agents/_limits.html", context)
 
@@ -273,5 +263,5 @@ def schedule_delete(request: SignedInRequest, slug: str, pk: int) -> HttpRespons
     suite = visible_suite(request, slug)
     schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
     schedules.remove_schedule(schedule, actor=request.user)
-    messages.success(request, "The schedule is deleted. Its runs stay.")
+    messages.success(request, "The schedule is deleted. Its runs are kept.")
     return redirect(f"{suite.get_absolute_url()}#schedules")

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from gym.agents import case_views as agent_cases
-from gym.agents import views as agents
 from gym.agents.charts import SUITE_TREND, suite_trend
 from gym.agents.selectors import visible_to as visible_agent_suites
 from gym.collections.services import revisions_of, visible_collections
@@ -129,7 +128,6 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "lmc-ranks": lmc.chart_of("lmc-ranks"),
     "propara-board": propara.board_chart,
     "propara-actions": submissions.actions_chart,
-    "agent-matrix": agents.matrix_chart,
     "agent-trend": agent_cases.trend_chart,
     SUITE_TREND: _agent_trend,
 }

@@ -1,6 +1,6 @@
-"""Folders of test cases as zip archives: reading with limits, writing reproducibly. Pure.
+"""Folders of test cases as zip archives: read with limits, written reproducibly.
 
-Names with `..` are refused, although nothing is unpacked to a disk.
+Names with `..` are rejected, although nothing is unpacked to disk.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ LIMITS = ArchiveLimits(MAX_ENTRIES, MAX_BYTES, MAX_TOTAL)
 
 
 class ArchiveError(ValueError):
-    """Why an archive is refused."""
+    """An archive that is rejected."""
 
 
 def name_of(path: str) -> str:
-    """The name of a case from the path of its file: without .hocon, with other endings. Raises ArchiveError for paths
-    that lead out of the archive."""
+    """Return the name of a case by the path of its file: without .hocon, but with other extensions.
+
+    Raises ArchiveError for paths that lead out of the archive.
+    """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
         raise ArchiveError(f"{path!r} leads out of the archive.")
     name = str(pure).removesuffix(SUFFIXES[0])
     if not name or len(name) > 200:
-        raise ArchiveError(f"{path[:60]!r} is no name for a case.")
+        raise ArchiveError(f"{path[:60]!r} is not a valid name for a case.")
     return name
 
 
 def read_archive(data: bytes) -> dict[str, str]:
-    """{name: text} of the cases in a zip archive; files of other kinds are passed over. Raises ArchiveError."""
+    """Return the cases in a zip archive as {name: text}; other files are ignored. Raises ArchiveError."""
     try:
         archive = Archive(data, LIMITS)
         return _cases(archive)
@@ -54,34 +56,34 @@ def _cases(archive: Archive) -> dict[str, str]:
         name = name_of(info.filename)
         content = archive.read(info)
         if len(files) >= MAX_FILES:
-            raise ArchiveError(f"The archive holds more than {MAX_FILES} cases.")
+            raise ArchiveError(f"The archive contains more than {MAX_FILES} cases.")
         if name in files:
-            raise ArchiveError(f"The archive holds {name!r} twice.")
+            raise ArchiveError(f"The archive contains {name!r} twice.")
         files[name] = text_of(content, info.filename)
     if not files:
-        raise ArchiveError(f"The archive holds no file that ends in {', '.join(SUFFIXES)}.")
+        raise ArchiveError(f"The archive contains no file that ends in {', '.join(SUFFIXES)}.")
     return files
 
 
 def file_of(name: str) -> str:
-    """The path of the file of a case: the inverse of `name_of`."""
+    """Return the path of the file of a case, the inverse of `name_of`."""
     return name if name.endswith(SUFFIXES[1:]) else name + SUFFIXES[0]
 
 
 def text_of(content: bytes, path: str) -> str:
-    """The text of a file, its line ends and byte order mark included, so that exports give the same bytes."""
+    """Return the text of a file with its line ends and byte order mark, so that exports give the same bytes."""
     try:
         decode(content)
     except HoconError as error:
         raise ArchiveError(f"{path}: {error}") from None
     text = content.decode()
     if "\0" in text:
-        raise ArchiveError(f"{path}: Text cannot hold the character U+0000.")
+        raise ArchiveError(f"{path}: Text cannot contain the character U+0000.")
     return text
 
 
 def write_archive(files: Mapping[str, str]) -> bytes:
-    """A zip archive of the cases, byte for byte the same for the same cases."""
+    """Return a zip archive of the cases, byte for byte the same for equal cases."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):

@@ -1,8 +1,8 @@
-"""A test case as form fields, the case that the fields make, and its text. Pure.
+"""A test case as form fields, and back as a case and its text.
 
-Objects (metadata, private data, response) are fields in HOCON, without the outer braces. A field that was not changed
-keeps its value, so that opening and saving a form changes nothing. The checks of a turn are rows (check_rows); what no
-row can say of its response is a field of its own.
+Objects (metadata, private data, response) are fields in HOCON, without the outer braces. An unchanged field keeps its
+value, so that opening and saving a form changes nothing. The checks of a turn are rows (check_rows); what rows cannot
+express is a separate field.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from lmgym.agents.check_rows import join, split
 from lmgym.agents.hocon import HoconError, read
 
 Fields = Mapping[str, Any]
-"""Names to texts; of a turn `checks`, too: its rows."""
+"""Texts by name; a turn also has `checks`, its rows."""
 TOP = (
     "agent", "connections", "success_ratio", "timeout_in_seconds", "ignore_thinking", "metadata", "use_direct",
 )  # fmt: skip
 TURN = ("text", "sly_data", "chat_filter", "timeout_in_seconds", "continue_conversation", "response")
 OBJECTS = ("metadata", "sly_data", "response")
 SWITCHES = ("use_direct", "ignore_thinking", "continue_conversation")
-"""Fields that hold "yes" or "no"."""
+"""Fields with the value "yes" or "no"."""
 EMPTY_TURN: dict[str, Any] = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
 MAX_TURNS = 100
 MAX_FIELDS = 950
-"""Of a form, because the site accepts 1,000."""
+"""Fields of a form; the site accepts 1,000."""
 _ABSENT = object()
 
 
 def n_fields(turns: Sequence[Fields]) -> int:
-    """Fields of a form with these turns."""
+    """Return the number of fields of a form with these turns."""
     return sum(len(TURN) + 4 * len(turn.get("checks", ())) for turn in turns)
 
 
 def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The fields of a case, and those of each turn."""
+    """Return the fields of a case, and those of each turn."""
     top = {name: _shown(name, document.get(name)) for name in TOP}
     turns = document.get("interactions") or []
     return top, [_fields_of_turn(turn) for turn in turns]
@@ -58,8 +58,11 @@ def _shown(name: str, value: Any) -> str:
 def document_of(
     before: Mapping[str, Any], top: Fields, turns: Sequence[Fields]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The case that the fields make, and the problems of single fields. Keys without a field are kept from `before`;
-    turns with only empty fields are left out, unless they were so before."""
+    """Build a case from fields; return it with the problems of single fields.
+
+    Keys without a field are kept from `before`. Turns with only empty fields are left out, unless they were empty
+    before.
+    """
     problems: list[str] = []
     known = before.get("interactions") or []
     made = []
@@ -89,7 +92,7 @@ def _is_empty(fields: Fields) -> bool:
 def _changed(
     names: Sequence[str], old: Mapping[str, Any], fields: Fields, place: str, problems: list[str]
 ) -> dict[str, Any]:
-    """`old` with what the fields say instead, in the order of `names`."""
+    """Return `old` with the values of the fields, in the order of `names`."""
     made: dict[str, Any] = {}
     for name in names:
         if name == "response":
@@ -98,12 +101,12 @@ def _changed(
                 made[name] = value
             continue
         shown = plain_lines(_shown(name, old.get(name)))
-        given = plain_lines(fields.get(name, shown))
-        if given == shown:
+        entered = plain_lines(fields.get(name, shown))
+        if entered == shown:
             value = old.get(name, _ABSENT)
         else:
             label = place + name.replace("_", " ")
-            value = _read(name, given, label[0].upper() + label[1:], problems)
+            value = _read(name, entered, label[0].upper() + label[1:], problems)
         if value is not _ABSENT:
             made[name] = value
     return {**made, **{key: value for key, value in old.items() if key not in names}}
@@ -112,13 +115,13 @@ def _changed(
 def _response(old: Any, fields: Fields, place: str, problems: list[str]) -> Any:
     rows, rest = split(None if old is _ABSENT else old)
     shown = plain_lines(_shown("response", rest))
-    given, text = fields.get("checks", rows), plain_lines(fields.get("response", shown))
-    same_rows = [_plain_row(row) for row in given] == [_plain_row(row) for row in rows]
+    entered, text = fields.get("checks", rows), plain_lines(fields.get("response", shown))
+    same_rows = [_plain_row(row) for row in entered] == [_plain_row(row) for row in rows]
     if same_rows and text == shown:
         return old
     if text != shown:
         rest = _read_object(text, f"{place}other expectations", problems) if text.strip() else {}
-    made = join({} if old is _ABSENT else old, given, rest, problems, place.rstrip(", "))
+    made = join({} if old is _ABSENT else old, entered, rest, problems, place.rstrip(", "))
     return made or _ABSENT
 
 
@@ -127,23 +130,23 @@ def _plain_row(row: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def plain_lines(text: str) -> str:
-    """Browsers send other line ends than a file may have."""
+    """Normalise line breaks, which browsers change."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read(name: str, given: str, place: str, problems: list[str]) -> Any:
-    """The value of a field; an empty one has none."""
+def _read(name: str, entered: str, place: str, problems: list[str]) -> Any:
+    """Return the value of a field, or _ABSENT if it is empty."""
     if name in SWITCHES:
-        return given == "yes"
-    if not given.strip():
+        return entered == "yes"
+    if not entered.strip():
         return _ABSENT
     if name in OBJECTS:
-        return _read_object(given, place, problems)
+        return _read_object(entered, place, problems)
     readers: dict[str, Callable[[str], Any]] = {
         "connections": _read_connections,
         "timeout_in_seconds": _read_number,
     }
-    return given if name == "text" else readers.get(name, str)(given.strip())
+    return entered if name == "text" else readers.get(name, str)(entered.strip())
 
 
 def _read_connections(text: str) -> Any:
@@ -158,13 +161,13 @@ def _read_object(text: str, place: str, problems: list[str]) -> Any:
         problems.append(f"{place}, {error}")
         return _ABSENT
     if not isinstance(value, dict):
-        problems.append(f"{place}: keys and values are needed here.")
+        problems.append(f"{place}: expected keys and values.")
         return _ABSENT
     return value
 
 
 def _read_number(text: str) -> Any:
-    """A number if it is one; else the text, which the reader of cases rejects."""
+    """Return a number, or the text itself, which the reader of cases rejects."""
     if text.isdecimal() and len(text) < 10:
         return int(text)
     try:
@@ -174,7 +177,7 @@ def _read_number(text: str) -> Any:
     return value if math.isfinite(value) else text
 
 
-# --- the text: reading it gives the same values ---
+# --- writing text that reads back to the same values ---
 
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 WIDTH = 90
@@ -185,7 +188,7 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """Without the outer braces, and not indented, because white space inside triple quotes is part of the text."""
+    """Write without the outer braces and not indented, because white space in triple quotes is part of the text."""
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 
@@ -206,7 +209,7 @@ def _value(value: Any, level: int) -> str:
 
 
 def _whole(text: str) -> bool:
-    """May this text stand as it is between triple quotes?"""
+    """Can this text be written as it is between triple quotes?"""
     return all(sign >= " " or sign in "\n\t" for sign in text) and not text.startswith('"')
 
 

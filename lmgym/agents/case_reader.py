@@ -1,4 +1,4 @@
-"""Reading a test case: HOCON to TestCase, with everything that is wrong or odd about it, by path and line. Pure."""
+"""Read a test case from HOCON, with errors, warnings and remarks by path and line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from lmgym.agents.cases import (
     CONNECTIONS,
+    EXTENSIONS,
     FILTERS,
     MAX_ITERATIONS,
     ORDERED,
-    OWN,
     PARTS,
     TESTS,
     UNSUPPORTED,
@@ -24,19 +24,19 @@ from lmgym.agents.cases import (
     Ratio,
     TestCase,
 )
+from lmgym.agents.extension_checks import WITHIN_TEXT, pattern_problem, schema_problem
 from lmgym.agents.hocon import Document, HoconError, KeyPath, read
-from lmgym.agents.own_checks import WITHIN_TEXT, pattern_problem, schema_problem
 from lmgym.text.near_names import nearest_name
 
 # --- collecting the problems, with path and line ---
 
 MAX_NOTES = 1_000
 MAX_LENGTH = 400
-"""Of a message or a path: a name may be as long as the document."""
+"""Characters of a message or a path; a name may be as long as the document."""
 
 
 def shown_path(path: KeyPath) -> str:
-    """interactions[0].response.text"""
+    """Format a path: interactions[0].response.text."""
     out = ""
     for part in path:
         if isinstance(part, int):
@@ -47,7 +47,7 @@ def shown_path(path: KeyPath) -> str:
 
 
 def kind(value: Any) -> str:
-    """The type of a JSON value, in words."""
+    """Name the type of a JSON value, for a message."""
     names = {
         dict: "an object",
         list: "a list",
@@ -60,7 +60,7 @@ def kind(value: Any) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """A hint that names the known word that looks most like `name`, or all of them."""
+    """Return a hint with the known name most similar to `name`, or all of them."""
     words = list(known)
     close = nearest_name(name.lower(), words)
     return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
@@ -71,12 +71,12 @@ def _short(text: str) -> str:
 
 
 class Notes:
-    """Keeps the first MAX_NOTES errors and as many remarks."""
+    """Collects problems: the first MAX_NOTES errors and as many remarks."""
 
     def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document
         self.secret = secret and bool(document.variables)
-        """Values of variables are in the document, and problems could tell what they are."""
+        """The document contains values of variables, which problems could reveal."""
         self.problems: list[Problem] = []
         self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
@@ -110,7 +110,7 @@ class Notes:
         self.add("info", code, path, message, hint)
 
     def remarks(self) -> None:
-        """The remarks of the HOCON reader."""
+        """Add the remarks of the HOCON reader."""
         for remark in self.document.remarks:
             self.add(
                 "info" if remark.code == "spelling" else "warning",
@@ -121,13 +121,13 @@ class Notes:
                 (remark.line, remark.column),
             )
 
-    def unknown_keys(self, given: dict[str, Any], known: tuple[str, ...], path: KeyPath) -> None:
-        for key in given:
+    def unknown_keys(self, keys: Iterable[str], known: tuple[str, ...], path: KeyPath) -> None:
+        for key in keys:
             if key not in known:
                 self.unknown("unknown-key", (*path, key), f"{key} means nothing here and is ignored.", known)
 
     def unknown(self, code: str, path: KeyPath, message: str, known: tuple[str, ...]) -> None:
-        """Warn of an unknown word and name the nearest known one, which is looked for only while warnings are kept."""
+        """Warn about an unknown name and suggest the most similar known one, if the warning is kept."""
         self.warn(code, path, message, near(str(path[-1]), known) if self._left[False] > 0 else "")
 
     @property
@@ -135,7 +135,7 @@ class Notes:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-# --- single values: ratios, times, headers; each function notes what is wrong with its value ---
+# --- single values: ratios, times, headers ---
 
 MAX_CONNECTIONS = 20
 INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
@@ -151,7 +151,7 @@ SECONDS = {
 }
 """HOCON's units of time."""
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-TAKEN = frozenset(
+RESERVED_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "connection", "content-type", "te", "trailer", "upgrade", "expect",
      "proxy-authorization", "accept-encoding", "cookie")
 )  # fmt: skip
@@ -159,37 +159,37 @@ TAKEN = frozenset(
 
 
 def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
-    """success_ratio: text "n/m"."""
+    """Read success_ratio: text "n/m"."""
     if value is None:
         return Ratio(1, 1, "1/1")
     example = 'Write it as text, such as "2/3".'
     parts = [part.strip() for part in value.split("/")] if isinstance(value, str) else []
     if len(parts) < 2 or not INTEGER.fullmatch(parts[0]) or not INTEGER.fullmatch(parts[-1]):
-        notes.error("ratio", path, f"{value!r} is no ratio of two whole numbers.", example)
+        notes.error("ratio", path, f"{value!r} is not a ratio of two whole numbers.", example)
         return Ratio(1, 1, "1/1")
     needed, iterations = int(parts[0]), int(parts[-1])
     if needed < 0 or iterations < 0 or iterations > MAX_ITERATIONS:
         notes.error("ratio", path, f"Both numbers must be between 0 and {MAX_ITERATIONS}.", example)
         return Ratio(1, 1, "1/1")
     if len(parts) > 2:
-        notes.warn("ratio", path, f"Only the first and the last number of {value} count.", example)
+        notes.warn("ratio", path, f"Only the first and the last number of {value} are used.", example)
     if iterations == 0:
-        notes.warn("ratio", path, "One iteration is made where 0 are asked for.")
+        notes.warn("ratio", path, "0 iterations are not possible; 1 is made.")
     iterations = max(1, iterations)
     if needed > iterations:
-        notes.warn("ratio", path, f"{needed} of {iterations} cannot succeed; {iterations} have to.")
+        notes.warn("ratio", path, f"{needed} of {iterations} cannot pass; {iterations} are required.")
     if needed == 0:
         notes.warn(
             "ratio",
             path,
             "With 0 needed this case cannot fail.",
-            "neuro-san 0.7.15 wants one success anyway.",
+            "neuro-san 0.7.15 requires one success anyway.",
         )
     return Ratio(min(needed, iterations), iterations, value.strip())
 
 
 def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
-    """timeout_in_seconds: a number; HOCON's durations are understood, and noted."""
+    """Read timeout_in_seconds: a number. HOCON's durations are accepted with a warning."""
     if value is None:
         return None
     if isinstance(value, str) and (found := DURATION.fullmatch(value.strip())) and found[2] in SECONDS:
@@ -204,7 +204,7 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
         notes.error("limit", path, "This is too long.")
         return None
     if number <= 0:
-        notes.warn("timeout", path, "With no time at all every request times out.")
+        notes.warn("timeout", path, "With this timeout every request times out.")
     return number
 
 
@@ -236,82 +236,80 @@ def _dictionary(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | Non
 def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
     if value is None:
         return ("direct",)
-    given = value if isinstance(value, list) else [value]
-    if not given:
-        notes.warn(
-            "no-connections", path, "Without a connection nothing is asked, and every iteration fails."
-        )
-    if len(given) > MAX_CONNECTIONS:
+    names = value if isinstance(value, list) else [value]
+    if not names:
+        notes.warn("no-connections", path, "Without a connection nothing is sent, and every iteration fails.")
+    if len(names) > MAX_CONNECTIONS:
         notes.error("limit", path, f"A case may have at most {MAX_CONNECTIONS} connections.")
         return ()
-    for number, name in enumerate(given):
+    for number, name in enumerate(names):
         here = (*path, number) if isinstance(value, list) else path
         if not isinstance(name, str):
             notes.error("type", here, f"A connection is text, not {kind(name)}.", near("", CONNECTIONS))
         elif name in UNSUPPORTED:
-            message = f"Connections by {name} are not supported: this case cannot be run here."
+            message = f"Connections by {name} are not supported, so this case cannot be run here."
             notes.warn("connection-unsupported", here, message, "Use http.")
         elif name not in CONNECTIONS:
-            notes.error("connection", here, f"There is no connection {name!r}.", near(name, CONNECTIONS))
+            notes.error("connection", here, f"Unknown connection {name!r}.", near(name, CONNECTIONS))
         elif name == "direct":
-            message = "Nothing is run in this process: direct talks to the chosen server over http."
+            message = "Agents are not run in this process: direct calls the chosen server over http."
             notes.info("connection-direct", here, message)
-    return tuple(name for name in given if isinstance(name, str))
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _metadata(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
-    """Request headers."""
-    given = _dictionary(value, path, notes)
-    for name, content in (given or {}).items():
+    """Read request headers."""
+    headers = _dictionary(value, path, notes)
+    for name, content in (headers or {}).items():
         here = (*path, name)
-        if not HEADER.fullmatch(name) or name.lower() in TAKEN:
-            notes.error("metadata", here, f"{name!r} cannot be sent as the name of a header.")
+        if not HEADER.fullmatch(name) or name.lower() in RESERVED_HEADERS:
+            notes.error("metadata", here, f"{name!r} is not a valid name of a header.")
         elif isinstance(content, dict | list):
-            notes.error("metadata", here, f"A header holds text, not {kind(content)}.")
+            notes.error("metadata", here, f"The value of a header is text, not {kind(content)}.")
         elif isinstance(content, str):
             if any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in content):
-                notes.error("metadata", here, "A header cannot hold line ends or control characters.")
+                notes.error("metadata", here, "A header cannot contain line breaks or control characters.")
             elif not content.isascii():
-                notes.error("metadata", here, "A header can hold only ASCII.")
+                notes.error("metadata", here, "A header can contain only ASCII characters.")
         elif content is not None:
             message = (
-                "Headers are text: the number is sent as text here, and breaks the request in neuro-san."
+                "Headers are text: the number is sent as text here, but breaks the request in neuro-san."
             )
             notes.warn("metadata", here, message, "Put it in quotes.")
-    return given
+    return headers
 
 
 def _chat_filter(value: Any, path: KeyPath, notes: Notes) -> str:
-    given = _text(value, path, notes)
-    if given is None:
+    text = _text(value, path, notes)
+    if text is None:
         return "MINIMAL"
-    if given.upper() not in FILTERS:
-        notes.warn("chat-filter", path, f"Servers take {given!r} for MINIMAL.", near(given, FILTERS))
-    return given
+    if text.upper() not in FILTERS:
+        notes.warn("chat-filter", path, f"Servers treat {text!r} as MINIMAL.", near(text, FILTERS))
+    return text
 
 
-# --- from the response of an interaction to single checks, with warnings of what would silently check nothing ---
+# --- the checks of an interaction, with warnings about what would silently check nothing ---
 
 SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
-"""Characters by which neuro-san's parser keeps the quotes of a key, or splits it."""
+"""Characters with which neuro-san's parser keeps the quotes of a key, or splits it."""
 LONG_KEYWORD = 5
 SCHEMAS = ("json_schema", "not_json_schema")
 """Tests whose expectation is an object."""
 
 
 def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> tuple[Check, ...]:
-    """All checks, parts in the fixed order, then breadth first as the reference goes."""
-    found: list[Check] = []
-    given = response or {}
-    for key in given:
+    """Return all checks: parts in the fixed order, then breadth first, as in the reference."""
+    checks: list[Check] = []
+    parts = response or {}
+    for key in parts:
         if key not in PARTS:
-            message = f"Answers have no part {key}: nothing is checked."
+            message = f"Answers have no part {key}, so nothing is checked."
             notes.unknown("unknown-part", (*path, key), message, PARTS)
-            found.append(_skipped(notes, path, key, (), "", f"answers have no part {key!r}"))
+            checks.append(_skipped(notes, path, key, (), "", f"answers have no part {key!r}"))
     for part in PARTS:
-        if part in given:
-            found += _walk(given[part], part, (*path, part), notes)
-    return tuple(found)
+        if part in parts:
+            checks += _walk(parts[part], part, (*path, part), notes)
+    return tuple(checks)
 
 
 def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
@@ -387,15 +385,15 @@ def _remark_on_expectation(
     test: str, element: Any, part: str, keys: tuple[str, ...], path: KeyPath, notes: Notes
 ) -> None:
     of_text = part == "text" and not keys
-    if test in OWN:
-        _remark_on_own(test, element, path, notes, of_text=of_text)
+    if test in EXTENSIONS:
+        _remark_on_extension(test, element, path, notes, of_text=of_text)
     if part == "text" and keys:
-        notes.warn("text-key", path, "The text of an answer has no keys: this always fails.")
+        notes.warn("text-key", path, "The text of an answer has no keys, so this always fails.")
     elif of_text and test in ("keywords", "not_keywords") and not isinstance(element, str):
         notes.warn(
             "type",
             path,
-            f"Text is searched for text: {kind(element)} is always an error.",
+            f"Only text can be searched for in text: {kind(element)} is always an error.",
             "Put it in quotes.",
         )
     elif of_text and test == "value" and not isinstance(element, str):
@@ -407,9 +405,7 @@ def _remark_on_expectation(
     elif of_text and test in ORDERED and not isinstance(element, str):
         notes.warn("type", path, f"Text and {kind(element)} have no order: this is always an error.")
     if test in ORDERED:
-        message = (
-            f"neuro-san compares the other way round: there the expected value is what has to be {test}."
-        )
+        message = f"neuro-san compares the other way round: there the expected value has to be {test}."
         notes.info("operand-order", path, message)
     if test in ("keywords", "not_keywords") and isinstance(element, str):
         if not element:
@@ -418,14 +414,14 @@ def _remark_on_expectation(
             notes.info(
                 "long-keyword",
                 path,
-                "Keywords match letter by letter: a long one seldom does.",
+                "Keywords are matched literally; a long one rarely matches.",
                 "Consider gist.",
             )
     if test in ("gist", "not_gist") and not isinstance(element, str):
         notes.warn("type", path, f"A criterion is a sentence, not {kind(element)}.")
 
 
-def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
+def _remark_on_extension(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
     problem = schema_problem(element) if test in SCHEMAS else pattern_problem(element)
     if problem and not notes.secret:
         notes.error("own-test", path, problem)
@@ -433,7 +429,7 @@ def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes, *, of_t
         notes.warn(
             "own-test", path, f"{WITHIN_TEXT} applies to the text of an answer and has no effect here."
         )
-    message = f"{test} is not in neuro-san: there it is ignored and checks nothing."
+    message = f"{test} is not in neuro-san, which ignores it."
     notes.info("own-test", path, message)
 
 
@@ -451,7 +447,7 @@ MAX_CHECKS = 2000
 def read_case(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> TestCase:
-    """Read a case. Raises CaseError with all errors; warnings and remarks are in `.findings`. `secret`: `look_at`."""
+    """Read a case; warnings and remarks are in `.findings`. Raises CaseError with all errors. `secret`: `look_at`."""
     case, problems = look_at(data, variables, secret=secret)
     if case is None:
         raise CaseError([problem for problem in problems if problem.severity == "error"])
@@ -461,8 +457,11 @@ def read_case(
 def look_at(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> tuple[TestCase | None, list[Problem]]:
-    """The case, or None, and all its problems. `secret`: who wrote the case may not know the values of the variables.
-    Patterns and schemas made of them are not looked at then: whether one is wrong tells something of the values."""
+    """Return the case, or None, and all its problems.
+
+    `secret`: the author of the case may not know the values of the variables. Patterns and schemas made of them are
+    then not checked, because a problem would reveal something about the values.
+    """
     try:
         document = read(data, variables)
     except HoconError as error:
@@ -472,7 +471,7 @@ def look_at(
         ]
     notes = Notes(document, secret=secret)
     if not isinstance(document.value, dict):
-        notes.error("type", (), f"A test case is an object, not {kind(document.value)}.")
+        notes.error("type", (), f"A test case must be an object, not {kind(document.value)}.")
         return None, notes.problems
     notes.remarks()
     case = _case(document.value, document, notes)
@@ -493,22 +492,27 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
         notes.error("no-agent", ("agent",), "The name of the agent is empty.")
     elif agent is not None and agent.endswith((".hocon", ".json")):
         notes.warn(
-            "agent-file", ("agent",), "Agents are not started from files here: name one the server has."
+            "agent-file",
+            ("agent",),
+            "Agents are not started from files here. Name an agent of the server.",
         )
-    elif agent is not None and (any(part in ("", ".", "..") for part in agent.split("/")) or _odd(agent)):
-        notes.error("agent", ("agent",), f"{agent!r} cannot be the name of an agent.")
+    elif agent is not None and (
+        any(part in ("", ".", "..") for part in agent.split("/")) or _has_invalid_characters(agent)
+    ):
+        notes.error("agent", ("agent",), f"{agent!r} is not a valid name of an agent.")
     use_direct = _boolean(value.get("use_direct"), False, ("use_direct",), notes)
     if use_direct:
-        notes.info("use-direct", ("use_direct",), "Servers decide themselves how they reach other agents.")
+        message = "use_direct has no effect: servers decide how they call other agents."
+        notes.info("use-direct", ("use_direct",), message)
     if "failure_patterns" in value:
         notes.info(
             "failure-patterns",
             ("failure_patterns",),
-            "failure_patterns belongs to load tests; it checks nothing.",
+            "failure_patterns belongs to load tests and checks nothing.",
         )
     ignores_thinking = _boolean(value.get("ignore_thinking"), False, ("ignore_thinking",), notes)
     if ignores_thinking:
-        message = "neuro-san ignores ignore_thinking: it checks thoughts as part of the text."
+        message = "neuro-san ignores ignore_thinking and checks thoughts as part of the text."
         notes.info("own-key", ("ignore_thinking",), message)
     interactions = tuple(
         replace(turn, ignores_thinking=ignores_thinking)
@@ -527,15 +531,15 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
     )
     if interactions and not case.n_checks:
         written = any(turn.checks for turn in interactions)
-        ends = "is skipped, not passed," if written else "passes"
-        message = f"Nothing is checked: this case {ends} whatever the agent says."
+        effect = "is skipped, not passed," if written else "passes"
+        message = f"Nothing is checked: this case {effect} whatever the answer."
         notes.warn("no-checks", ("interactions",), message)
     if sum(len(turn.checks) for turn in interactions) > MAX_CHECKS:
         notes.error("limit", ("interactions",), f"A case may name at most {MAX_CHECKS:,} checks.")
     return case
 
 
-def _odd(agent: str) -> bool:
+def _has_invalid_characters(agent: str) -> bool:
     return any(sign in "?#%\\" or ord(sign) <= 32 or ord(sign) == 127 for sign in agent)
 
 
@@ -543,7 +547,7 @@ def _interactions(value: Any, notes: Notes) -> tuple[Interaction, ...]:
     path: KeyPath = ("interactions",)
     if value is None or value == []:
         where: KeyPath = path if value is not None else ()
-        notes.warn("no-interactions", where, "There are no interactions: every iteration fails.")
+        notes.warn("no-interactions", where, "The case has no interactions, so every iteration fails.")
         return ()
     if not isinstance(value, list):
         notes.error(
@@ -557,20 +561,20 @@ def _interactions(value: Any, notes: Notes) -> tuple[Interaction, ...]:
 
 
 def _interaction(value: Any, path: KeyPath, notes: Notes) -> Interaction:
-    given = _dictionary(value, path, notes)
-    if given is None:
+    turn = _dictionary(value, path, notes)
+    if turn is None:
         if value is None:
-            notes.error("type", path, "An interaction is an object {…}, not null.")
+            notes.error("type", path, "An interaction must be an object {…}, not null.")
         return Interaction()
-    notes.unknown_keys(given, TURN, path)
-    if given.get("text") is None:
-        notes.info("no-text", path, "Nothing is said here: the server is sent null for the text.")
-    response = _dictionary(given.get("response"), (*path, "response"), notes)
+    notes.unknown_keys(turn, TURN, path)
+    if turn.get("text") is None:
+        notes.info("no-text", path, "There is no text: null is sent to the server.")
+    response = _dictionary(turn.get("response"), (*path, "response"), notes)
     return Interaction(
-        text=_text(given.get("text"), (*path, "text"), notes),
-        sly_data=_dictionary(given.get("sly_data"), (*path, "sly_data"), notes),
-        timeout=_seconds(given.get("timeout_in_seconds"), (*path, "timeout_in_seconds"), notes),
-        chat_filter=_chat_filter(given.get("chat_filter"), (*path, "chat_filter"), notes),
-        continues=_boolean(given.get("continue_conversation"), True, (*path, "continue_conversation"), notes),
+        text=_text(turn.get("text"), (*path, "text"), notes),
+        sly_data=_dictionary(turn.get("sly_data"), (*path, "sly_data"), notes),
+        timeout=_seconds(turn.get("timeout_in_seconds"), (*path, "timeout_in_seconds"), notes),
+        chat_filter=_chat_filter(turn.get("chat_filter"), (*path, "chat_filter"), notes),
+        continues=_boolean(turn.get("continue_conversation"), True, (*path, "continue_conversation"), notes),
         checks=checks_of(response, (*path, "response"), notes),
     )

@@ -1,7 +1,7 @@
-"""A test case: the turns to send to an agent, and the checks of its answers. Pure.
+"""A test case: the turns to send to an agent, and the checks of its answers.
 
-The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its document and its code disagree, a
-`Reading` says which of them is followed.
+The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its document and its code disagree, the
+`Reading` selects one of them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 Reading = Literal["document", "reference-compatible"]
 READINGS: tuple[Reading, ...] = ("document", "reference-compatible")
-"""Where the reference code contradicts its document: follow the document, or the code (neuro-san 0.7.15)."""
+"""Which rules to follow where the reference's code contradicts its document: the document, or neuro-san 0.7.15."""
 
 PARTS = ("text", "structure", "sly_data")
-"""Parts of an answer, in the order in which they are tested."""
-OWN = ("regex", "not_regex", "json_schema", "not_json_schema")
-"""Tests that neuro-san does not have, and therefore ignores: there they check nothing."""
+"""Parts of an answer, in the order of testing."""
+EXTENSIONS = ("regex", "not_regex", "json_schema", "not_json_schema")
+"""Tests that neuro-san does not have and ignores."""
 TESTS = (
     "value", "not_value", "less", "not_less", "greater", "not_greater",
-    "keywords", "not_keywords", "gist", "not_gist", *OWN,
+    "keywords", "not_keywords", "gist", "not_gist", *EXTENSIONS,
 )  # fmt: skip
 ORDERED = ("less", "not_less", "greater", "not_greater")
 CONNECTIONS = ("direct", "http", "https")
@@ -31,7 +31,7 @@ MAX_ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """An error, warning or remark. `where` is a path such as interactions[0].response.text; lines count from 1."""
+    """An error, warning or remark. `where`: a path such as interactions[0].response.text. Lines count from 1."""
 
     severity: Literal["error", "warning", "info"]
     code: str
@@ -48,12 +48,12 @@ class Problem:
 
 
 def errors_in(problems: Iterable[Problem]) -> list[str]:
-    """The errors among them, in words."""
+    """Return the messages of the errors."""
     return [str(problem) for problem in problems if problem.severity == "error"]
 
 
 class CaseError(ValueError):
-    """All problems of a document that is no test case."""
+    """A document that is no valid test case, with all its problems."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -62,14 +62,14 @@ class CaseError(ValueError):
 
 @dataclass(frozen=True)
 class Ratio:
-    """`needed` of `iterations` have to succeed. `text` is what the file says."""
+    """`needed` of `iterations` have to pass. `text`: as written in the file."""
 
     needed: int
     iterations: int
     text: str
 
     def required(self, reading: Reading) -> int:
-        """By the code of 0.7.15 nothing passes without one success, even where 0 are needed."""
+        """Return the number of passes needed. In neuro-san 0.7.15 it is at least 1, even if the ratio says 0."""
         return max(1, self.needed) if reading == "reference-compatible" else self.needed
 
     @property
@@ -82,7 +82,7 @@ class Check:
     """One expectation: `test` applied to the value at `path` in a `part` of the answer.
 
     Each element of a list of expectations is a check; `element` is its index. `only_present`: the list was empty, so
-    any value will do. `skipped`: why the check is never made.
+    any value passes. `skipped`: why the check is never made.
     """
 
     part: str
@@ -96,7 +96,7 @@ class Check:
 
     @property
     def where(self) -> str:
-        """The key path in the file, below the interaction."""
+        """The path in the file, relative to the interaction."""
         return ".".join(["response", self.part, *self.path, self.test]).rstrip(".")
 
 
@@ -109,7 +109,7 @@ class Interaction:
     continues: bool = True
     checks: tuple[Check, ...] = ()
     ignores_thinking: bool = False
-    """Is what stands between <think> and </think> no part of the text that is checked?"""
+    """Is the text between <think> and </think> left out before it is checked?"""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class TestCase:
 
 
 def repeated(case: TestCase, iterations: int | None) -> TestCase:
-    """The case with another number of iterations and the same rate that is required, rounded up; None: as it is."""
+    """Return the case with another number of iterations and the same required rate, rounded up; None: unchanged."""
     if iterations is None:
         return case
     needed = -(-case.ratio.needed * iterations // case.ratio.iterations)

@@ -1,7 +1,7 @@
-"""The checks of a turn as rows of a form: place in the answer, test, expected value. Pure.
+"""The checks of a turn as rows of a form: place in the answer, test, expected value.
 
-A row is one check; of a list of expectations each element has a row. What no row can say (unknown tests, null, an empty
-list) stays in the rest, which is a field of its own. Rows that were not changed keep their value exactly.
+A row is one check; each element of a list of expectations has a row. What rows cannot express (unknown tests, null, an
+empty list) stays in the rest, which is a separate field. Unchanged rows keep their value exactly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = Mapping[str, str]
 Group = tuple[tuple[str, ...], str]
 """Keys from the part on, and the test."""
 OF_TEXT = tuple(test for test in TESTS if test.endswith(("keywords", "gist", "regex")))
-"""Tests whose expectation is text, whatever it looks like."""
+"""Tests whose expectation is always text."""
 LABELS = {
     "value": "is exactly",
     "not_value": "is not",
@@ -44,7 +44,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def split(response: Any) -> tuple[list[dict[str, str]], Any]:
-    """The rows of a response, and what no row can say."""
+    """Split a response into rows and what rows cannot express."""
     if not isinstance(response, dict):
         return [], response
     rows: list[dict[str, str]] = []
@@ -77,12 +77,13 @@ def _has_rows(test: str, expected: Any) -> bool:
 
 
 def join(before: Any, rows: Sequence[Row], rest: Any, problems: list[str], place: str) -> dict[str, Any]:
-    """The response that these rows and this rest make; what is wrong with a row is added to `problems`."""
+    """Build the response from rows and rest. Problems of rows are added to `problems`."""
     old = dict(_groups(before))
     shown: dict[Group, list[str]] = {}
-    for was in split(before)[0]:
-        shown.setdefault((read_place(was["place"]), was["test"]), []).append(_plain(was["expected"]))
-    given: dict[Group, list[str]] = {}
+    for row_before in split(before)[0]:
+        group = read_place(row_before["place"]), row_before["test"]
+        shown.setdefault(group, []).append(_plain(row_before["expected"]))
+    entered: dict[Group, list[str]] = {}
     for number, row in enumerate(rows, 1):
         keys, expected = read_place(row["place"]), _plain(row["expected"])
         if not row["place"].strip() or (
@@ -91,15 +92,15 @@ def join(before: Any, rows: Sequence[Row], rest: Any, problems: list[str], place
             continue
         if not keys or keys[0] not in PARTS:
             problems.append(
-                f"{place}, check {number}: “{row['place']}” is no place in an answer. It begins with text, structure "
-                "or sly_data, such as structure.answer."
+                f"{place}, check {number}: “{row['place']}” is not a place in an answer. A place begins with text, "
+                "structure or sly_data, such as structure.answer."
             )
         elif row["test"] not in TESTS:
-            problems.append(f"{place}, check {number}: there is no test {row['test']!r}.")
+            problems.append(f"{place}, check {number}: unknown test {row['test']!r}.")
         else:
-            given.setdefault((keys, row["test"]), []).append(expected)
+            entered.setdefault((keys, row["test"]), []).append(expected)
     made: dict[str, Any] = {}
-    for (keys, test), texts in given.items():
+    for (keys, test), texts in entered.items():
         if shown.get((keys, test)) == texts:
             value = old[keys, test]
         else:
@@ -118,7 +119,7 @@ def _groups(response: Any, keys: tuple[str, ...] = ()) -> Iterable[tuple[Group, 
 
 
 def _expected(test: str, values: list[Any]) -> Any:
-    """A list where there are several, or where the value alone would be read as several or as keys."""
+    """Return a list if there are several values, or if a single one would be read as several or as keys."""
     alone = values[0]
     nested = isinstance(alone, list) or (isinstance(alone, dict) and test not in SCHEMAS)
     return values if len(values) > 1 or nested else alone
@@ -128,10 +129,10 @@ def _put(made: dict[str, Any], keys: tuple[str, ...], value: Any, problems: list
     for key in keys[:-1]:
         made = made.setdefault(key, {})
         if not isinstance(made, dict):
-            problems.append(f"{place}: {show_place(keys[:-1])} names a test, and cannot be a place, too.")
+            problems.append(f"{place}: {show_place(keys[:-1])} is a test and cannot also be a place.")
             return
     if keys[-1] in made:
-        problems.append(f"{place}: {show_place(keys)} names a place, and cannot be a test, too.")
+        problems.append(f"{place}: {show_place(keys)} is a place and cannot also be a test.")
     made[keys[-1]] = value
 
 
@@ -141,7 +142,7 @@ def _merged(one: dict[str, Any], other: Mapping[str, Any], problems: list[str], 
         if isinstance(here, dict) and isinstance(value, dict):
             _merged(here, value, problems, place)
         elif key in one:
-            problems.append(f"{place}: {key} stands among the checks and in “Other expectations”.")
+            problems.append(f"{place}: {key} is both among the checks and in “Other expectations”.")
         else:
             one[key] = value
     return one
@@ -155,7 +156,7 @@ def show_place(keys: Sequence[str]) -> str:
 
 
 def read_place(text: str) -> tuple[str, ...]:
-    """The keys of a place; empty where the text is none."""
+    """Return the keys of a place; empty if the text is not a place."""
     keys: list[str] = []
     at = 0
     while at < len(text):
@@ -179,7 +180,7 @@ def _shown(test: str, element: Any) -> str:
 
 
 def _means_itself(text: str) -> bool:
-    """Is it read as this very text where values of all kinds can stand?"""
+    """Is this text read as itself in a field for values of all types?"""
     return (
         bool(text)
         and text == text.strip()
@@ -205,29 +206,29 @@ def _read(test: str, text: str, where: str, problems: list[str]) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Browsers send other line ends than a file may have."""
+    """Normalise line breaks, which browsers change."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-# --- what the last answers offer ---
+# --- places in the latest answers ---
 
 MAX_PLACES = 60
 MAX_SHOWN = 60
 
 
 def places(structure: Any, sly_data: Any) -> list[tuple[str, str]]:
-    """(place, what stood there) of an answer: text first, then every key."""
-    found: list[tuple[str, str]] = [("text", "")]
+    """Return the places in an answer with their values: text first, then every key."""
+    rows: list[tuple[str, str]] = [("text", "")]
 
     def walk(value: Any, keys: tuple[str, ...]) -> None:
-        if len(found) >= MAX_PLACES or value is None:
+        if len(rows) >= MAX_PLACES or value is None:
             return
-        told = json.dumps(value, ensure_ascii=False)
-        found.append((show_place(keys), told if len(told) <= MAX_SHOWN else f"{told[: MAX_SHOWN - 1]}…"))
+        text = json.dumps(value, ensure_ascii=False)
+        rows.append((show_place(keys), text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"))
         if isinstance(value, dict):
             for key, below in value.items():
                 walk(below, (*keys, key))
 
     walk(structure, ("structure",))
     walk(sly_data, ("sly_data",))
-    return found
+    return rows

@@ -1,7 +1,7 @@
-"""The built-in tests except gist: expected value and answer in, outcome out. Pure.
+"""The built-in tests, except gist.
 
-The reference's code swaps the operands of `less` and `greater`, so the reading decides, and every result states the
-order of its operands.
+The reference's code swaps the operands of `less` and `greater`. The reading decides which order is used, and every
+result shows its operands in their order.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmgym.agents import own_checks
+from lmgym.agents import extension_checks
 from lmgym.agents.case_reader import SPECIAL, kind
-from lmgym.agents.cases import ORDERED, OWN, Check, Reading
+from lmgym.agents.cases import EXTENSIONS, ORDERED, Check, Reading
 
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
 VERDICTS: tuple[Outcome, ...] = ("pass", "fail", "timeout")
-"""Outcomes that count in a rate. An error says nothing about the agent; a timeout is an answer that came too late."""
+"""Outcomes that count in a rate. An error says nothing about the agent; a timeout is a late answer."""
 
 _TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "value": ("==", operator.eq),
@@ -38,7 +38,7 @@ UNICODE_FORM = "They differ only in Unicode form (é as one character or two, a 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`comparison`: what was tested, operands in their order."""
+    """`comparison`: the test with its operands in their order."""
 
     outcome: Outcome
     comparison: str
@@ -54,7 +54,7 @@ MISSING = _Missing()
 
 
 def value_at(part: Any, check: Check, reading: Reading) -> Any:
-    """The value at the check's path, or MISSING. null is missing too."""
+    """Return the value at the path of a check, or MISSING. null is missing, too."""
     value = part
     for key in check.path:
         if reading == "reference-compatible" and SPECIAL & set(key):
@@ -66,55 +66,57 @@ def value_at(part: Any, check: Check, reading: Reading) -> Any:
 
 
 def skipped_by(check: Check, reading: Reading) -> str:
-    """Why a check is skipped, or an empty text."""
+    """Return why a check is skipped; empty if it is not."""
     if reading == "reference-compatible" and any("." in key for key in check.path):
         return "neuro-san never looks at keys with a dot"
-    if reading == "reference-compatible" and check.test in OWN:
+    if reading == "reference-compatible" and check.test in EXTENSIONS:
         return f"neuro-san has no test {check.test}"
     return check.skipped
 
 
 def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
-    """The verdict on a check other than gist. Missing data fails every test, also the negated ones."""
+    """Return the verdict on a check other than gist. A missing value fails every test, including negated ones."""
     ordered = check.test in ORDERED
     if actual is MISSING:
         breaks = ordered and reading == "reference-compatible" and not check.only_present
         return Verdict("error" if breaks else "fail", "no such value in the answer")
     if check.only_present:
         return Verdict("pass", "value is there")
-    if check.test in OWN:
-        return _own(check, actual)
+    if check.test in EXTENSIONS:
+        return _extension(check, actual)
     expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"
-    sign, holds = _TESTS[check.test]
+    sign, relation = _TESTS[check.test]
     try:
         if ordered and reading == "document":
-            passed, comparison = holds(actual, check.expected), f"{answer} {sign} {expected}"
+            passed, comparison = relation(actual, check.expected), f"{answer} {sign} {expected}"
         else:
-            passed, comparison = holds(check.expected, actual), f"{expected} {sign} {answer}"
+            passed, comparison = relation(check.expected, actual), f"{expected} {sign} {answer}"
     except TypeError:
         why = "have no order" if ordered else "cannot be searched for each other"
         message = f"{kind(check.expected)} and {kind(actual)} {why}"
         return Verdict("error", f"{expected}, {answer}", message)
-    alike = not ordered and bool(holds(_plain(check.expected), _plain(actual))) != bool(passed)
-    return Verdict("pass" if passed else "fail", comparison, UNICODE_FORM if alike else "")
+    differs_in_form = not ordered and bool(
+        relation(_normalised(check.expected), _normalised(actual))
+    ) != bool(passed)
+    return Verdict("pass" if passed else "fail", comparison, UNICODE_FORM if differs_in_form else "")
 
 
-def _plain(value: Any) -> Any:
-    """A JSON value whose texts are in compatibility form (NFKC)."""
+def _normalised(value: Any) -> Any:
+    """Return a JSON value with all texts in compatibility form (NFKC)."""
     if isinstance(value, str):
         return unicodedata.normalize("NFKC", value)
     if isinstance(value, dict):
-        return {_plain(key): _plain(below) for key, below in value.items()}
-    return [_plain(below) for below in value] if isinstance(value, list) else value
+        return {_normalised(key): _normalised(below) for key, below in value.items()}
+    return [_normalised(below) for below in value] if isinstance(value, list) else value
 
 
-def _own(check: Check, actual: Any) -> Verdict:
+def _extension(check: Check, actual: Any) -> Verdict:
     negated = check.test.startswith("not_")
     if check.test.endswith("regex"):
-        outcome, why = own_checks.search(check.expected, actual)
+        outcome, why = extension_checks.search(check.expected, actual)
         verb = "match"
     else:
-        outcome, why = own_checks.fits(check.expected, actual, is_text=check.part == "text")
+        outcome, why = extension_checks.fits(check.expected, actual, is_text=check.part == "text")
         verb = "fit"
     if negated and outcome != "error":
         outcome, why = ("fail", "") if outcome == "pass" else ("pass", "")
@@ -123,6 +125,6 @@ def _own(check: Check, actual: Any) -> Verdict:
 
 
 def shorten(value: Any, limit: int = SHOWN) -> str:
-    """A value as a message shows it: as JSON, like the cases and the answers."""
+    """Format a value for a message: as JSON, truncated."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""The command line: `agenttest` runs test cases, `assess` sorts the failures of one."""
+"""The commands `agenttest`, which runs test cases, and `assess`, which groups the failures of one."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from lmgym.agents.transport import Transport
 
 COMMANDS = {
     "agenttest": (
-        "Run agent test cases (HOCON) against an agent server. Exit status: 0 when all passed, 1 when some failed, "
-        "2 when something could not be read or no check of a case was made, 3 when none failed and some have no "
-        "verdict, because a server or judge could not be asked."
+        "Run agent test cases (HOCON) against an agent server. Exit status: 0 if all passed, 1 if some failed, "
+        "2 if a file could not be read or no check of a case was made, 3 if none failed and some have no "
+        "verdict, because a server or judge could not be reached."
     ),
     "assess": (
-        "Make all iterations of an agent test case and sort its failures into modes. Exit status: 0 when they were "
-        "made, 2 when something could not be read, 3 when none has a verdict, because a server or judge could not be "
-        "asked."
+        "Make all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
+        "made, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
+        "reached."
     ),
 }
 INTERRUPTED = 130
 
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
-    """Everything. `more` adds subcommands that are run elsewhere."""
+    """Build the parser. `more` adds subcommands that are implemented elsewhere."""
     top = argparse.ArgumentParser(prog=prog, description="Test agents by conversations.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     test, sort = (commands.add_parser(name, help=text, description=text) for name, text in COMMANDS.items())
@@ -48,13 +48,13 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     )
     sort.add_argument("file", type=Path, metavar="FILE", help="a test case")
     sort.add_argument("--format", choices=["text", "json"], default="text")
-    sort.add_argument("--namer", metavar="AGENT", help="agent that says why answers failed")
+    sort.add_argument("--namer", metavar="AGENT", help="agent that names the reasons why answers failed")
     for command in (test, sort):
         command.add_argument(
             "--iterations",
             type=_iterations,
             metavar="N",
-            help="make so many of each case, with the required rate as it is; default: as the case says",
+            help="iterations of each case, with its required rate unchanged; default: as the case says",
         )
         shared.add_arguments(command)
     more(commands)
@@ -63,7 +63,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
 
 def _iterations(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= MAX_ITERATIONS:
-        raise argparse.ArgumentTypeError(f"a number from 1 to {MAX_ITERATIONS:,} is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MAX_ITERATIONS:,}, not {text!r}")
     return int(text)
 
 
@@ -73,14 +73,14 @@ def main(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Run; the exit status. Wrong arguments end in SystemExit(2)."""
-    given = vars(parser(prog).parse_args(argv))
+    """Run a command and return its exit status. Raises SystemExit(2) for wrong arguments."""
+    args = vars(parser(prog).parse_args(argv))
     out, err = _safe(out or sys.stdout), _safe(err or sys.stderr)
     try:
-        shared.check_output(given)
-        return {"agenttest": _agenttest, "assess": _assess}[given["command"]](given, out, err)
+        shared.check_output(args)
+        return {"agenttest": _agenttest, "assess": _assess}[args["command"]](args, out, err)
     except CommandError as error:
-        err.write(f"{prog} {given['command']}: {error}\n")
+        err.write(f"{prog} {args['command']}: {error}\n")
         return WRONG
     except BrokenPipeError:
         with contextlib.suppress(OSError):
@@ -92,57 +92,58 @@ def main(
 
 
 def _safe(stream: TextIO) -> TextIO:
-    """Answers may hold characters that a terminal cannot write."""
+    """Escape characters in answers that a terminal cannot show."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
     return stream
 
 
-def _agenttest(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
-    server = shared.transport(given["server"], given)
-    judge = shared.judge(given, server)
-    options = shared.options(given, early_stop=given["early_stop"])
+def _agenttest(args: dict[str, Any], out: TextIO, err: TextIO) -> int:
+    server = shared.transport(args["server"], args)
+    judge = shared.judge(args, server)
+    options = shared.options(args, early_stop=args["early_stop"])
     results: list[tuple[str, CaseResult]] = []
     wrong = False
-    for path in shared.files(given["files"]):
+    for path in shared.files(args["files"]):
         try:
-            case = repeated(shared.read(path, given, err), given["iterations"])
+            case = repeated(shared.read(path, args, err), args["iterations"])
         except CaseError as error:
-            message = shared.explain(path, error, given)
+            message = shared.explain(path, error, args)
             err.write(f"{message}\n")
             result = CaseResult("", Ratio(1, 1, ""), options.reading, error=message)
             wrong = True
         else:
-            result = shared.hidden(run_case(case, server, judge, options), given)
-        results.append((shared.said_path(path), result))
-    shared.write_output(out, given, reports.render(results, given["format"]))
+            result = shared.hidden(run_case(case, server, judge, options), args)
+        results.append((shared.report_path(path), result))
+    shared.write_output(out, args, reports.render(results, args["format"]))
     return WRONG if wrong else reports.exit_status(results)
 
 
-def _assess(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
-    server = shared.transport(given["server"], given)
+def _assess(args: dict[str, Any], out: TextIO, err: TextIO) -> int:
+    server = shared.transport(args["server"], args)
     try:
-        case = repeated(shared.read(given["file"], given, err), given["iterations"])
+        case = repeated(shared.read(args["file"], args, err), args["iterations"])
     except CaseError as error:
-        raise CommandError(shared.explain(given["file"], error, given)) from None
-    judge, options = shared.judge(given, server), shared.options(given)
-    result = shared.hidden(run_case(case, server, judge, options), given)
-    assessment = _named(result, server, given["namer"], err) if given["namer"] else assess(result)
-    if given["format"] == "json":
+        raise CommandError(shared.explain(args["file"], error, args)) from None
+    judge, options = shared.judge(args, server), shared.options(args)
+    result = shared.hidden(run_case(case, server, judge, options), args)
+    assessment = _named(result, server, args["namer"], err) if args["namer"] else assess(result)
+    if args["format"] == "json":
         text = json.dumps(assessment.as_dict(), ensure_ascii=False, indent=2) + "\n"
     else:
         text = text_report(assessment)
-    shared.write_output(out, given, text)
+    shared.write_output(out, args, text)
     return reports.NO_VERDICT if result.errors and not result.n else 0
 
 
 def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> Assessment:
+    """Assess a case with the names that an agent gives its failures."""
     made = list(choices(samples_of(result), {}, chooser(AgentJudge(server, namer))))
     troubles = [choice.trouble for choice in made if choice.trouble]
     undecided = sum(not choice.mode for choice in made)
     if undecided:
-        why = troubles[0] if troubles else "neither a number of the list nor NEW was said."
-        err.write(f"{undecided} of {len(made)} failures stay as grouped by text. {namer}: {why}\n")
+        why = troubles[0] if troubles else "the reply was neither a number of the list nor NEW."
+        err.write(f"{undecided} of {len(made)} failures stay grouped by text. {namer}: {why}\n")
     return assess(
         result,
         names={choice.mode: choice.name for choice in made if choice.mode},

@@ -1,10 +1,10 @@
-"""Running the conversations of a test case: iterations, connections, turns. Pure.
+"""Run the conversations of a test case: iterations, connections, turns.
 
     for result in run_iterations(case, transport, judge, options, numbers=range(case.ratio.iterations)): ...
 
-Timeouts end a request while it is under way. An iteration stops at the first turn without an answer, because the next
-turns would continue another conversation; its remaining checks are `skipped`. In the reference-compatible reading it
-also stops where an expected value cannot be compared with the answer.
+Timeouts end a request in progress. An iteration stops at the first turn without an answer, because later turns would
+continue a different conversation; its remaining checks are `skipped`. In the reference-compatible reading it also stops
+at an expected value that cannot be compared with the answer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmgym.agents.cases import UNSUPPORTED, Interaction, Reading, TestCase
-from lmgym.agents.foreseen import why_none_can_pass
 from lmgym.agents.protocol import ENDINGS, Answer, request_body
-from lmgym.agents.redact import Redactor, bounded, given_only, messages_kept, redactor, tested_only
+from lmgym.agents.redact import Redactor, bounded, messages_kept, named_only, redactor, tested_only
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
 from lmgym.agents.scoring import (
     BROKEN_OFF,
@@ -33,28 +32,29 @@ from lmgym.agents.scoring import (
     without_secrets,
 )
 from lmgym.agents.transport import Deadline, Transport, TransportError, ask, earliest
+from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
-"""Sent by the reference-compatible reading for a case without metadata."""
+"""Sent in the reference-compatible reading for a case without metadata."""
 POLL = 0.2
-"""Seconds between two looks at `stop` and `tick`."""
-NO_INTERACTIONS = "There are no interactions."
-NO_CONNECTIONS = "There are no connections."
+"""Seconds between two calls of `stop` and `tick`."""
+NO_INTERACTIONS = "The case has no interactions."
+NO_CONNECTIONS = "The case has no connections."
 NOT_SENT = {
-    "sly_data": "Private data (sly_data) were not sent: such an agent has no place for them.",
-    "metadata": "Metadata were not sent: such an agent has no place for them.",
+    "sly_data": "Private data (sly_data) were not sent, because chat endpoints do not take any.",
+    "metadata": "Metadata were not sent, because chat endpoints do not take any.",
 }
-WAITED = "The server was busy and was asked again after {:,.1f} s."
-WAITED_FOR_JUDGE = "The judge's server was busy and was asked again after {:,.1f} s."
-NOT_ENCRYPTED = "The case asks for https, but the address of the agent is http: nothing was encrypted."
+WAITED = "The server was busy; the request was repeated after {:,.1f} s."
+WAITED_FOR_JUDGE = "The judge's server was busy; the request was repeated after {:,.1f} s."
+NOT_ENCRYPTED = "The case requires https, but the address of the server is http: nothing was encrypted."
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a case is run.
+    """How to run a case.
 
-    early_stop: end as soon as enough iterations succeeded, or (by the document alone) can no longer succeed.
-    parallel: iterations at the same time. request_seconds: limit of a request where the case sets none.
+    early_stop: end as soon as enough iterations passed, or (in the document reading) can no longer pass.
+    parallel: iterations at the same time. request_seconds: limit of a request if the case sets none.
     """
 
     reading: Reading = "document"
@@ -66,14 +66,14 @@ class Options:
 
 @dataclass
 class _Session:
-    """One conversation: what the next request carries on."""
+    """State of a conversation, sent with the next request."""
 
     context: dict[str, Any] | None = None
     sly_data: dict[str, Any] | None = None
 
 
 class Driver:
-    """Runs single iterations of one case. Safe to use from several threads, one iteration each."""
+    """Runs single iterations of a case. Thread-safe: each thread runs its own iteration."""
 
     def __init__(
         self,
@@ -115,8 +115,8 @@ class Driver:
                 )
                 answered = not turn.trouble
                 until = self._until(self.options.request_seconds, "The judge", deadline)
-                found = self._scored(interaction, turn, agent_error, until)
-                checks += [cleaned(without_secrets(check), self.clean) for check in found]
+                results = self._score(interaction, turn, agent_error, until)
+                checks += [cleaned(without_secrets(check), self.clean) for check in results]
                 if until.waited:
                     turn = replace(
                         turn,
@@ -126,7 +126,9 @@ class Driver:
                 if answered or not trouble:
                     turns.append(self._kept(turn, index))
                 trouble = (
-                    trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, self.options.reading) else "")
+                    trouble
+                    or turn.trouble
+                    or (BROKEN_OFF if breaks_off(results, self.options.reading) else "")
                 )
         message = next((turn.error for turn in turns if turn.trouble), "")
         seconds = round(time.monotonic() - started, 3)
@@ -134,7 +136,7 @@ class Driver:
             number, outcome_of(checks, trouble), tuple(checks), tuple(turns), seconds, message
         )
 
-    def _scored(
+    def _score(
         self, interaction: Interaction, turn: TurnResult, agent_error: str, until: Deadline
     ) -> list[CheckResult]:
         if self.veil is not None:
@@ -149,16 +151,16 @@ class Driver:
         self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
         deadline: Deadline | None, trouble: str,
     ) -> tuple[TurnResult, str]:  # fmt: skip
-        """One request and its answer, and the agent's own error where the answer is one. Never raises."""
+        """Make one request; return the turn, and the agent's own error if the answer is one. Never raises."""
         empty = TurnResult(place, index, interaction.text)
         if trouble:
             return replace(
-                empty, trouble="stopped", error="Not reached: the conversation had broken off."
+                empty, trouble="stopped", error="Not reached: the conversation broke off before."
             ), ""
         started = time.monotonic()
         body = self._body(interaction, session)
         sent = {
-            "sly_data": given_only(body.get("sly_data"), self.case),
+            "sly_data": named_only(body.get("sly_data"), self.case),
             "chat_context": bounded(self.clean(body.get("chat_context"))),
         }
         sent = {name: value for name, value in sent.items() if value}
@@ -187,14 +189,13 @@ class Driver:
         return turn, turn.error
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
-        """With the seconds of the answer and, apart from them, those for which the server was too busy to take the
-        request."""
+        """Set the time to the answer and, separately, the time for which the server was busy."""
         seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
     def _body(self, interaction: Interaction, session: _Session) -> dict[str, Any]:
-        """By the document MAXIMAL is asked for: the same answer, with transcript, tokens and cost."""
+        """The document reading requests MAXIMAL: the same answer, with transcript, tokens and cost."""
         if self.options.reading == "reference-compatible":
             if interaction.sly_data:
                 session.sly_data = dict(interaction.sly_data)
@@ -202,9 +203,9 @@ class Driver:
         return request_body(interaction.text, "MAXIMAL", interaction.sly_data, session.context)
 
     def _notes(self, connection: str, body: dict[str, Any]) -> tuple[str, ...]:
-        """Which parts of the case this transport does not do."""
-        asked = {"sly_data": body.get("sly_data"), "metadata": self.case.metadata}
-        notes = [NOT_SENT[what] for what in self.transport.unsent if asked[what]]
+        """Return the parts of the case that this transport does not carry out."""
+        requested = {"sly_data": body.get("sly_data"), "metadata": self.case.metadata}
+        notes = [NOT_SENT[part] for part in self.transport.unsent if requested[part]]
         if connection == "https" and self.transport.scheme == "http":
             notes.append(NOT_ENCRYPTED)
         return tuple(notes)
@@ -221,7 +222,7 @@ class Driver:
         return answer
 
     def _carry_on(self, interaction: Interaction, session: _Session, answer: Answer) -> None:
-        """`continue_conversation: false` lets the next turn start a new conversation."""
+        """Keep the state for the next turn, unless `continue_conversation` is false."""
         session.context = answer.chat_context if interaction.continues else None
         if (
             self.options.reading == "reference-compatible"
@@ -231,12 +232,12 @@ class Driver:
             session.sly_data = {**(session.sly_data or {}), **answer.sly_data}
 
     def _kept(self, turn: TurnResult, index: int) -> TurnResult:
-        """The turn as stored: without secrets, and with private data only where it is tested."""
+        """Return the turn as stored: without secrets, and private data only if tested."""
         return cleaned_turn(replace(turn, sly_data=tested_only(turn.sly_data, self.case, index)), self.clean)
 
 
 def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
-    """The case's metadata as request headers. Raises TransportError where the reference's client would break."""
+    """Return the metadata of a case as request headers. Raises TransportError where the reference's client fails."""
     compatible = options.reading == "reference-compatible"
     metadata = case.metadata
     if metadata is None and compatible:
@@ -266,12 +267,17 @@ def run_iterations(
     spent: float = 0.0,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[IterationResult]:
-    """Run these iterations, several at a time, and yield them as they end.
+    """Run iterations, several at a time, and yield them as they end.
 
-    `before`: iterations of an interrupted run, which count for the early stop; `spent`: the seconds of the test's
-    timeout that they used. All threads call `stop`; the caller's thread calls `tick` several times a second, which may
-    raise. By the document the test's timeout is for all iterations together, by the code for each. When `stop` returns
-    True the iterator ends at once; hanging requests are left to their deadlines.
+    In the document reading the timeout of the test is for all iterations together, in the other for each.
+
+    Args:
+        numbers: iterations to run.
+        before: iterations of an interrupted run, which count for the early stop.
+        stop: called by all threads; if it returns True, the iterator ends, and open requests are left to their
+            deadlines.
+        spent: seconds of the test's timeout that `before` used.
+        tick: called by the caller's thread several times a second; may raise.
     """
     deadline = None
     if case.timeout is not None and options.reading == "document":
@@ -300,7 +306,7 @@ def run_iterations(
                     return
                 continue
             if stop():
-                return  # what ended now may have ended because of that
+                return  # this iteration may have ended because of the stop
             running.discard(result.number)
             known.append(result)
             yield result
@@ -311,28 +317,28 @@ def run_iterations(
 
 
 def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[IterationResult]:
-    """Iterations that the test had no time left for. The first is a timeout unless another one was."""
+    """Yield the iterations that the test had no time for. The first is a timeout, unless there is one already."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
-        message = "The test's time was used up before this iteration."
+        message = "The time of the test was used up before this iteration."
         yield IterationResult(number, "skipped" if timed_out or place else "timeout", message=message)
 
 
 def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResult]) -> None:
     try:
         results.put(driver.iteration(number))
-    except Exception as error:  # noqa: BLE001  a bug of ours ends one iteration, by name, and never the run
+    except Exception as error:  # noqa: BLE001  a bug in this code ends one iteration, not the run
         message = driver.clean(f"This iteration could not be made: {type(error).__name__}: {error}")
         results.put(IterationResult(number, "error", message=message))
 
 
 def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult]) -> bool:
-    """Have enough succeeded, or can no longer enough succeed? The code asks only the first."""
+    """Have enough iterations passed? In the document reading also: can enough no longer pass?"""
     made = [result for result in known if result.outcome != "skipped"]
     passed = sum(result.outcome == "pass" for result in made)
     needed = case.ratio.required(reading)
-    hopeless = passed + case.ratio.iterations - len(made) < needed
-    return (passed >= needed and passed > 0) or (hopeless and reading == "document")
+    out_of_reach = passed + case.ratio.iterations - len(made) < needed
+    return (passed >= needed and passed > 0) or (out_of_reach and reading == "document")
 
 
 def run_case(
@@ -341,13 +347,13 @@ def run_case(
     judge: Judge | None = None,
     options: Options = Options(),
 ) -> CaseResult:
-    """All iterations of a case, in their order; the first alone where none can pass."""
-    asked = case.ratio.iterations
-    hopeless = why_none_can_pass(case, options.reading, has_judge=judge is not None)
-    numbers = range(1, 2 if hopeless else asked + 1)
+    """Run all iterations of a case; only the first if none can pass."""
+    planned = case.ratio.iterations
+    unsatisfiable = unsatisfiable_reason(case, options.reading, has_judge=judge is not None)
+    numbers = range(1, 2 if unsatisfiable else planned + 1)
     made = run_iterations(case, transport, judge, options, numbers=numbers)
     ordered = tuple(sorted(made, key=lambda iteration: iteration.number))
     return CaseResult(
-        case.agent, case.ratio, options.reading, ordered, asked,
-        early_stop=asked > 1 and (options.early_stop or bool(hopeless)), hopeless=hopeless,
+        case.agent, case.ratio, options.reading, ordered, planned,
+        early_stop=planned > 1 and (options.early_stop or bool(unsatisfiable)), unsatisfiable=unsatisfiable,
     )  # fmt: skip

@@ -1,18 +1,17 @@
-"""The judge of `gist`: an agent or a language model, its prompt, strict verdicts, votes. Pure.
+"""The LLM judge of `gist`: an agent, its prompt, strict verdicts, votes.
 
-An answer that is not clearly pass or fail is an error, never a fail, and so is a text that is too long for the prompt.
-The judged text stands between two marks that cannot occur in it, and the judge is told that it is data.
+A reply that is not clearly pass or fail is an error, never a fail, and so is a text that is too long for the prompt.
+The judged text is delimited by marks that cannot occur in it, and the prompt declares it as data.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any, Literal, Protocol
@@ -24,9 +23,9 @@ from lmgym.agents.transport import Deadline, Transport, TransportError, ask
 
 Word = Literal["pass", "fail", "error"]
 PROMPT_VERSION = "3"
-"""Of the prompt and of how answers are read: verdicts of other versions are not repeated."""
+"""Of the prompt and of the reading of replies. Verdicts of other versions are not reused."""
 SECONDS = 120.0
-"""For an answer, where the caller sets no deadline."""
+"""Time for a reply if the caller sets no deadline."""
 MAX_SAMPLE = 20_000
 MAX_CRITERION = 4_000
 MAX_REASON = 1_000
@@ -38,7 +37,7 @@ _LEAD = (
     r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:verdict|answer|conclusion|result)\b(?:[^\w\n]{0,20}\bis\b)?"
     r"[^\w\n]{0,20}"
 )
-"""What may stand before the word: Verdict: pass."""
+"""Text allowed before the word: Verdict: pass."""
 BRACKETED = re.compile(r"\(([^()]*)\)\.?")
 VERDICT = re.compile(
     rf"(?:{_LEAD})?{_WORD}"
@@ -67,13 +66,13 @@ INSTRUCTIONS = (
     "Criterion:\n{criterion}\n\n{mark}\n{sample}\n{mark}\n\nVerdict:"
 )
 REFERENCE = '\nThe acceptance_criteria is:\n"{criterion}".\n\nThe text_sample is:\n"{sample}".\n'
-"""The prompt of the reference's driver, which does not mark the sample off."""
+"""The prompt of the reference's driver, which does not delimit the sample."""
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """`votes` are the single verdicts; `raw` what the judge wrote, of the first vote that agrees with the verdict.
-    `key`: what was asked of which judge (VotingJudge.key). `cached`: the verdict is one given before."""
+    """A verdict. `votes`: single verdicts. `raw`: reply of the first vote that agrees with the verdict. `key`: of judge
+    and question (VotingJudge.key). `cached`: an earlier verdict was reused."""
 
     verdict: Word
     reason: str = ""
@@ -88,14 +87,14 @@ class Opinion:
 
 
 class TooLong(ValueError):
-    """The judge would see only the beginning of the text."""
+    """The text does not fit into the prompt."""
 
 
 class Asked(Protocol):
-    """Asks a judge once; gives the text of its answer, and what it cost."""
+    """Asks a judge once; returns the text of its reply and its usage of tokens."""
 
     name: str
-    """Judge and configuration: part of an opinion's key."""
+    """Judge and configuration; part of the key of an opinion."""
 
     def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
         """Raises TransportError."""
@@ -103,17 +102,15 @@ class Asked(Protocol):
 
 
 def prompt_for(criterion: str, sample: str) -> str:
-    """Raises TooLong."""
-    for what, text, limit in (("text", sample, MAX_SAMPLE), ("criterion", criterion, MAX_CRITERION)):
+    """Return the prompt. Raises TooLong."""
+    for part, text, limit in (("text", sample, MAX_SAMPLE), ("criterion", criterion, MAX_CRITERION)):
         if len(text) > limit:
-            raise TooLong(
-                f"The {what} has {len(text):,} characters; the judge is asked about {limit:,} at most."
-            )
+            raise TooLong(f"The {part} has {len(text):,} characters; the judge takes at most {limit:,}.")
     return INSTRUCTIONS.format(mark=mark_for(sample, criterion), criterion=criterion, sample=sample)
 
 
 def mark_for(sample: str, *others: str) -> str:
-    """A line that is in none of these texts; a hash of the sample, so that no sample can hold its own mark."""
+    """Return a line that occurs in none of these texts: a hash, so that no sample can contain its own mark."""
     for number in count():
         digest = hashlib.sha256(f"{number}{sample}".encode(errors="replace")).hexdigest()[:16]
         mark = f"<<<{digest}>>>"
@@ -127,38 +124,45 @@ def reference_prompt(criterion: str, sample: str) -> str:
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """The first line must be one of the two words, alone or with a reason, and no line may contradict it. What the
-    judge thinks aloud is left out."""
+    """Return verdict and reason. The first line must be one of the two words, alone or with a reason, and no line may
+    contradict it. Thoughts are left out."""
     answer = without_thinking(answer)
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
-    found = VERDICT.fullmatch(first.strip())
-    if not found:
+    match = VERDICT.fullmatch(first.strip())
+    if not match:
         return "error", "the answer does not begin with pass or fail alone"
-    word: Word = "pass" if found[1].lower() == "pass" else "fail"
-    later = [told[1].lower() for line in others if (told := LATER.match(line.strip(" \t#>")))]
-    if {word, *later, *(told.lower() for told in BOTH.findall(first))} != {word}:
-        return "error", "the answer holds both words"
+    word: Word = "pass" if match[1].lower() == "pass" else "fail"
+    later = [again[1].lower() for line in others if (again := LATER.match(line.strip(" \t#>")))]
+    if {word, *later, *(both.lower() for both in BOTH.findall(first))} != {word}:
+        return "error", "the answer contains both words"
     if HEDGED.match(first.strip()):
         return "error", "the answer takes its verdict back"
-    reason = found["reason"] or ""
+    reason = match["reason"] or ""
     if bracketed := BRACKETED.fullmatch(reason.strip()):
         reason = bracketed[1]
     return word, "\n".join([reason, *others]).strip()
 
 
 def reference_verdict(answer: str) -> tuple[Word, str]:
-    """As the reference reads it: exactly one of the two words somewhere in the answer."""
+    """Return the verdict by the reference's rule: exactly one of the two words occurs in the reply."""
     lower = answer.lower()
     passing, failing = "pass" in lower, "fail" in lower
     if passing == failing:
-        return "error", "the answer holds both words" if passing else "the answer holds neither word"
+        return "error", "the answer contains both words" if passing else "the answer contains neither word"
     return ("pass" if passing else "fail"), ""
 
 
 class VotingJudge:
-    """Asks `votes` times and takes the majority. It remembers nothing: every iteration is a trial of its own, and a
-    verdict that was given before is none. Thread-safe. `compatible`: prompt and verdict are those of the reference's
-    driver. `clean`: hides secrets."""
+    """Asks several times and takes the majority. Thread-safe.
+
+    It has no memory: every iteration is a new trial, and a repeated verdict would not be one.
+
+    Args:
+        ask: asks the judge once.
+        votes: how often.
+        compatible: use prompt and verdict of the reference's driver.
+        clean: hides secrets.
+    """
 
     def __init__(
         self,
@@ -174,7 +178,7 @@ class VotingJudge:
         self.clean = clean
 
     def key(self, criterion: str, sample: str) -> str:
-        """Judge, prompt and question as a hash; secrets are hidden before, as in stored answers."""
+        """Return a hash of judge, prompt and question. Secrets are hidden first, as in stored answers."""
         question = self.clean([criterion, sample])
         parts = [PROMPT_VERSION, self.ask.name, self.votes, self.read.__name__, *question]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -187,32 +191,32 @@ class VotingJudge:
             prompt = self.prompt(criterion, sample)
         except TooLong as error:
             return Opinion("error", str(error))
-        told: list[tuple[Word, str, str]] = []
+        replies: list[tuple[Word, str, str]] = []
         tokens: Counter[str] = Counter()
         for _ in range(self.votes):
             try:
                 raw, cost = self.ask(prompt, deadline)
             except TransportError as error:
-                told.append(("error", self.clean(error.message), ""))
+                replies.append(("error", self.clean(error.message), ""))
             else:
                 word, reason = self.read(raw)
                 if self.read is verdict_of:
                     raw = without_thinking(raw) or raw
-                told.append((word, cut(self.clean(reason), MAX_REASON), cut(self.clean(raw), MAX_RAW)))
+                replies.append((word, cut(self.clean(reason), MAX_REASON), cut(self.clean(raw), MAX_RAW)))
                 tokens.update({key: value for key, value in cost.items() if value})
-        votes: tuple[Word, ...] = tuple(vote for vote, _, _ in told)
+        votes: tuple[Word, ...] = tuple(vote for vote, _, _ in replies)
         counts = Counter(vote for vote in votes if vote != "error")
         best = counts.most_common(2)
         if not best or (len(best) == 2 and best[0][1] == best[1][1]):
-            reason = "the votes are even" if best else told[0][1]
-            return Opinion("error", reason, told[0][2], votes, tokens=dict(tokens))
+            reason = "the votes are even" if best else replies[0][1]
+            return Opinion("error", reason, replies[0][2], votes, tokens=dict(tokens))
         verdict = best[0][0]
-        _, reason, raw = next(vote for vote in told if vote[0] == verdict)
+        _, reason, raw = next(reply for reply in replies if reply[0] == verdict)
         return Opinion(verdict, reason, raw, votes, tokens=dict(tokens))
 
 
 class RememberingJudge:
-    """Repeats the verdicts in `known` (stored opinions on one answer), each once; asks `judge` where there is none."""
+    """Reuses the verdicts in `known` (stored opinions on one answer), each once, and otherwise asks `judge`."""
 
     def __init__(self, judge: VotingJudge, known: Iterable[Mapping[str, Any]]) -> None:
         self._judge = judge
@@ -232,10 +236,10 @@ def _within(deadline: Deadline | None) -> Deadline:
 
 
 class AgentJudge:
-    """An agent of a server; every question is a new conversation.
+    """A judging agent on a server; every question is a new conversation.
 
-    `compiled`: read the answer as the reference's driver does, with the structure as JSON below the text; an error that
-    the agent reports is an answer like any other.
+    `compiled`: read the reply as the reference's driver does, with the structure as JSON below the text; an error that
+    the agent reports is then a reply like any other.
     """
 
     def __init__(self, transport: Transport, agent: str, name: str = "", *, compiled: bool = False) -> None:
@@ -253,45 +257,15 @@ class AgentJudge:
             raise TransportError(
                 "protocol", f"The judge reported an error: {cut(clean(trouble), MAX_TROUBLE)}"
             )
-        said = compiled_answer(answer) if self.compiled else answer.text
-        if said is None:
-            raise TransportError("protocol", "The judge said nothing.")
-        return clean(said), answer.tokens or {}
+        reply = compiled_answer(answer) if self.compiled else answer.text
+        if reply is None:
+            raise TransportError("protocol", "The judge gave no answer.")
+        return clean(reply), answer.tokens or {}
 
 
 def compiled_answer(answer: Answer) -> str | None:
-    """Text and structure joined as the reference's driver joins them; None without either."""
+    """Join text and structure as the reference's driver does; None without either."""
     if answer.structure is None:
         return answer.text
     structure = json.dumps(answer.structure, indent=4, sort_keys=True)
     return f"{answer.text or ''}\n```json\n{structure}\n```"
-
-
-class SurprisalJudge:
-    """A language model: the word that has less surprisal after the prompt, pass or fail, is its verdict.
-
-    `bits` gives the bits of each continuation of the prompt, or None where the model cannot score it. It raises
-    TransportError when another thread uses the model until the deadline.
-    """
-
-    WORDS: Mapping[str, str] = {"pass": " pass", "fail": " fail"}
-    MARGIN = 0.01
-    """A smaller difference in bits is no verdict."""
-
-    def __init__(self, bits: Callable[[str, Sequence[str], Deadline], list[float | None]], name: str) -> None:
-        self.bits = bits
-        self.name = f"surprisal {name} {self.MARGIN}"
-
-    def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
-        until = _within(deadline)
-        until.check()
-        found = dict(zip(self.WORDS, self.bits(prompt, list(self.WORDS.values()), until), strict=True))
-        passing, failing = found["pass"], found["fail"]
-        if passing is None or failing is None or not (math.isfinite(passing) and math.isfinite(failing)):
-            raise TransportError(
-                "protocol", "The model has no score for this text (it may be too long for it)."
-            )
-        reason = f"{passing:.2f} bits for pass, {failing:.2f} bits for fail"
-        if abs(passing - failing) < self.MARGIN:
-            raise TransportError("protocol", f"The model does not tell them apart: {reason}.")
-        return f"{'pass' if passing < failing else 'fail'}\n{reason}", {}

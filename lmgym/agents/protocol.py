@@ -1,6 +1,6 @@
-"""neuro-san's `streaming_chat` (0.6 to 0.7.15): request bodies, and reading the answer from the stream of JSON lines.
+"""neuro-san's `streaming_chat` (0.6 to 0.7.15): request bodies, and the answer in a stream of JSON lines.
 
-Which message is the answer follows neuro-san's client. Pure.
+Which message is the answer follows neuro-san's client.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENDINGS = {
     "tool_calls": "The model requested tool calls, which were not made (finish_reason: tool_calls).",
     "refusal": "The model refused; its refusal counts as the answer.",
 }
-"""Ends of an answer that the transcript tells of, as chat endpoints name them."""
+"""Ends of an answer that the transcript reports, by `finish_reason` of chat endpoints."""
 
 
 class ProtocolError(ValueError):
@@ -42,8 +42,8 @@ class ProtocolError(ValueError):
 
 @dataclass
 class Answer:
-    """What an agent answered. `text` is None without an answer; `error` is one reported by the stream itself;
-    `left_out` counts messages beyond the limit."""
+    """The answer of an agent. `text`: None without an answer. `error`: reported by the stream itself. `left_out`:
+    messages beyond the limit. `ending`: how it ended, if that is a key of ENDINGS."""
 
     text: str | None = None
     structure: Any = None
@@ -55,10 +55,9 @@ class Answer:
     retries: int = 0
     error: str = ""
     ending: str = ""
-    """How it ended, where that is a key of ENDINGS."""
 
     def agent_error(self, agent: str) -> str:
-        """An error of the agent or its model, which servers send as a normal answer with status 200."""
+        """Return an error of the agent or its model, which servers send as a normal answer with status 200."""
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:
@@ -71,7 +70,7 @@ class Answer:
 def request_body(
     text: str | None, chat_filter: str, sly_data: dict[str, Any] | None, chat_context: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The body of one request. Empty private data and contexts are not sent."""
+    """Return the body of a request. Empty private data and contexts are left out."""
     body: dict[str, Any] = {"user_message": {"type": "HUMAN", "text": text}}
     if sly_data:
         body["sly_data"] = sly_data
@@ -82,7 +81,7 @@ def request_body(
 
 
 def history_of(context: Any) -> list[tuple[str, str]]:
-    """[(HUMAN or AI, text)]: the earlier turns in a chat context made by `chat_context`."""
+    """Return the earlier turns in a context made by `chat_context`, as (HUMAN or AI, text)."""
     histories = context.get("chat_histories") if isinstance(context, dict) else None
     messages = histories[0].get("messages", []) if isinstance(histories, list) and histories else []
     return [(str(m.get("type", "")), str(m.get("text", ""))) for m in messages if isinstance(m, dict)]
@@ -108,21 +107,21 @@ def is_too_deep(value: Any) -> bool:
 
 
 def loads(text: str) -> Any:
-    """Untrusted JSON. Raises ProtocolError, also for NaN, deep nesting and huge numbers."""
+    """Parse untrusted JSON. Raises ProtocolError, also for NaN, deep nesting and huge numbers."""
     try:
         value = STRICT.decode(text)
     except RecursionError:
-        raise ProtocolError("JSON is nested too deep.") from None
+        raise ProtocolError("The JSON is nested too deeply.") from None
     except ValueError:
         begins = " ".join(text[:60].split())
         raise ProtocolError(f"The answer is not JSON. It begins with: {begins}") from None
     if is_too_deep(value):
-        raise ProtocolError("JSON is nested too deep.")
+        raise ProtocolError("The JSON is nested too deeply.")
     return value
 
 
 class AnswerReader:
-    """Feed it the bytes as they come; `finish()` gives the answer. Raises ProtocolError."""
+    """Reads an answer incrementally: `feed` bytes as they arrive, then `finish`. Raises ProtocolError."""
 
     def __init__(self) -> None:
         self.answer = Answer()
@@ -150,21 +149,21 @@ class AnswerReader:
         try:
             text = line.decode("utf-8").strip()
         except UnicodeDecodeError:
-            raise ProtocolError("The answer is no UTF-8.") from None
+            raise ProtocolError("The answer is not UTF-8.") from None
         for value in self._values(text):
             if not isinstance(value, dict):
-                raise ProtocolError("A line of the answer is no JSON object.")
+                raise ProtocolError("A line of the answer is not a JSON object.")
             self._message(value)
 
     @staticmethod
     def _values(text: str) -> list[Any]:
-        """The JSON values of a line: normally one."""
+        """Return the JSON values of a line, normally one."""
         if not text:
             return []
         try:
             return [loads(text)]
         except ProtocolError:
-            values = _side_by_side(text)
+            values = _concatenated(text)
             if len(values) < 2:
                 raise
             return values
@@ -175,12 +174,12 @@ class AnswerReader:
             return
         message = line.get("response") or {}
         if not isinstance(message, dict):
-            raise ProtocolError("The response in a line of the answer is no JSON object.")
+            raise ProtocolError("The response in a line of the answer is not a JSON object.")
         kind, origin = _kind(message), message.get("origin") or []
         nested = isinstance(origin, list) and len(origin) > 1
         text, structure = message.get("text"), message.get("structure")
         if text is not None and not isinstance(text, str):
-            raise ProtocolError("The text of an answer is no text.")
+            raise ProtocolError("The text of an answer is not a string.")
         self._keep(kind, origin, text, structure)
         answer = self.answer
         if kind in ("AI", "AGENT_FRAMEWORK") and not nested and (text is not None or structure is not None):
@@ -200,7 +199,7 @@ class AnswerReader:
             answer.tokens = {key: structure[key] for key in TOKEN_KEYS if is_amount(structure.get(key))}
 
     def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
-        """Add a message to the transcript, without private data and the echo of the request."""
+        """Add a message to the transcript, without private data and without the echoed request."""
         if kind == "AGENT_PROGRESS" or (not text and structure is None):
             return
         if len(self.answer.messages) >= MAX_MESSAGES:
@@ -214,8 +213,8 @@ class AnswerReader:
         self.answer.messages.append(kept)
 
 
-def _side_by_side(text: str) -> list[Any]:
-    """Several JSON values in a row; an empty list when the text is something else."""
+def _concatenated(text: str) -> list[Any]:
+    """Parse several JSON values in a row; empty if the text is anything else."""
     values, at = [], 0
     try:
         while at < len(text):

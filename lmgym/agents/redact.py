@@ -1,4 +1,4 @@
-"""What a transcript holds of an answer: without secrets and untested private data, and not too long. Pure."""
+"""Redaction of transcripts: secrets and untested private data are hidden, long texts are truncated."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from urllib.parse import quote
 from lmgym.agents.cases import TestCase
 
 HIDDEN = "•••"
-"""Stands for a value that is not stored."""
+"""Replaces a value that is not stored."""
 HIDDEN_NUMBER = f"{HIDDEN} (a number)"
-"""Stands for a secret sent as a number."""
+"""Replaces a secret sent as a number."""
 UNKEPT = re.compile("[\0\ud800-\udfff]")
-"""Characters that databases refuse."""
+"""Characters that databases reject."""
 SHORTEST = 4
-"""Shorter values are refused as secrets: hiding them would hide half of every text."""
-TOO_SHORT = f"A secret has at least {SHORTEST} characters: shorter ones cannot be looked for in answers."
+"""Minimum length of a secret: hiding shorter ones would hide half of every text."""
+TOO_SHORT = (
+    f"A secret must have at least {SHORTEST} characters, because shorter ones cannot be hidden in answers."
+)
 CUT = "…"
-"""Ends a truncated text, which may end in part of a secret."""
+"""End of a truncated text, which may end in part of a secret."""
 FIRST_MARK, MARKS = 0xE000, 6_400
-"""Private-use characters. One behind HIDDEN says which text is hidden, as long as answers are compared."""
+"""Private-use characters. One after HIDDEN identifies the hidden text while answers are compared."""
 MARKED = re.compile(f"{HIDDEN}[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MARKS - 1)}]")
 CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
 MOST_CUTS = 50
@@ -31,9 +33,9 @@ Redactor = Callable[[Any], Any]
 
 
 def header_words(value: str) -> tuple[str, ...]:
-    """The secrets in a header: its value, and the credential in it ("Bearer …")."""
-    found = CREDENTIAL.fullmatch(value)
-    return (value, found[1]) if found else (value,)
+    """Return the secrets in a header: its value, and the credential in it ("Bearer …")."""
+    credential = CREDENTIAL.fullmatch(value)
+    return (value, credential[1]) if credential else (value,)
 
 
 def can_be_hidden(value: str) -> bool:
@@ -41,13 +43,17 @@ def can_be_hidden(value: str) -> bool:
 
 
 def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
-    """Return a function that removes these texts, and characters that a database refuses, from any JSON value. With
-    `marked`, different texts leave different marks, for comparing. Marks that a value already has are removed: an agent
-    that writes one has not said the secret."""
-    known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
+    """Return a function that hides these texts, and characters that a database rejects, in any JSON value.
+
+    With `marked`, different texts leave different marks, so that values can be compared. Marks that a value already has
+    are removed, because an agent that writes one has not repeated the secret.
+    """
+    known = {spelling for secret in secrets for spelling in _spellings(secret) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, words))) if words else None
-    marks = {word: chr(FIRST_MARK + number % MARKS) if marked else "" for number, word in enumerate(words)}
+    marks = {
+        secret: chr(FIRST_MARK + number % MARKS) if marked else "" for number, secret in enumerate(words)
+    }
 
     def text(value: str) -> str:
         value = UNKEPT.sub("\ufffd", value)
@@ -71,19 +77,27 @@ def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
 
 
 def unmarked(text: str) -> str:
-    """A text of `redactor(…, marked=True)` as it may be shown."""
+    """Remove the marks of `redactor(…, marked=True)`, for display."""
     return MARKED.sub(HIDDEN, text)
 
 
-def _spellings(word: str) -> set[str]:
-    """A secret as such, and as JSON, Python and URLs write it."""
-    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-    dumped = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
-    return {word, word.strip(), escaped, repr(word)[1:-1], quote(word, safe=""), quote(word), *dumped}
+def _spellings(secret: str) -> set[str]:
+    """Return a secret as it is, and as JSON, Python and URLs write it."""
+    escaped = secret.replace("\\", "\\\\").replace("'", "\\'")
+    dumped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return {
+        secret,
+        secret.strip(),
+        escaped,
+        repr(secret)[1:-1],
+        quote(secret, safe=""),
+        quote(secret),
+        *dumped,
+    }
 
 
 def _without_beginnings(text: str, words: list[str]) -> str:
-    """Hide the beginning of a secret that was truncated."""
+    """Hide the beginnings of truncated secrets."""
     if CUT not in text:
         return text
     *before, last = text.rsplit(CUT, MOST_CUTS)
@@ -91,22 +105,21 @@ def _without_beginnings(text: str, words: list[str]) -> str:
 
 
 def _ended(part: str, words: list[str]) -> str:
-    for word in words:
-        for length in range(min(len(word) - 1, len(part)), SHORTEST - 1, -1):
-            if part.endswith(word[:length]):
+    for secret in words:
+        for length in range(min(len(secret) - 1, len(part)), SHORTEST - 1, -1):
+            if part.endswith(secret[:length]):
                 return part[:-length] + HIDDEN
     return part
 
 
 def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
-    """Private data as stored: all keys, but only the values that a check of this interaction looks at."""
+    """Return private data as stored: all keys, but only the values that checks of this interaction compare."""
     paths = [check.path for check in case.interactions[interaction].checks if check.part == "sly_data"]
     return _keep(sly_data, paths)
 
 
-def given_only(sly_data: Any, case: TestCase) -> Any:
-    """Private data that were sent, as stored: the values that the case names. Those that a server gave in earlier turns
-    are hidden."""
+def named_only(sly_data: Any, case: TestCase) -> Any:
+    """Return sent private data as stored: values that the case names. Values from earlier answers are hidden."""
     if not isinstance(sly_data, dict):
         return None
     named = [turn.sly_data for turn in case.interactions if turn.sly_data]
@@ -131,18 +144,18 @@ def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
 
 
 def hides(value: Any) -> bool:
-    """Is a part of this stored value hidden?"""
+    """Is any part of this stored value hidden?"""
     if isinstance(value, dict):
         return any(map(hides, value.values()))
     return any(map(hides, value)) if isinstance(value, list) else bool(value in (HIDDEN, HIDDEN_NUMBER))
 
 
 def mentions(marker: str, value: Any) -> bool:
-    """Is the marker anywhere in this stored value, also within a text?"""
+    """Does the marker occur anywhere in this stored value, including within a text?"""
     return marker in json.dumps(value, ensure_ascii=False)
 
 
-# --- truncation; truncated texts say so ---
+# --- truncation, with a note in the text ---
 
 MAX_TEXT = 20_000
 """Characters of a text, or of a value as JSON."""
@@ -157,7 +170,7 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def bounded(value: Any) -> Any:
-    """A JSON value; one that is too long becomes the beginning of its JSON text."""
+    """Return a JSON value; if too long, the beginning of its JSON text."""
     if isinstance(value, str):
         return cut(value)
     if not isinstance(value, dict | list | tuple):
@@ -167,17 +180,17 @@ def bounded(value: Any) -> Any:
 
 
 def messages_kept(messages: Sequence[dict[str, Any]], left_out: int = 0) -> tuple[dict[str, Any], ...]:
-    """The first messages, up to MAX_ALL. `left_out`: how many are missing already."""
+    """Return the first messages, up to MAX_ALL characters, and a note on missing ones. `left_out`: missing already."""
     kept: list[dict[str, Any]] = []
-    room = MAX_ALL
+    space = MAX_ALL
     for message in messages:
         shown = {key: bounded(value) for key, value in message.items()}
-        room -= len(json.dumps(shown, ensure_ascii=False))
-        if room < 0:
+        space -= len(json.dumps(shown, ensure_ascii=False))
+        if space < 0:
             break
         kept.append(shown)
     left_out += len(messages) - len(kept)
     if left_out:
-        what = "message of this answer is" if left_out == 1 else "messages of this answer are"
-        kept.append({"type": "NOTE", "origin": [], "text": f"{left_out:,} more {what} not kept."})
+        noun = "message of this answer is" if left_out == 1 else "messages of this answer are"
+        kept.append({"type": "NOTE", "origin": [], "text": f"{left_out:,} more {noun} not kept."})
     return tuple(kept)

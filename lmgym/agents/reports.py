@@ -1,4 +1,4 @@
-"""Results for other programs and for terminals: a table, JSON, JUnit XML. Pure."""
+"""Reports of results: a table for terminals, JSON, JUnit XML."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from lmgym.agents.failures import WRONG, lines_of, told
+from lmgym.agents.failures import WRONG, check_line, lines_of
 from lmgym.agents.pass_rates import Evidence, evidence
 from lmgym.agents.results import CaseResult, IterationResult
 
 FORMATS = ("table", "json", "junit")
 NO_VERDICT = 3
-"""Exit status when a server or judge could not be asked."""
+"""Exit status if a server or judge could not be reached."""
 UNCHECKED = 2
-"""Exit status when no check of a case was made: as for what could not be read."""
+"""Exit status if no check of a case was made, as for files that cannot be read."""
 UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -24,12 +24,12 @@ Named = Sequence[tuple[str, CaseResult]]
 
 
 def render(results: Named, form: str) -> str:
-    """`results` are (name, result) pairs."""
+    """Format (name, result) pairs; `form` is one of FORMATS."""
     return {"table": table, "json": as_json, "junit": junit}[form](results)
 
 
 def json_parts(head: dict[str, Any], results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
-    """An object of `head` and the list `cases`, piece by piece."""
+    """Yield the JSON of `head` with a list `cases`, piece by piece."""
     yield json.dumps(head, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "cases": ['
     for number, (name, result) in enumerate(results):
         row = json.dumps({"name": name, **result.as_dict()}, ensure_ascii=False, indent=2, allow_nan=False)
@@ -47,8 +47,8 @@ def all_passed(results: Named) -> bool:
 
 
 def exit_status(results: Named) -> int:
-    """0: all passed. 1: some failed. 2: of some no check was made. 3: none failed, but some have no verdict, because a
-    server or judge could not be asked."""
+    """0: all passed. 1: some failed. 2: no check of some was made. 3: none failed, but some have no verdict, because a
+    server or judge could not be reached."""
     if any(result.unchecked for _, result in results):
         return UNCHECKED
     missed = {result.outcome for _, result in results} - {"pass"}
@@ -56,21 +56,20 @@ def exit_status(results: Named) -> int:
 
 
 def table(results: Named) -> str:
-    """One line per case; below it what failed, by turn and answer, with the iterations where it did."""
+    """Format one line per case, and below it its failures by turn and answer with their iterations."""
     lines = []
     for name, result in results:
         if result.error:
             lines += [f"{result.outcome.upper():8}{name}", f"        {result.error}"]
             continue
         counted = _evidence(result).count_with_interval
-        ratio = f"{counted}, {result.required}/{result.ratio.iterations} needed"
-        lines.append(
-            f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made{_waited(result)}"
-        )
+        ratio = f"{counted}, {result.needed}/{result.ratio.iterations} needed"
+        facts = f"{ratio}, {result.checks_made} checks made{_waited(result)}"
+        lines.append(f"{result.outcome.upper():8}{name}  {result.agent}  {facts}")
         if result.unchecked:
             lines.append(f"        {result.unchecked}")
-        if result.hopeless:
-            lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
+        if result.unsatisfiable:
+            lines.append(f"        Run once, because no iteration can pass. {result.unsatisfiable}")
         lines += [f"        {line}" for line in lines_of(result)]
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")
@@ -78,7 +77,7 @@ def table(results: Named) -> str:
 
 
 def _waited(result: CaseResult) -> str:
-    return f", {result.waited:,.1f} s of waiting for a busy server" if result.waited else ""
+    return f", {result.waited:,.1f} s waiting for a busy server" if result.waited else ""
 
 
 def _evidence(result: CaseResult) -> Evidence:
@@ -88,13 +87,13 @@ def _evidence(result: CaseResult) -> Evidence:
 
 
 def _terminal(text: str) -> str:
-    """Without the control characters in answers, which could change the terminal."""
+    """Replace control characters, with which answers could change the terminal."""
     return CONTROL.sub("\ufffd", text)
 
 
 def explain(iteration: IterationResult) -> list[str]:
-    """Why an iteration did not pass, a line per check."""
-    lines = [told(check) for check in iteration.checks if check.outcome in WRONG]
+    """Return why an iteration did not pass, a line per check."""
+    lines = [check_line(check) for check in iteration.checks if check.outcome in WRONG]
     if not lines and iteration.message:
         lines.append(f"{iteration.outcome}: {iteration.message}")
     return lines
@@ -105,7 +104,7 @@ def junit(results: Named) -> str:
 
 
 def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") -> Iterator[str]:
-    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece."""
+    """Yield one testsuite per case, with a testcase per iteration and one for the ratio, which decides."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
     for name, result in results:
         suite = _suite(name, result, version)
@@ -115,17 +114,17 @@ def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") ->
 
 
 KINDS = {"fail": "failure", "skipped": "skipped"}
-"""Outcomes in JUnit's terms; all others except a pass are errors."""
+"""Outcomes in JUnit's terms. All others, except a pass, are errors."""
 
 
 def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
     suite = ET.Element("testsuite", name=_xml(name), time=f"{result.seconds:.3f}")
-    _told(suite, result, version)
+    _add_properties(suite, result, version)
     verdict = ET.SubElement(
         suite, "testcase", name=f"success_ratio {result.ratio.text}", classname=_xml(name)
     )
     if result.outcome != "pass":
-        counted = f"{_evidence(result).sentence}, {result.required} needed"
+        counted = f"{_evidence(result).sentence}, {result.needed} needed"
         _outcome(verdict, result.outcome, result.error or result.unchecked or counted, lines_of(result))
     for iteration in result.iterations:
         made = ET.SubElement(
@@ -135,7 +134,7 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
         if result.unchecked and iteration.outcome == "pass":
             _outcome(made, "skipped", result.unchecked, [])
         elif iteration.outcome != "pass":
-            # A failed iteration is no failed test if enough others pass: the ratio above decides.
+            # A failed iteration is not a failed test if enough others pass; the ratio above decides.
             lines = explain(iteration)
             if result.outcome == "pass":
                 _outcome(made, "skipped", f"{iteration.outcome}, but enough other iterations passed", lines)
@@ -148,23 +147,22 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
 
 
 def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str]) -> None:
-    """Why a testcase did not pass: the message in short, the lines in its body."""
+    """Add why a testcase did not pass: the short message, and the lines as its body."""
     note = ET.SubElement(testcase, KINDS.get(outcome, "error"), message=_xml(message), type=outcome)
     note.text = _xml("\n".join(lines)) or None
 
 
-def _told(suite: ET.Element, result: CaseResult, version: str) -> None:
-    """Version, tokens, cost and waits as properties, as far as they are known: no property of tokens or cost means
-    unknown, not 0."""
-    told = {"server_version": _xml(version)} if version else {}
+def _add_properties(suite: ET.Element, result: CaseResult, version: str) -> None:
+    """Add version, tokens, cost and waiting time, as far as they are known. A missing property means unknown, not 0."""
+    known = {"server_version": _xml(version)} if version else {}
     for key in ("total_tokens", "total_cost"):
         if result.tokens[key] is not None:
-            told[key] = f"{result.tokens[key]:.10g}"
+            known[key] = f"{result.tokens[key]:.10g}"
     if result.waited:
-        told["waited_seconds"] = f"{result.waited:.3f}"
-    if told:
+        known["waited_seconds"] = f"{result.waited:.3f}"
+    if known:
         properties = ET.SubElement(suite, "properties")
-        for key, value in told.items():
+        for key, value in known.items():
             ET.SubElement(properties, "property", name=key, value=value)
 
 

@@ -1,4 +1,4 @@
-"""Results of running a case: checks, turns, iterations. Plain data, to JSON and back. Pure."""
+"""Results of running a case: checks, turns, iterations. Plain data, to JSON and back."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any, TypeGuard
 from lmgym.agents.cases import Ratio, Reading
 from lmgym.agents.checks import OUTCOMES, VERDICTS, Outcome
 
-COUNTED = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
-MOST_COUNTED = 1e15
+AMOUNTS = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
+MAX_AMOUNT = 1e15
 NOT_CHECKED = "Not checked: "
 """Begins the message of a check that is never made."""
-UNASKED = frozenset(("stopped", "refused", "unsendable", "unreachable"))
+UNSENT = frozenset(("stopped", "refused", "unsendable", "unreachable"))
 """Troubles of requests that never reached an agent and cost nothing."""
+FORMER_KEYS = {"said": "user_text"}
+"""Keys of turns in results stored by earlier versions."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check of one iteration. `interaction` counts from 0; `where` is the check's path in the file below it."""
+    """One check of one iteration. `interaction` counts from 0; `where` is the path of the check in the interaction."""
 
     connection: int
     interaction: int
@@ -36,20 +38,23 @@ class CheckResult:
 
     @property
     def was_made(self) -> bool:
-        """Was there something to compare? Without an answer, or a judge, there was not."""
+        """Was there something to compare? Not without an answer, or without a judge."""
         return self.outcome in ("pass", "fail") or bool(self.comparison)
 
 
 @dataclass(frozen=True)
 class TurnResult:
-    """One interaction over one connection. `trouble`: why there is no answer (see TransportError); `notes`: parts of
-    the case that were not done, and how the answer ended; `reused`: the answer is of an earlier run, which paid for it.
-    `waited`: seconds during which the server or the judge was busy; they are no part of `seconds`. `sent`: sly_data and
-    chat_context that went along, as they may be stored."""
+    """One interaction over one connection.
+
+    `user_text`: the text sent. `text`, `structure`, `sly_data`: the answer. `trouble`: why there is no answer (see
+    TransportError). `notes`: parts of the case that were not carried out, and how the answer ended. `reused`: the
+    answer is of an earlier run, which paid for it. `seconds`: time to the answer, without `waited`, the time for which
+    the server or the judge was busy. `sent`: sly_data and chat_context of the request, as far as they may be stored.
+    """
 
     connection: int
     interaction: int
-    said: str | None
+    user_text: str | None
     text: str | None = None
     structure: Any = None
     sly_data: Any = None
@@ -79,17 +84,17 @@ class IterationResult:
 
     @property
     def waited(self) -> float:
-        """Seconds during which servers were busy."""
+        """Seconds for which servers were busy."""
         return round(sum(turn.waited for turn in self.turns), 3)
 
-    def told(self) -> list[Mapping[str, Any]]:
-        """What servers told of tokens and cost, agent and judge. Reused answers cost nothing."""
-        asked = [turn for turn in self.turns if turn.trouble not in UNASKED]
-        told: list[Mapping[str, Any]] = [
-            dict.fromkeys(COUNTED, 0) if turn.reused else turn.tokens or {} for turn in asked
+    def usage(self) -> list[Mapping[str, Any]]:
+        """Return the tokens and cost of each request to agent and judge, as reported. Reused answers cost nothing."""
+        sent = [turn for turn in self.turns if turn.trouble not in UNSENT]
+        usage: list[Mapping[str, Any]] = [
+            dict.fromkeys(AMOUNTS, 0) if turn.reused else turn.tokens or {} for turn in sent
         ]
         judges = [check.judge for check in self.checks if check.judge]
-        return told + [judge.get("tokens") or {} for judge in judges if not judge.get("cached")]
+        return usage + [judge.get("tokens") or {} for judge in judges if not judge.get("cached")]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> IterationResult:
@@ -99,64 +104,73 @@ class IterationResult:
 
 
 def _turn(data: dict[str, Any]) -> TurnResult:
-    lists = {"messages": tuple(data["messages"]), "notes": tuple(data.get("notes", ()))}
-    return TurnResult(**{**data, **lists})
+    values = {FORMER_KEYS.get(key, key): value for key, value in data.items()}
+    lists = {"messages": tuple(values["messages"]), "notes": tuple(values.get("notes", ()))}
+    return TurnResult(**{**values, **lists})
 
 
 def is_amount(value: Any) -> TypeGuard[float]:
     """Can this be a number of tokens or a price? Servers may send anything."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
 
 
-def add_up(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums of token counts and cost (US dollars), None where no answer reports them; `untold` counts, by key, the
-    answers that do not. A cost of 0 for some tokens counts as not reported, because servers send it for models of
-    unknown price."""
-    sums: dict[str, Any] = dict.fromkeys(COUNTED)
-    untold: Counter[str] = Counter()
-    for one in told:
-        for key in COUNTED:
-            value = one.get(key)
-            if not is_amount(value) or (key == "total_cost" and not value and one.get("total_tokens")):
-                # Sums that are added up again bring their own count.
-                untold[key] += one["untold"].get(key, 0) if "untold" in one else 1
+def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up token counts and cost (US dollars); None where no request reports them.
+
+    `unreported` counts, by key, the requests that do not report a value. A cost of 0 for some tokens is taken as not
+    reported, because servers send it for models of unknown price.
+    """
+    sums: dict[str, Any] = dict.fromkeys(AMOUNTS)
+    unreported: Counter[str] = Counter()
+    for amounts in usage:
+        counts = amounts.get("unreported", amounts.get("untold"))  # of a sum; "untold" in older rows
+        for key in AMOUNTS:
+            value = amounts.get(key)
+            if not is_amount(value) or (key == "total_cost" and not value and amounts.get("total_tokens")):
+                unreported[key] += 1 if counts is None else counts.get(key, 0)
             else:
                 sums[key] = (sums[key] or 0) + value
-                untold[key] += one.get("untold", {}).get(key, 0)
-    return {**sums, "untold": {key: n for key, n in untold.items() if n}}
+                unreported[key] += (counts or {}).get(key, 0)
+    return {**sums, "unreported": {key: n for key, n in unreported.items() if n}}
 
 
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
-    """An iteration passes when every check that was made passed and nothing else went wrong. One failed check makes it
-    a fail, whatever errors there are besides."""
+    """Return the outcome of an iteration.
+
+    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail,
+    whatever errors there are as well.
+    """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
-    found = {check.outcome for check in checks}
-    if trouble and "fail" not in found:
+    outcomes = {check.outcome for check in checks}
+    if trouble and "fail" not in outcomes:
         return "error"
     worst: tuple[Outcome, ...] = ("timeout", "fail", "error")
-    return next((outcome for outcome in worst if outcome in found), "pass")
+    return next((outcome for outcome in worst if outcome in outcomes), "pass")
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All iterations of a case. `n` counts those with a verdict, `passed` those of them that succeeded, and `errors`
-    those that ended without a verdict. `early_stop`: no more were made once the ratio was decided. `hopeless`: why none
-    can pass, so that the agent was asked once (foreseen.why_none_can_pass)."""
+    """All iterations of a case.
+
+    `n` counts iterations with a verdict, `passed` those of them that passed, `errors` those that ended without one.
+    `planned`: iterations to make. `early_stop`: no more are made once the ratio is decided. `unsatisfiable`: why no
+    iteration can pass (see `unsatisfiable_reason`); such a case is run once.
+    """
 
     agent: str
     ratio: Ratio
     reading: Reading
     iterations: tuple[IterationResult, ...] = field(default_factory=tuple)
-    asked: int = 1
+    planned: int = 1
     error: str = ""
     early_stop: bool = False
-    hopeless: str = ""
+    unsatisfiable: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
-        found = Counter(iteration.outcome for iteration in self.iterations)
-        return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}
+        outcomes = Counter(iteration.outcome for iteration in self.iterations)
+        return {outcome: outcomes[outcome] for outcome in OUTCOMES if outcomes[outcome]}
 
     @property
     def passed(self) -> int:
@@ -171,37 +185,42 @@ class CaseResult:
         return self.counts.get("error", 0)
 
     @property
-    def required(self) -> int:
+    def needed(self) -> int:
         return self.ratio.required(self.reading)
 
     @property
     def unchecked(self) -> str:
-        """Why nothing was checked although the case has checks, as where the name of a test is misspelt; else empty."""
-        if self.n_checks:
+        """Why no check was made although the case has some, such as a misspelt test; otherwise empty."""
+        if self.checks_made:
             return ""
-        passed = (one.checks for one in self.iterations if one.outcome == "pass")
+        passed = (iteration.checks for iteration in self.iterations if iteration.outcome == "pass")
         why = next((checks[0].message for checks in passed if checks), "")
         return f"No check was made: {why.removeprefix(NOT_CHECKED)}" if why else ""
 
     @property
     def outcome(self) -> Outcome:
-        """Pass, fail, or why there is no verdict. It is a fail only where the iterations without a verdict could not
-        have brought enough successes, and no pass where checks are written and none was made."""
+        """Pass, fail, or why there is no verdict.
+
+        It is a fail only if the iterations without a verdict could not have made up for it, and no pass if the case has
+        checks and none was made.
+        """
         if self.error:
             return "error"
-        if self.passed >= self.required and (self.n or not self.required):
+        if self.passed >= self.needed and (self.n or not self.needed):
             return "skipped" if self.unchecked else "pass"
-        if self.hopeless and self.iterations:
-            return next((one for one in ("fail", "timeout", "error") if self.counts.get(one)), "skipped")
-        missing = self.asked - self.n - self.errors
-        if missing and self.passed + missing >= self.required:
+        if self.unsatisfiable and self.iterations:
+            return next(
+                (outcome for outcome in ("fail", "timeout", "error") if self.counts.get(outcome)), "skipped"
+            )
+        missing = self.planned - self.n - self.errors
+        if missing and self.passed + missing >= self.needed:
             return "timeout" if self.counts.get("timeout") else "skipped"
-        if self.errors and self.passed + missing + self.errors >= self.required:
+        if self.errors and self.passed + missing + self.errors >= self.needed:
             return "error"
         return "fail" if self.counts.get("fail") else "timeout"
 
     @property
-    def n_checks(self) -> int:
+    def checks_made(self) -> int:
         """Checks that were made, over all iterations."""
         return sum(check.was_made for iteration in self.iterations for check in iteration.checks)
 
@@ -211,13 +230,13 @@ class CaseResult:
 
     @property
     def waited(self) -> float:
-        """Seconds during which servers were busy, over all iterations."""
+        """Seconds for which servers were busy, over all iterations."""
         return round(sum(iteration.waited for iteration in self.iterations), 3)
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """Sums over agent and judge, as far as servers report them; see `add_up`."""
-        return add_up(told for iteration in self.iterations for told in iteration.told())
+        """Sums over agent and judge, as far as servers report them; see `total_usage`."""
+        return total_usage(usage for iteration in self.iterations for usage in iteration.usage())
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -227,13 +246,13 @@ class CaseResult:
             "passed": self.passed,
             "n": self.n,
             "errors": self.errors,
-            "needed": self.required,
-            "asked": self.asked,
+            "needed": self.needed,
+            "planned": self.planned,
             "success_ratio": self.ratio.text,
             "reading": self.reading,
             "early_stop": self.early_stop,
-            "hopeless": self.hopeless,
-            "checks_made": self.n_checks,
+            "unsatisfiable": self.unsatisfiable,
+            "checks_made": self.checks_made,
             "unchecked": self.unchecked,
             "waited": self.waited,
             "tokens": self.tokens,

@@ -1,30 +1,98 @@
-"""Runs of agent tests compared with the first of them: case by case, by name, and check by check. Where two scored the
-same answers, their iterations are pairs."""
+"""Compare runs of agent tests with a baseline: case by case (by name), and check by check.
+
+Runs that scored the same answers are compared in pairs of iterations (McNemar's exact test), other runs as independent
+samples (Fisher's exact test). Iterations without a verdict are in no rate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from lmgym.agents.pass_rates import Comparison, compare, compare_paired, corrected, evidence
+from lmgym.agents.pass_rates import evidence
+from lmgym.stats import mcnemar_p
+from lmgym.stats.comparison import FISHER, MCNEMAR, TESTS, Comparison, corrected
+from lmgym.stats.intervals import rate_difference, wilson
+from lmgym.text.columns import Row, described, table
 
 R = TypeVar("R")
 C = TypeVar("C")
-"""A case of a run. Used: `passed`, `made` (iterations with a verdict), `errors` (those without), `early_stop`, `text`.
-No protocol as its bound: inside import cycles mypy finds that Django models do not match one."""
+"""A case of a run, with `passed`, `n` (iterations with a verdict), `errors` (those without), `outcome`, `early_stop`,
+`text`. Not bounded by a protocol: inside import cycles mypy finds that Django models do not match one."""
 
 CheckKey: TypeAlias = tuple[str, int, int, str, int]
 """Case, connection, interaction, place, element (-1: the only one)."""
 Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
 """By check, whether the iterations of these numbers passed it."""
+MAX_CHECKS = 2_000
+EARLY_STOP = "no p: iterations that stop early are no sample of a fixed size"
+NO_VERDICT = "no p: one side has no iteration with a verdict"
+ONE_RUN = "only one of the runs has this case"
+
+
+@dataclass(frozen=True)
+class RateComparison(Comparison):
+    """Pass rates of two runs. Counts are empty where a run does not have the case."""
+
+    first_passed: int | None = described("iterations of the first that passed", "iterations", default=None)
+    first_n: int | None = described("iterations of the first with a verdict", "iterations", default=None)
+    first_errors: int | None = described(
+        "iterations of the first without a verdict", "iterations", default=None
+    )
+    second_passed: int | None = described("iterations of the second that passed", "iterations", default=None)
+    second_n: int | None = described("iterations of the second with a verdict", "iterations", default=None)
+    second_errors: int | None = described(
+        "iterations of the second without a verdict", "iterations", default=None
+    )
+
+    @property
+    def first_count(self) -> str:
+        """passed/n and errors of the first; empty without any."""
+        return _count(self.first_passed, self.first_n, self.first_errors)
+
+    @property
+    def second_count(self) -> str:
+        return _count(self.second_passed, self.second_n, self.second_errors)
+
+    @property
+    def explanation(self) -> str:
+        """The test that gives p, or why there is none."""
+        return self.note or TESTS[self.test].label
+
+
+def _count(passed: int | None, n: int | None, errors: int | None) -> str:
+    if passed is None or n is None:
+        return ""
+    return evidence(passed, n, 1.0, errors=errors or 0).count
+
+
+@dataclass(frozen=True)
+class ComparedCase:
+    """A case in two runs."""
+
+    case: str = described("name of the case")
+    same_text: bool = described("whether both runs had the same text of it")
+    first_outcome: str | None = described("outcome in the first; empty: the run has no such case")
+    second_outcome: str | None = described("outcome in the second; empty: the run has no such case")
+
+
+@dataclass(frozen=True)
+class ComparedCheck:
+    """A check that both runs made."""
+
+    case: str = described("name of the case")
+    connection: int = described("place of the connection in the case, from 0")
+    interaction: int = described("place of the interaction in the case, from 0")
+    where: str = described("path of the check in the interaction")
+    element: int | None = described("place in a list of expectations, from 0; empty: no list")
 
 
 @dataclass(frozen=True)
 class RunOutcomes(Generic[R, C]):
     """One run. `answers`: equal in runs that scored the same answers. `iterations`: by case, whether the iterations of
-    these numbers passed, those with a verdict; needed where answers are equal. `verdicts`: of checks, where they are
-    to be compared."""
+    these numbers passed, those with a verdict; needed where answers are equal. `verdicts`: of checks, if they are
+    compared."""
 
     run: R
     name: str
@@ -35,30 +103,23 @@ class RunOutcomes(Generic[R, C]):
     verdicts: Verdicts = field(default_factory=dict)
 
 
-MAX_CHECKS = 2_000
-
-
 @dataclass
 class CaseRow(Generic[C]):
     """One case in two runs; None in a run that has no case of this name."""
 
-    name: str
+    facts: ComparedCase
     first: C | None
     second: C | None
-    comparison: Comparison | None
-    same_text: bool
+    comparison: RateComparison
 
     @property
-    def counts(self) -> list[str]:
-        sides: list[Any] = [self.first, self.second]
-        return [
-            evidence(side.passed, side.made, 1.0, errors=side.errors).count if side else "" for side in sides
-        ]
+    def name(self) -> str:
+        return self.facts.case
 
 
 @dataclass
-class CaseBeside(Generic[C]):
-    """One case in all runs: what the first made of it, and its row in each pair."""
+class CaseInRuns(Generic[C]):
+    """One case in all runs: in the baseline, and its row in each pair."""
 
     name: str
     first: C | None
@@ -68,35 +129,28 @@ class CaseBeside(Generic[C]):
 
 @dataclass
 class CheckRow:
-    """One check in two runs. `connection` and `interaction` count from 0."""
-
-    case: str
-    connection: int
-    interaction: int
-    where: str
-    element: int | None
-    comparison: Comparison
-
-    @property
-    def key(self) -> CheckKey:
-        return check_key(self.case, self.connection, self.interaction, self.where, self.element)
+    facts: ComparedCheck
+    comparison: RateComparison
 
 
 @dataclass
 class Pair(Generic[R, C]):
-    """A run compared with the first. `total`: all iterations of the cases with a verdict in both. `checks`: those that
-    both runs made, the first MAX_CHECKS, those that differ most first."""
+    """A run compared with the baseline.
+
+    `total`: all iterations of the cases with a verdict in both. `checks`: those that both runs made, the largest
+    differences first, MAX_CHECKS at most.
+    """
 
     run: R
     name: str
     cases: list[CaseRow[C]]
-    total: Comparison
+    total: RateComparison
     checks: list[CheckRow]
 
 
 @dataclass(frozen=True)
 class Compared(Generic[R, C]):
-    """p_holm is corrected for all rows of all pairs: cases, checks and totals each among themselves."""
+    """p is corrected over all rows of all pairs: cases, checks and totals each among themselves."""
 
     first: R
     name: str
@@ -112,95 +166,62 @@ class Compared(Generic[R, C]):
 
     @property
     def tests(self) -> dict[str, str]:
-        """Which tests gave p, or why there is none, with the names of the runs."""
-        found: dict[str, list[str]] = {}
+        """The tests that gave p, or why there is none, with the names of the runs."""
+        names: dict[str, list[str]] = {}
         for pair in self.pairs:
-            found.setdefault(pair.total.test, []).append(pair.name)
-        return {test: ", ".join(names) for test, names in found.items()}
+            names.setdefault(pair.total.explanation, []).append(pair.name)
+        return {test: ", ".join(runs) for test, runs in names.items()}
 
-    def cases_beside(self) -> list[CaseBeside[C]]:
+    def by_case(self) -> list[CaseInRuns[C]]:
         by_name = [{row.name: row for row in pair.cases} for pair in self.pairs]
-        found = []
+        cases = []
         for name in sorted(set().union(*by_name)):
             rows = [rows.get(name) for rows in by_name]
-            first = next((row for row in rows if row and row.first), None)
-            found.append(
-                CaseBeside(name, first.first if first else None, first.counts[0] if first else "", rows)
-            )
-        return found
+            baseline = next((row for row in rows if row and row.first), None)
+            first = baseline.first if baseline else None
+            cases.append(CaseInRuns(name, first, baseline.comparison.first_count if baseline else "", rows))
+        return cases
 
-    def checks_beside(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """By check: the first row that has it, and its row in each pair. Those that differ most come first."""
-        by_key = [{row.key: row for row in pair.checks} for pair in self.pairs]
-        keys = dict.fromkeys(key for rows in by_key for key in rows)
-        found = [[rows.get(key) for rows in by_key] for key in keys]
-        beside = [(next(row for row in rows if row), rows) for rows in found]
-        return sorted(beside, key=lambda one: -max(_size(row) for row in one[1] if row))
+    def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
+        """By check: the first row that has it, and its row in each pair. The largest differences come first."""
+        by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
+        checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
+        in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]
+        lines = [(next(row for row in rows if row), rows) for rows in in_pairs]
+        return sorted(lines, key=lambda line: -max(_size(row) for row in line[1] if row))
 
-    def cases_table(self) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of a CSV file: a row for each case and pair."""
-        sides = [
-            f"{what}_{side}" for side in ("baseline", "run") for what in ("passed", "iterations", "errors")
-        ]
-        header = ["case", "baseline", "run", *sides, *DIFFERENCES, "same_text"]
-        rows = []
-        for pair in self.pairs:
-            for row in pair.cases:
-                counts = [_counts(side) for side in (row.first, row.second)]
-                different = _differences(row.comparison)
-                rows.append(
-                    [row.name, self.name, pair.name, *counts[0], *counts[1], *different, row.same_text]
-                )
-        return header, rows
+    def cases_table(self) -> tuple[list[str], list[Row]]:
+        """Header and rows: one row for each case and pair."""
+        rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.cases]
+        return table((ComparedCase, RateComparison), rows)
 
-    def checks_table(self) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of a CSV file: a row for each check and pair."""
-        sides = [f"{what}_{side}" for side in ("baseline", "run") for what in ("passed", "iterations")]
-        header = [
-            "case",
-            "connection",
-            "interaction",
-            "check",
-            "element",
-            "baseline",
-            "run",
-            *sides,
-            *DIFFERENCES,
-        ]
-        return header, [
-            [
-                row.case, row.connection + 1, row.interaction + 1, row.where,
-                None if row.element is None else row.element + 1, self.name, pair.name,
-                *row.comparison.first, *row.comparison.second, *_differences(row.comparison),
-            ]
-            for pair in self.pairs
-            for row in pair.checks
-        ]  # fmt: skip
-
-
-DIFFERENCES = ["difference", "ci_low_95", "ci_high_95", "p", "p_holm", "test"]
+    def checks_table(self) -> tuple[list[str], list[Row]]:
+        """Header and rows: one row for each check and pair."""
+        rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.checks]
+        return table((ComparedCheck, RateComparison), rows)
 
 
 def compare_runs(first: RunOutcomes[R, C], others: Sequence[RunOutcomes[R, C]]) -> Compared[R, C]:
-    """Each of the others with the first; p corrected by Holm."""
+    """Compare each of the others with the first. p is corrected by Holm's method."""
     pairs = [
         Pair(other.run, other.name, *_by_case(first, other), _by_check(first, other)) for other in others
     ]
     for pair, total in zip(pairs, corrected([pair.total for pair in pairs]), strict=True):
-        pair.total = total or pair.total
-    cases = [row for pair in pairs for row in pair.cases]
-    for case, found in zip(cases, corrected([row.comparison for row in cases]), strict=True):
-        case.comparison = found
-    checks = [row for pair in pairs for row in pair.checks]
-    for check, found in zip(checks, corrected([row.comparison for row in checks]), strict=True):
-        check.comparison = found or check.comparison
+        pair.total = total
+    _correct([row for pair in pairs for row in pair.cases])
+    _correct([row for pair in pairs for row in pair.checks])
     for pair in pairs:
         pair.checks = sorted(pair.checks, key=lambda row: -_size(row))[:MAX_CHECKS]
     return Compared(first.run, first.name, pairs)
 
 
+def _correct(rows: Sequence[CaseRow[Any] | CheckRow]) -> None:
+    for row, comparison in zip(rows, corrected([row.comparison for row in rows]), strict=True):
+        row.comparison = comparison
+
+
 def numbered(names: Sequence[str]) -> list[str]:
-    """With a number behind those that are alike."""
+    """Append a number to names that occur several times."""
     return [
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
@@ -211,57 +232,158 @@ def _size(row: CheckRow) -> float:
     return abs(row.comparison.difference or 0.0)
 
 
-def _counts(side: Any) -> tuple[int, int, int] | tuple[None, None, None]:
-    return (side.passed, side.made, side.errors) if side else (None, None, None)
+# --- two rates ---
 
 
-def _differences(found: Comparison | None) -> list[Any]:
-    if found is None:
-        return [None] * len(DIFFERENCES)
-    limits = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    return [found.difference, *limits, found.p, found.p_holm, found.test]
+@dataclass(frozen=True)
+class Side:
+    """Iterations of a run: passed, with a verdict (`n`), and without one."""
+
+    name: str
+    passed: int
+    n: int
+    errors: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        return self.passed / self.n if self.n else None
 
 
-# --- two runs, case by case ---
+def _comparison(
+    first: Side,
+    second: Side,
+    *,
+    n: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    changed: tuple[int | None, int | None] = (None, None),
+    test: str = "",
+    p: float | None = None,
+    note: str = "",
+) -> RateComparison:
+    rate, other = first.rate, second.rate
+    difference = None if rate is None or other is None else other - rate
+    return RateComparison(
+        first.name, second.name, "rate", n, rate, other, difference, low, high, changed[0], changed[1], test, p,
+        note=note,
+        first_passed=first.passed, first_n=first.n, first_errors=first.errors,
+        second_passed=second.passed, second_n=second.n, second_errors=second.errors,
+    )  # fmt: skip
 
 
-def _by_case(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> tuple[list[CaseRow[C]], Comparison]:
-    """All cases by name, and all iterations of those with a verdict in both."""
+def compare_rates(first: Side, second: Side, *, early_stop: bool = False) -> RateComparison:
+    """Compare independent samples: Newcombe's interval (1998, method 10) and Fisher's exact test.
+
+    An exact test, because no normal approximation holds for small n (Bowyer et al. 2025).
+    """
+    if not first.n or not second.n:
+        return _comparison(first, second, note=NO_VERDICT)
+    if early_stop:
+        return _comparison(first, second, note=EARLY_STOP)
+    from scipy.stats import fisher_exact
+
+    counts = [[side.passed, side.n - side.passed] for side in (first, second)]
+    limits, others = wilson(first.passed, first.n), wilson(second.passed, second.n)
+    assert limits is not None
+    assert others is not None
+    interval = rate_difference(first.passed / first.n, limits, second.passed / second.n, others)
+    p = float(fisher_exact(counts).pvalue)
+    return _comparison(first, second, low=interval.low, high=interval.high, test=FISHER.key, p=p)
+
+
+def compare_pairs(
+    names: tuple[str, str],
+    pairs: Sequence[tuple[bool, bool]],
+    *,
+    errors: tuple[int, int] = (0, 0),
+    early_stop: bool = False,
+) -> RateComparison:
+    """Compare two scorings of the same iterations by McNemar's exact test (1947).
+
+    It uses the iterations that changed: either direction is equally likely if the scorings do not differ.
+
+    Args:
+        names: of both runs.
+        pairs: whether an iteration passed in the first and in the second scoring.
+        errors: iterations without a verdict in each of them.
+        early_stop: iterations stopped once the ratio was decided; there is no p.
+    """
+    n = len(pairs)
+    first, second = (
+        Side(name, sum(pair[side] for pair in pairs), n, errors[side]) for side, name in enumerate(names)
+    )
+    changed = (pairs.count((True, False)), pairs.count((False, True)))
+    if not n:
+        return _comparison(first, second, n=n, changed=changed, note=NO_VERDICT)
+    if early_stop:
+        return _comparison(first, second, n=n, changed=changed, note=EARLY_STOP)
+    return _comparison(first, second, n=n, changed=changed, test=MCNEMAR.key, p=mcnemar_p(*changed))
+
+
+# --- case by case ---
+
+
+def _by_case(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> tuple[list[CaseRow[C]], RateComparison]:
+    """Compare all cases by name, and all iterations of those with a verdict in both."""
     pairs = _pairs(first, second) if first.answers == second.answers else None
-    names = sorted({*first.cases, *second.cases})
-    rows = [_case_row(name, first.cases.get(name), second.cases.get(name), pairs) for name in names]
+    rows = [_case_row(name, first, second, pairs) for name in sorted({*first.cases, *second.cases})]
+    both = [row.comparison for row in rows if row.comparison.difference is not None]
+    errors = (sum(row.first_errors or 0 for row in both), sum(row.second_errors or 0 for row in both))
     early_stop = first.early_stop or second.early_stop
-    both = [found for row in rows if (found := row.comparison) and found.difference is not None]
     if pairs is not None:
-        every = [pair for found in pairs.values() for pair in found]
-        total = compare_paired(every, early_stop=early_stop)
-    else:
-        ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
-        total = compare(ones, twos, early_stop=early_stop)
-    return rows, replace(total, errors=_summed([row.errors for row in both]))
+        every = [pair for of_case in pairs.values() for pair in of_case]
+        names = (first.name, second.name)
+        return rows, compare_pairs(names, every, errors=errors, early_stop=early_stop)
+    ours = Side(first.name, sum(row.first_passed or 0 for row in both), sum(row.first_n or 0 for row in both))
+    theirs = Side(
+        second.name, sum(row.second_passed or 0 for row in both), sum(row.second_n or 0 for row in both)
+    )
+    sides = (Side(side.name, side.passed, side.n, n) for side, n in zip((ours, theirs), errors, strict=True))
+    return rows, compare_rates(*sides, early_stop=early_stop)
 
 
 def _case_row(
-    name: str, one: Any, two: Any, pairs: Mapping[str, list[tuple[bool, bool]]] | None
-) -> CaseRow[Any]:
+    name: str,
+    first: RunOutcomes[R, C],
+    second: RunOutcomes[R, C],
+    pairs: Mapping[str, list[tuple[bool, bool]]] | None,
+) -> CaseRow[C]:
+    one: Any = first.cases.get(name)
+    two: Any = second.cases.get(name)
+    facts = ComparedCase(
+        name,
+        one is not None and two is not None and one.text == two.text,
+        None if one is None else one.outcome,
+        None if two is None else two.outcome,
+    )
     if one is None or two is None:
-        return CaseRow(name, one, two, None, same_text=False)
+        return CaseRow(facts, one, two, _one_sided(first.name, one, second.name, two))
     early_stop = one.early_stop or two.early_stop
     if pairs is not None:
-        found = compare_paired(pairs.get(name, []), early_stop=early_stop)
+        names, errors = (first.name, second.name), (one.errors, two.errors)
+        comparison = compare_pairs(names, pairs.get(name, []), errors=errors, early_stop=early_stop)
     else:
-        found = compare((one.passed, one.made), (two.passed, two.made), early_stop=early_stop)
-    found = replace(found, errors=(one.errors, two.errors))
-    return CaseRow(name, one, two, found, one.text == two.text)
+        sides = (
+            Side(run.name, case.passed, case.n, case.errors) for run, case in ((first, one), (second, two))
+        )
+        comparison = compare_rates(*sides, early_stop=early_stop)
+    return CaseRow(facts, one, two, comparison)
 
 
-def _summed(pairs: list[tuple[int, int]]) -> tuple[int, int]:
-    return sum(one for one, _ in pairs), sum(two for _, two in pairs)
+def _one_sided(first: str, one: Any, second: str, two: Any) -> RateComparison:
+    """The row of a case that only one of the runs has."""
+    counts = [None if case is None else (case.passed, case.n, case.errors) for case in (one, two)]
+    (passed, n, errors), (passes, m, failures) = (count or (None, None, None) for count in counts)
+    return RateComparison(
+        first, second, "rate", None, passed / n if n else None, passes / m if m else None, None, None, None,
+        None, None, "", None, note=ONE_RUN, first_passed=passed, first_n=n, first_errors=errors,
+        second_passed=passes, second_n=m, second_errors=failures,
+    )  # fmt: skip
 
 
 def _pairs(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> dict[str, list[tuple[bool, bool]]]:
-    """By case: whether each iteration passed in the first and in the second scoring of its answers. Those without a
-    verdict in one of them are no pairs."""
+    """By case: whether each iteration passed in the first and in the second scoring of its answers. Iterations without
+    a verdict in one of them form no pair."""
     pairs: dict[str, list[tuple[bool, bool]]] = {}
     for name in sorted(first.iterations.keys() & second.iterations.keys()):
         ours, theirs = first.iterations[name], second.iterations[name]
@@ -270,11 +392,11 @@ def _pairs(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> dict[str, lis
     return pairs
 
 
-# --- two runs, check by check ---
+# --- check by check ---
 
 
 def _by_check(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> list[CheckRow]:
-    """The checks that both made. Checks without a verdict are in no rate."""
+    """Compare the checks that both runs made."""
     paired = first.answers == second.answers
     early_stop = first.early_stop or second.early_stop
     rows = []
@@ -282,13 +404,15 @@ def _by_check(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> list[Check
         one, two = first.verdicts[key], second.verdicts[key]
         if paired:
             pairs = [(one[number], two[number]) for number in sorted(one.keys() & two.keys())]
-            found = compare_paired(pairs, early_stop=early_stop)
+            comparison = compare_pairs((first.name, second.name), pairs, early_stop=early_stop)
         else:
-            found = compare(
-                (sum(one.values()), len(one)), (sum(two.values()), len(two)), early_stop=early_stop
+            sides = (
+                Side(run.name, sum(made.values()), len(made)) for run, made in ((first, one), (second, two))
             )
+            comparison = compare_rates(*sides, early_stop=early_stop)
         case, connection, interaction, where, element = key
-        rows.append(CheckRow(case, connection, interaction, where, None if element < 0 else element, found))
+        facts = ComparedCheck(case, connection, interaction, where, None if element < 0 else element)
+        rows.append(CheckRow(facts, comparison))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""From an answer to the results of its checks. The same for fresh answers and for stored transcripts. Pure."""
+"""Score answers by the checks of a case; fresh answers and stored transcripts alike."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lmgym.agents.results import NOT_CHECKED, CheckResult, IterationResult, Turn
 from lmgym.agents.thinking import without_thinking
 from lmgym.agents.transport import Deadline
 
-UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
+NOT_COMPARABLE = "Values hidden in the transcript cannot be compared like this. Run the case again."
 WITHHELD = (
-    "No verdict: the answer or the expected value contains a secret here, and a verdict could reveal it."
+    "No verdict, because the answer or the expected value contains a secret, which a verdict could reveal."
 )
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
-"""Tests that take a hidden text as one sign."""
+"""Tests for which a hidden text is one character."""
 MAX_ERROR = 2_000
-BROKEN_OFF = "Not reached: neuro-san ends an iteration where expected value and answer cannot be compared."
+BROKEN_OFF = "Not reached: neuro-san ends an iteration if expected value and answer cannot be compared."
 
 
 class Judge(Protocol):
@@ -35,22 +35,22 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """All checks of one interaction. `kept`: of a stored turn, the places whose private data were stored."""
+    """Make all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
-    found: list[CheckResult] = []
+    results: list[CheckResult] = []
     for check in interaction.checks:
-        if breaks_off(found, reading):
-            found.append(without_answer(check, turn, "skipped", BROKEN_OFF))
+        if breaks_off(results, reading):
+            results.append(without_answer(check, turn, "skipped", BROKEN_OFF))
         else:
-            found.append(score_check(check, turn, judge, reading, agent_error, deadline, kept=kept))
-    return found
+            results.append(score_check(check, turn, judge, reading, agent_error, deadline, kept=kept))
+    return results
 
 
-def breaks_off(found: Sequence[CheckResult], reading: Reading) -> bool:
-    """Did a check end the iteration? By the code a value that cannot be compared is an uncaught exception; by the
+def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
+    """Did a check end the iteration? In the reference a value that cannot be compared is an uncaught exception; by its
     document it is an error of that check alone."""
-    compared = (check for check in found if check.comparison)
+    compared = (check for check in results if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)
 
 
@@ -68,8 +68,8 @@ def score_check(
     opinion = None
     if agent_error and reading == "document":
         verdict = Verdict("error", "", f"The agent reported an error: {agent_error}")
-    elif kept is not None and check.part == "sly_data" and _cannot_tell(check, actual, kept):
-        verdict = Verdict("error", "", "Private data is kept only where it was tested: run the case again.")
+    elif kept is not None and check.part == "sly_data" and _was_not_stored(check, actual, kept):
+        verdict = Verdict("error", "", "Private data is stored only if tested. Run the case again.")
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
     else:
@@ -82,12 +82,12 @@ def score_check(
 
 
 def _place(where: str) -> str:
-    """The path of a check without its test."""
+    """Return the path of a check without its test."""
     return where.rpartition(".")[0]
 
 
-def _cannot_tell(check: Check, actual: Any, kept: Collection[str]) -> bool:
-    """Does the check look at private data that were not stored? Keys always are; hidden values in a stored place are
+def _was_not_stored(check: Check, actual: Any, kept: Collection[str]) -> bool:
+    """Does the check compare private data that were not stored? Keys always are; hidden values in a stored place are
     secrets."""
     if _place(check.where) in kept:
         return False
@@ -96,7 +96,7 @@ def _cannot_tell(check: Check, actual: Any, kept: Collection[str]) -> bool:
 
 
 def without_answer(check: Check, turn: TurnResult, outcome: Outcome, message: str) -> CheckResult:
-    """A check that could not be made."""
+    """Return the result of a check that could not be made."""
     return CheckResult(
         turn.connection, turn.interaction, check.where, check.test, check.expected, None, outcome, "", message,
         check.element,
@@ -104,7 +104,7 @@ def without_answer(check: Check, turn: TurnResult, outcome: Outcome, message: st
 
 
 def sample_of(actual: Any, reading: Reading) -> str:
-    """A value as the judge sees it: text, else JSON (in the reference: Python's str)."""
+    """Format a value for the judge: text as it is, other values as JSON (in the reference: Python's str)."""
     if isinstance(actual, str):
         return actual
     return str(actual) if reading == "reference-compatible" else json.dumps(actual, ensure_ascii=False)
@@ -116,24 +116,29 @@ def _gist(
     if judge is None:
         return Verdict("error", "", "No judge is configured, so gist cannot be checked."), None
     if deadline is not None and deadline.passed:
-        return Verdict("timeout", "", "There was no time left to ask the judge."), None
+        return Verdict("timeout", "", "There was no time left for the judge."), None
     criterion, sample = unmarked(str(check.expected)), unmarked(sample_of(actual, reading))
     opinion = judge.judge(criterion, sample, deadline)
-    wanted = "pass" if check.test == "gist" else "fail"
+    expected = "pass" if check.test == "gist" else "fail"
     if opinion.verdict == "error":
         outcome: Outcome = "fail" if reading == "reference-compatible" else "error"
-        return Verdict(outcome, f"The judge gave no verdict; expected {wanted}", opinion.reason), opinion
-    comparison = f"The judge says {opinion.verdict}; expected {wanted}"
-    return Verdict("pass" if opinion.verdict == wanted else "fail", comparison, opinion.reason), opinion
+        return Verdict(outcome, f"The judge gave no verdict; expected {expected}", opinion.reason), opinion
+    comparison = f"The judge says {opinion.verdict}; expected {expected}"
+    return Verdict("pass" if opinion.verdict == expected else "fail", comparison, opinion.reason), opinion
 
 
 def rescore(
     case: TestCase, before: IterationResult, judge: VotingJudge | None, reading: Reading, clean: Redactor,
     named_before: Collection[str] = (), *, ask_judge: bool = False,
 ) -> IterationResult:  # fmt: skip
-    """Score stored answers by the current checks of `case`. Turns that were never reached stay so. `clean` hides
-    secrets in expectations as in the transcript, so that both can be compared. `named_before`: variables that the case
-    named when the answers were given. What the same judge said of an answer stands, unless `ask_judge`."""
+    """Score stored answers by the current checks of a case. Turns that were never reached stay so.
+
+    Args:
+        before: the stored iteration.
+        clean: hides secrets in expectations as in the transcript, so that both can be compared.
+        named_before: variables that the case named when the answers were made.
+        ask_judge: ask the judge again; otherwise earlier verdicts of the same judge are reused.
+    """
     if not before.turns:
         return before
     checks: list[CheckResult] = []
@@ -144,34 +149,38 @@ def rescore(
     for place in range(len(case.connections)):
         for index, interaction in enumerate(case.interactions):
             absent = TurnResult(
-                place, index, interaction.text, trouble="stopped", error="There is no transcript of this."
+                place,
+                index,
+                interaction.text,
+                trouble="stopped",
+                error="There is no transcript of this turn.",
             )
             turn = absent if trouble == BROKEN_OFF else known.get((place, index), absent)
             agent_error = "" if turn.trouble else turn.error
             kept = _kept(before, index)
             veiled = veil_checks(interaction, clean)
             remembering = judge and RememberingJudge(judge, [] if ask_judge else _opinions(before, turn))
-            found = score_turn(veiled, turn, remembering, reading, agent_error, kept=kept)
-            checks += [cleaned(without_secrets(check, several=several), clean) for check in found]
-            trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, reading) else "")
+            results = score_turn(veiled, turn, remembering, reading, agent_error, kept=kept)
+            checks += [cleaned(without_secrets(check, several=several), clean) for check in results]
+            trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(results, reading) else "")
     return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks), turns=turns)
 
 
 def _opinions(before: IterationResult, turn: TurnResult) -> list[dict[str, Any]]:
-    """What a judge said of the answer of this turn."""
+    """Return the opinions of a judge on the answer of this turn."""
     place = (turn.connection, turn.interaction)
     here = (check for check in before.checks if (check.connection, check.interaction) == place)
     return [check.judge for check in here if check.judge is not None]
 
 
 def _kept(before: IterationResult, interaction: int) -> set[str]:
-    """Places that had values to compare, whose private data are therefore stored."""
+    """Return the places that had values to compare, so that their private data are stored."""
     compared = [check for check in before.checks if check.outcome in ("pass", "fail")]
     return {_place(check.where) for check in compared if check.interaction == interaction}
 
 
 def veil_checks(interaction: Interaction, veil: Redactor) -> Interaction:
-    """The interaction with hidden texts in what its checks expect, as they are hidden in answers."""
+    """Hide secrets in the expectations of an interaction as they are hidden in answers."""
     checks = tuple(replace(check, expected=veil(check.expected)) for check in interaction.checks)
     return replace(interaction, checks=checks)
 
@@ -181,12 +190,13 @@ def veil_answer(turn: TurnResult, veil: Redactor) -> TurnResult:
 
 
 def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult:
-    """No verdict where it would say something about what is hidden, or could be wrong because of it.
+    """Withhold a verdict that would reveal something about a hidden value, or could be wrong because of it.
 
-    People who may change cases read verdicts and must not read secrets, so checks are made on texts in which every
-    secret is one sign. What is found there is there: a keyword beside a secret, or a secret as a whole. A text that is
-    not found may be part of a secret, and what patterns, schemas and orders say of a sign is nothing. `several`: the
-    signs of different secrets are the same."""
+    People who may edit cases read verdicts and must not learn secrets, so checks compare texts in which every secret is
+    one character. A match is certain: a keyword next to a secret, or a whole secret. A text that does not match may be
+    part of a secret, and patterns, schemas and orders say nothing about such a character. `several`: different secrets
+    have the same character.
+    """
     if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
         return check
     looks_at_keys = isinstance(check.actual, dict) and check.test in ("keywords", "not_keywords")
@@ -198,7 +208,7 @@ def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult
     if check.test not in WHOLE:
         why = WITHHELD if check.expected is not None else ""
     elif expected:
-        why = UNTOLD if actual and (several or mentions(HIDDEN_NUMBER, check.actual)) else ""
+        why = NOT_COMPARABLE if actual and (several or mentions(HIDDEN_NUMBER, check.actual)) else ""
     else:
         is_found = check.outcome == ("fail" if check.test.startswith("not_") else "pass")
         why = "" if is_found and "•" not in str(check.expected) else WITHHELD
@@ -206,7 +216,7 @@ def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult
 
 
 def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
-    """The check as it may be stored."""
+    """Return the check as it may be stored."""
     judge = check.judge
     return replace(
         check,
@@ -219,10 +229,10 @@ def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
 
 
 def cleaned_turn(turn: TurnResult, clean: Redactor) -> TurnResult:
-    """The turn as it may be stored."""
+    """Return the turn as it may be stored."""
     return replace(
         turn,
-        said=clean(turn.said),
+        user_text=clean(turn.user_text),
         text=clean(turn.text),
         structure=clean(turn.structure),
         sly_data=clean(turn.sly_data),

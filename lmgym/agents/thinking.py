@@ -1,4 +1,4 @@
-"""What a model thinks aloud before it answers, between <think> and </think>. Pure."""
+"""Removal of a model's thoughts, the text between <think> and </think>."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 def without_thinking(text: str) -> str:
-    """The answer alone, without the blank space around what was left out. Thoughts that are not closed go to the end of
-    the text; those that only end began before it, since some servers put the opening tag into the prompt."""
+    """Return the answer alone, stripped.
+
+    Thoughts without a closing tag extend to the end of the text; those without an opening tag began before it, since
+    some servers put the opening tag into the prompt.
+    """
     if OPEN not in text and CLOSE not in text:
         return text
     close = text.find(CLOSE)

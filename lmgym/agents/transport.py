@@ -1,13 +1,11 @@
-"""How to talk to an agent: over HTTP (through lmgym.net), by a chat endpoint, or to a language model; deadlines."""
+"""Transports to agent servers and chat endpoints, and the deadlines of their requests. HTTP goes through lmgym.net."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, urlsplit
@@ -38,10 +36,13 @@ Trouble = Literal[
 
 
 class TransportError(Exception):
-    """Why there is no answer: `unreachable` (no connection, or it broke off), `refused` (this site may not connect to
-    the address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200).
-    `no_connection`: there was none, so that the next request would not reach the server either. `code`: the status;
-    `retry_after`: seconds after which the server wants to be asked again, where it says so."""
+    """A request without an answer.
+
+    `trouble`: among others `unreachable` (no connection, or it broke off), `refused` (this site may not connect to the
+    address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200).
+    `no_connection`: there was none, so the next request would not reach the server either. `code`: the HTTP status.
+    `retry_after`: seconds after which the server accepts a new try, if it says so.
+    """
 
     def __init__(
         self,
@@ -66,9 +67,11 @@ def never() -> bool:
 
 @dataclass
 class Deadline:
-    """When to give up: at a time of time.monotonic(), or earlier when `stop` returns True. `what` is given up.
-    `outer`: the deadline of what the request is a part of; nothing puts it off. This one was put off by `waited`
-    seconds while the server was busy, and by `held` before the request began."""
+    """When to give up: at a time of time.monotonic(), or earlier if `stop` returns True.
+
+    `what` is given up, for messages. `outer`: deadline of the enclosing work, which is never extended. `waited` and
+    `held`: seconds by which this one was extended, while the server was busy and before the request began.
+    """
 
     at: float
     what: str = "The request"
@@ -85,13 +88,13 @@ class Deadline:
     def passed(self) -> bool:
         return self.left <= 0
 
-    def put_off(self, seconds: float) -> None:
-        """The server was busy for so long, which is no part of its answer's time."""
+    def extend(self, seconds: float) -> None:
+        """Extend by the time for which the server was busy, which is not part of the time to its answer."""
         self.waited += seconds
         self._later(seconds)
 
     def hold(self, seconds: float) -> None:
-        """The request began so much later, which is no part of its answer's time."""
+        """Extend by a delay before the request began."""
         self.held += seconds
         self._later(seconds)
 
@@ -111,40 +114,28 @@ class Deadline:
             raise TransportError("stopped", "The run was stopped.")
 
 
-@contextmanager
-def one_at_a_time(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock. `check` is called while waiting and once after acquiring; it may raise."""
-    while not lock.acquire(timeout=0.1):
-        check()
-    try:
-        check()
-        yield
-    finally:
-        lock.release()
-
-
 def earliest(*deadlines: Deadline | None) -> Deadline:
     return min((deadline for deadline in deadlines if deadline), key=lambda deadline: deadline.at)
 
 
 class Transport(Protocol):
-    """Every method may raise TransportError, and gives up by itself at the deadline."""
+    """A way to reach a server. Every method may raise TransportError, and gives up at the deadline."""
 
     secrets: tuple[str, ...]
-    """Values of secret headers, which must appear in no output."""
+    """Values of secret headers, which no output may contain."""
     unsent: tuple[str, ...]
-    """Which of sly_data and metadata cannot be sent."""
+    """Which of sly_data and metadata it cannot send."""
     scheme: str
-    """http or https; empty without a network."""
+    """http or https; empty for a server in this process."""
 
     def chat(
         self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
     ) -> Iterator[bytes]:
-        """Send one request to an agent; the raw bytes of the answer as they come."""
+        """Send one request to an agent; yield the raw bytes of the answer as they arrive."""
         ...
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        """JSON from an address of the server, such as /api/v1/list."""
+        """Return the JSON at an address of the server, such as /api/v1/list."""
         ...
 
 
@@ -165,8 +156,8 @@ def ask(
 
 # --- an agent server, over HTTP ---
 
-SMALL = 2_000_000
-MAX_TOLD = 500
+MAX_JSON_BYTES = 2_000_000
+MAX_ERROR_LENGTH = 500
 """Characters of a server's message about an error."""
 TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
     (net.TimedOut, "timeout"),
@@ -179,8 +170,14 @@ TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
 
 
 class HTTPTransport:
-    """One agent server. `headers` go with every request; `secrets` are the secret values among them. `policy` makes a
-    NetPolicy from limits, such as gym.outbound_policy.net_policy."""
+    """An agent server.
+
+    Args:
+        url: its address.
+        policy: makes a NetPolicy from limits, such as gym.outbound_policy.net_policy.
+        headers: sent with every request.
+        secrets: secret values among them.
+    """
 
     unsent: tuple[str, ...] = ()
 
@@ -205,10 +202,10 @@ class HTTPTransport:
         policy = self.policy(
             seconds=max(0.05, deadline.left), max_bytes=MAX_BYTES, max_line_bytes=MAX_LINE, redirects=0
         )
-        # The server's own headers win, so that a case cannot replace a secret header.
-        given = _merged(headers, self.headers)
+        # The headers of the server win, so that a case cannot replace a secret header.
+        merged = _merged(headers, self.headers)
         try:
-            with net.stream_lines("POST", address, headers=given, json=body, policy=policy) as lines:
+            with net.stream_lines("POST", address, headers=merged, json=body, policy=policy) as lines:
                 for line in lines:
                     yield line + b"\n"
         except net.NetError as error:
@@ -224,7 +221,7 @@ class HTTPTransport:
             raise self._named(error, deadline) from None
 
     def _answer(self, method: str, path: str, deadline: Deadline, **more: Any) -> net.Answer:
-        policy = self.policy(seconds=max(0.05, deadline.left), max_bytes=SMALL, redirects=0)
+        policy = self.policy(seconds=max(0.05, deadline.left), max_bytes=MAX_JSON_BYTES, redirects=0)
         try:
             answer = net.request(method, self.url + path, headers=self.headers, policy=policy, **more)
             return answer.raise_for_status()
@@ -246,7 +243,7 @@ class HTTPTransport:
         )
 
     def _without_address(self, message: str) -> str:
-        """Results are shown to people who may not see the server's address."""
+        """Remove the server's address, because results are shown to people who may not see it."""
         parts = urlsplit(self.url)
         for known in (self.url, f"{parts.scheme}://{parts.netloc}", parts.netloc, parts.hostname or ""):
             if known:
@@ -256,61 +253,64 @@ class HTTPTransport:
 
 
 def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    """Headers of both, the second winning whatever the case of the names."""
-    taken = {name.lower() for name in second}
-    return {**{name: value for name, value in first.items() if name.lower() not in taken}, **second}
+    """Merge headers; the second win. Names are compared without case."""
+    names = {name.lower() for name in second}
+    return {**{name: value for name, value in first.items() if name.lower() not in names}, **second}
 
 
 def server_address_problem(url: str) -> str:
-    """What is wrong with the address of a server, in words; empty when it can be tried."""
+    """Return what is wrong with the address of a server; empty if it can be tried."""
     try:
         parts = urlsplit(url)
         port_ok = parts.port is None or 0 < parts.port < 65536
     except ValueError:
-        return "This is not an address of the web."
+        return "This is not a web address."
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
-        return "The address begins with http:// or https:// and names a host, such as https://agents.example.org:8080."
+        return "The address must begin with http:// or https:// and name a host, such as https://agents.example.org:8080."
     if parts.username or parts.password:
-        return "Put keys into headers as secrets, not into the address."
+        return "Put keys into secret headers, not into the address."
     if parts.query or parts.fragment:
-        return "The address ends before ? and #."
+        return "The address may not contain ? or #."
     return ""
 
 
-# --- chat endpoints and language models: their answers as the stream of JSON lines of an agent server ---
+# --- chat endpoints: their answers as the stream of JSON lines of an agent server ---
 
 
 @dataclass(frozen=True)
 class Completion:
-    """`text` is None where the model said nothing; `ending`: how it ended, as servers name it (protocol.ENDINGS)."""
+    """An answer of a chat endpoint. `text`: None without one. `ending`: how it ended, a key of protocol.ENDINGS."""
 
     text: str | None
     tokens: Mapping[str, Any]
     ending: str = ""
 
 
-def lines_for(agent: str, body: dict[str, Any], said: Completion) -> Iterator[bytes]:
-    """What an agent server would have sent."""
-    text, tokens = body["user_message"]["text"], said.tokens
+def lines_for(agent: str, body: dict[str, Any], completion: Completion) -> Iterator[bytes]:
+    """Yield what an agent server would have sent."""
+    text, tokens = body["user_message"]["text"], completion.tokens
     origin = [{"tool": agent, "instantiation_index": 1}]
-    turns = [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", said.text or "")]
+    turns = [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", completion.text or "")]
     context = chat_context(origin, turns)
-    told = [{"type": "HUMAN", "text": text, "origin": origin}]
+    messages = [{"type": "HUMAN", "text": text, "origin": origin}]
     if tokens:
-        told.append({"type": "AGENT", "text": "", "origin": origin, "structure": dict(tokens)})
-    told.append(
+        messages.append({"type": "AGENT", "text": "", "origin": origin, "structure": dict(tokens)})
+    messages.append(
         {
-            "type": "AGENT_FRAMEWORK", "text": said.text, "origin": origin, "chat_context": context,
-            "finish_reason": said.ending,
+            "type": "AGENT_FRAMEWORK", "text": completion.text, "origin": origin, "chat_context": context,
+            "finish_reason": completion.ending,
         }
     )  # fmt: skip
-    for line in told:
-        yield json.dumps({"response": line}).encode() + b"\n"
+    for message in messages:
+        yield json.dumps({"response": message}).encode() + b"\n"
 
 
 class ChatTransport(HTTPTransport):
-    """An OpenAI-compatible chat endpoint: `url` ends before /chat/completions. Without `chat_model` the case's agent
-    names the model. Private data and metadata are not sent: such an endpoint has no place for them."""
+    """An OpenAI-compatible chat endpoint; `url` is the part before /chat/completions.
+
+    Without `chat_model` the agent of the case names the model. Private data and metadata are not sent, because such an
+    endpoint has no place for them.
+    """
 
     unsent: tuple[str, ...] = ("sly_data", "metadata")
 
@@ -326,20 +326,20 @@ class ChatTransport(HTTPTransport):
             yield b"{}\n"
             return
         roles = {"HUMAN": "user", "AI": "assistant"}
-        said = [*history_of(body.get("chat_context")), ("HUMAN", text)]
-        messages = [{"role": roles.get(kind, "user"), "content": told} for kind, told in said]
+        turns = [*history_of(body.get("chat_context")), ("HUMAN", text)]
+        messages = [{"role": roles.get(kind, "user"), "content": content} for kind, content in turns]
         sent = {"model": self.chat_model or agent, "messages": messages, "stream": False}
         answer = self._answer("POST", "/chat/completions", deadline, json=sent)
-        given = self._json(answer, deadline)
-        if (told := error_within(given)) is not None:
-            message, code = told
-            message = self._without_address(f"The server reported an error: {cut(message, MAX_TOLD)}")
+        completion = self._json(answer, deadline)
+        if (error := error_within(completion)) is not None:
+            message, code = error
+            message = self._without_address(f"The server reported an error: {cut(message, MAX_ERROR_LENGTH)}")
             message = redactor(self.secrets)(message)
             raise TransportError("status", message, code=code, retry_after=answer.retry_after)
-        yield from lines_for(agent, body, read_completion(given))
+        yield from lines_for(agent, body, read_completion(completion))
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        """The list of models stands for the list of agents; there is no more to know."""
+        """Return the models as the list of agents. There is no other information."""
         if path in ("/", "/healthz"):
             return {"service": "chat", "status": "ok", "versions": {}}
         if path == "/api/v1/list":
@@ -347,61 +347,60 @@ class ChatTransport(HTTPTransport):
             rows = models.get("data", []) if isinstance(models, dict) else []
             names = [str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row]
             return {"agents": [{"agent_name": name, "description": ""} for name in names]}
-        raise TransportError("status", "A chat endpoint does not tell this.")
+        raise TransportError("status", "A chat endpoint has no such address.")
 
 
-BUSY_WORDS = {
+BUSY_CODES = {
     "rate_limit_exceeded": 429, "rate_limit_error": 429, "too_many_requests": 429, "resource_exhausted": 429,
     "overloaded_error": 503, "overloaded": 503, "server_overloaded": 503, "service_unavailable": 503,
     "unavailable": 503, "529": 503,
 }  # fmt: skip
-"""What servers say of a state that passes, where they do not say it by a status of HTTP."""
+"""Codes of temporary errors that are sent with another HTTP status."""
 
 
-def error_within(given: Any) -> tuple[str, int] | None:
-    """Message and status (0 without one) of an error that a server sends as an answer with status 200; None where it is
-    no error."""
-    if not isinstance(given, dict):
+def error_within(completion: Any) -> tuple[str, int] | None:
+    """Return message and status (0 without one) of an error sent with status 200; None if it is no error."""
+    if not isinstance(completion, dict):
         return None
-    choice = _first_choice(given)
-    told = (
-        given.get("error")
+    choice = _first_choice(completion)
+    error = (
+        completion.get("error")
         or (choice or {}).get("error")
-        or (given if given.get("object") == "error" else None)
+        or (completion if completion.get("object") == "error" else None)
     )
-    if not told:
+    if not error:
         return None
-    if not isinstance(told, dict):
-        return str(told), 0
-    message = told.get("message") or json.dumps(told, ensure_ascii=False)
-    return str(message), next(filter(None, map(_status_of, map(told.get, ("code", "status", "type")))), 0)
+    if not isinstance(error, dict):
+        return str(error), 0
+    message = error.get("message") or json.dumps(error, ensure_ascii=False)
+    return str(message), next(filter(None, map(_status_of, map(error.get, ("code", "status", "type")))), 0)
 
 
 def _status_of(code: Any) -> int:
-    word = str(code).lower()
-    return BUSY_WORDS.get(word) or (int(word) if STATUS.fullmatch(word) else 0)
+    name = str(code).lower()
+    return BUSY_CODES.get(name) or (int(name) if STATUS.fullmatch(name) else 0)
 
 
 STATUS = re.compile("[1-5][0-9][0-9]")
 
 
-def _first_choice(given: Any) -> dict[str, Any] | None:
-    choices = given.get("choices") if isinstance(given, dict) else None
+def _first_choice(completion: Any) -> dict[str, Any] | None:
+    choices = completion.get("choices") if isinstance(completion, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else None
 
 
-def read_completion(given: Any) -> Completion:
-    """What a chat completion says. Raises TransportError where it is none; one without text is an answer."""
-    choice = _first_choice(given)
+def read_completion(completion: Any) -> Completion:
+    """Read a chat completion; one without text is an answer. Raises TransportError if it is none."""
+    choice = _first_choice(completion)
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
-        raise TransportError("protocol", "The answer is no chat completion.")
+        raise TransportError("protocol", "The response is not a chat completion.")
     text, ending = _content(message.get("content")), str(choice.get("finish_reason") or "")
     refusal = message.get("refusal")
     if not text and isinstance(refusal, str) and refusal:
         text, ending = refusal, "refusal"
-    usage = given.get("usage")
+    usage = completion.get("usage")
     keys = ("prompt_tokens", "completion_tokens", "total_tokens")
     counts = (
         {key: usage[key] for key in keys if isinstance(usage.get(key), int)}
@@ -411,12 +410,12 @@ def read_completion(given: Any) -> Completion:
     return Completion(text, counts, ending)
 
 
-SPOKEN = {None: "text", "text": "text", "output_text": "text", "refusal": "refusal"}
-"""Kinds of parts that are said, and the key of their text; thoughts and pictures are not."""
+TEXT_KEYS = {None: "text", "text": "text", "output_text": "text", "refusal": "refusal"}
+"""Types of content parts that have text, and its key. Thoughts and images are left out."""
 
 
 def _content(content: Any) -> str | None:
-    """The text of a message, whose parts may be listed. Raises TransportError."""
+    """Return the text of a message, which may be a list of parts. Raises TransportError."""
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -434,43 +433,9 @@ def _content(content: Any) -> str | None:
 def _part(part: Any) -> str | None:
     if isinstance(part, dict):
         kind = part.get("type")
-        part = part.get(SPOKEN[kind]) if kind is None or (isinstance(kind, str) and kind in SPOKEN) else None
+        part = (
+            part.get(TEXT_KEYS[kind])
+            if kind is None or (isinstance(kind, str) and kind in TEXT_KEYS)
+            else None
+        )
     return part if isinstance(part, str) else None
-
-
-class ContinuingTransport:
-    """A language model that continues what was said: no instructions, no roles, a line per turn.
-
-    continue_text: (text, seconds left) -> (continuation, tokens read, tokens written). One request at a time.
-    """
-
-    secrets: tuple[str, ...] = ()
-    unsent: tuple[str, ...] = ("sly_data", "metadata")
-    scheme = ""
-
-    def __init__(self, name: str, continue_text: Callable[[str, float], tuple[str, int, int]]) -> None:
-        self.name = name
-        self.continue_text = continue_text
-        self._one_at_a_time = threading.Lock()
-
-    def chat(
-        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
-    ) -> Iterator[bytes]:
-        text = body["user_message"]["text"]
-        if text is None:
-            yield b"{}\n"
-            return
-        said = "\n".join([*(told for _, told in history_of(body.get("chat_context"))), text])
-        with one_at_a_time(self._one_at_a_time, deadline.check):
-            answer, read, written = self.continue_text(said, deadline.left)
-        if deadline.passed:
-            raise deadline.error()
-        tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        yield from lines_for(agent, body, Completion(answer, tokens))
-
-    def get(self, path: str, deadline: Deadline) -> Any:
-        if path in ("/", "/healthz"):
-            return {"service": "model", "status": "ok", "versions": {}}
-        if path == "/api/v1/list":
-            return {"agents": [{"agent_name": self.name, "description": "continues what it is told"}]}
-        raise TransportError("status", "A model does not tell this.")

@@ -1,4 +1,4 @@
-"""`lmgym agents`: tests of agents, here and at a site."""
+"""`lmgym agents`: tests of agents, on this machine and on a site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parser(prog: str) -> ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym agents") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run a command and return its exit status. Raises SystemExit(2) for wrong arguments."""
     if argv and argv[0] in local.COMMANDS:
         return local.main(argv, prog)
     return at_site.run(parser(prog), argv)
@@ -39,31 +39,31 @@ def _added(names: Any, name: str, act: at_site.Act, text: str) -> ArgumentParser
 
 
 def _add_site_commands(names: Any) -> None:
-    card = _added(names, "register", register, "at a site: register a server, and wait for its check")
+    card = _added(names, "register", register, "on a site: register a server and wait for its check")
     card.add_argument("name")
     card.add_argument("--url", required=True, help="its address")
     card.add_argument("--slug", help="default: made of the name")
 
-    send = _added(names, "upload", upload, "at a site: upload cases into a suite")
+    send = _added(names, "upload", upload, "on a site: upload cases into a suite")
     send.add_argument("file", nargs="+", type=Path, help="case files, folders of them, or a .zip of a folder")
-    send.add_argument("--suite", required=True, metavar="SLUG", help="made if it is not there")
+    send.add_argument("--suite", required=True, metavar="SLUG", help="created if it does not exist")
 
-    start = _added(names, "run", run, "at a site: run the cases, wait and print the report")
+    start = _added(names, "run", run, "on a site: run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
     start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
     start.add_argument(
         "--reading",
         choices=READINGS,
-        help="the rules of the documentation (default), or those of neuro-san 0.7.15 (reference-compatible)",
+        help="the rules of neuro-san's documentation (default), or of neuro-san 0.7.15 (reference-compatible)",
     )
     start.add_argument("--iterations", type=int, metavar="N", help="of each case; default: as the case says")
-    start.add_argument("--parallel", type=int, metavar="N", help="iterations under way at the same time")
+    start.add_argument("--parallel", type=int, metavar="N", help="iterations to run at the same time")
     start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
     start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
     add_waiting(start)
 
-    versus = _added(names, "compare", compare, "at a site: runs with a first one, case by case")
+    versus = _added(names, "compare", compare, "on a site: compare runs with a first one, case by case")
     versus.add_argument("first", help="id of the earlier run")
     versus.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
     versus.add_argument(
@@ -84,12 +84,12 @@ def _alpha(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1:
-        raise ArgumentTypeError(f"a number between 0 and 1 is needed, not {text!r}")
+        raise ArgumentTypeError(f"expected a number between 0 and 1, not {text!r}")
     return value
 
 
 def register(client: Client, given: Namespace) -> int:
-    """WRONG if the check finds that it cannot be reached."""
+    """Register a server. Return WRONG if its check fails."""
     card = {"slug": given.slug} if given.slug else {}
     slug = client.register_agent_server(given.name, given.url, **card)
     state = client.wait_for_agent_server(slug)
@@ -104,7 +104,7 @@ def register(client: Client, given: Namespace) -> int:
 
 
 def upload(client: Client, given: Namespace) -> int:
-    """A suite that was made for cases that are then refused is deleted again."""
+    """Upload cases. If they are rejected, a suite created for them is deleted."""
     files = case_files(given.file)
     is_new = False
     try:
@@ -118,11 +118,11 @@ def upload(client: Client, given: Namespace) -> int:
         names = client.upload_cases(given.suite, files)
     except ApiError:
         if is_new:
-            with suppress(ApiError):  # why the cases were refused is what matters
+            with suppress(ApiError):  # report why the cases were rejected, not this
                 client.delete_agent_suite(given.suite)
         raise
     if is_new:
-        note(f"made the suite {given.suite}")
+        note(f"created the suite {given.suite}")
     if given.format == "json":
         write(as_json(names), None)
     else:
@@ -133,8 +133,8 @@ def upload(client: Client, given: Namespace) -> int:
 
 def run(client: Client, given: Namespace) -> int:
     options: dict[str, Any] = {"early_stop": given.early_stop}
-    asked = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
-    options |= {name: value for name, value in asked.items() if value is not None}
+    optional = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
+    options |= {name: value for name, value in optional.items() if value is not None}
     made = client.start_agent_run(given.suite, given.agent_server, cases=given.case, **options)
     note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
     done = client.wait_for_agent_run(made.id, seconds=given.timeout)
@@ -147,14 +147,14 @@ def run(client: Client, given: Namespace) -> int:
 
 
 def _table(done: AgentRun) -> str:
-    head = "case\toutcome\tpassed\tmade\terrors\n"
-    rows = (f"{row.name}\t{row.outcome}\t{row.passed}\t{row.made}\t{row.errors}\n" for row in done.cases)
+    head = "case\toutcome\tpassed\tn\terrors\n"
+    rows = (f"{row.name}\t{row.outcome}\t{row.passed}\t{row.n}\t{row.errors}\n" for row in done.cases)
     return head + "".join(rows)
 
 
 def _status(done: AgentRun) -> int:
-    """As of `agenttest`: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed but some have no verdict;
-    WRONG if no check of a case was made, or the run itself did not end well."""
+    """Return the exit status, as `agenttest` does: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed
+    but some have no verdict, WRONG if no check of a case was made or the run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")
@@ -166,35 +166,36 @@ def _status(done: AgentRun) -> int:
 
 
 def compare(client: Client, given: Namespace) -> int:
-    """1 where the rate of a case, or of all cases together, is lower than in the first run at the corrected p; else 3
-    where a case has no verdict, or missed its ratio and has no p."""
-    found = client.compare_agent_runs(given.first, *given.second)
-    several = len(found["comparisons"]) > 1
+    """Print the comparison.
+
+    Return BELOW if the rate of a case, or of all cases together, is lower than in the first run at the corrected p;
+    otherwise NO_VERDICT if a case has no verdict, or missed its ratio and has no p.
+    """
+    compared = client.compare_agent_runs(given.first, *given.second)
+    several = len(compared["comparisons"]) > 1
     notes: list[tuple[str, str]] = []
-    for other in found["comparisons"]:
+    for other in compared["comparisons"]:
         for row in _rows(other):
             if change := _change(row, given.alpha):
                 kind, why = change
                 place = f" in {other['id']}" if several else ""
-                notes.append((kind, f"{row['name']}{place}{why}"))
+                notes.append((kind, f"{row['case']}{place}{why}"))
     kinds = {kind for kind, _ in notes}
     status = BELOW if REGRESSION in kinds else NO_VERDICT if kinds & {UNDECIDED, NOT_TESTED} else DONE
     if given.format == "json":
-        write(as_json(found), None)
+        write(as_json(compared), None)
         return status
-    for place, other in zip(PLACES, found["comparisons"], strict=False):
-        versions = (" → ".join(run["versions"]) or "?" for run in (found["first"], other))
-        head = "case\tfirst ({})\t{} ({})\tdifference\tlow\thigh\tp\tp (Holm)"
-        first, second = versions
-        say(head.format(first, place, second))
+    for place, other in zip(PLACES, compared["comparisons"], strict=False):
+        first, second = (" → ".join(run["versions"]) or "?" for run in (compared["first"], other))
+        say(f"case\tfirst ({first})\t{place} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
         for row in _rows(other):
-            sides = "\t".join(_told(row[side]) for side in ("first", "second"))
-            differences = [row["difference"], *(row["interval"] or (None, None))]
+            sides = [_side(row, side) for side in ("first", "second")]
+            differences = [row[name] for name in ("difference", "low", "high")]
             figures = ["" if value is None else f"{value:+.2f}" for value in differences]
-            figures += [_p(row[name]) for name in ("p", "p_holm")]
-            say("\t".join([row["name"], sides, *figures]))
+            figures += [_p(row[name]) for name in ("p", "p_corrected")]
+            say("\t".join([row["case"], *sides, *figures]))
     for kind in KINDS:
-        for line in (line for found_kind, line in notes if found_kind == kind):
+        for line in (line for noted, line in notes if noted == kind):
             note(f"{kind}: {line}")
     return status
 
@@ -205,53 +206,49 @@ REGRESSION, UNDECIDED, NOT_TESTED, MISSED = KINDS = (
     "not tested",
     "ratio missed",
 )
-"""Remarks about a case. A missed ratio is a remark: two runs with the same rate may fall on both sides of it."""
+"""Kinds of notes on a case. A missed ratio alone is no failure: equal rates may lie on both sides of it."""
 
 
 def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
-    """The cases, and all of them together where there are several."""
+    """Return the cases, and if there are several, all of them together."""
     cases: list[dict[str, Any]] = other["cases"]
     if sum(row["difference"] is not None for row in cases) < 2:
         return cases
-    total = other["total"]
-    sides = zip(("first", "second"), total["errors"], strict=True)
-    counts = {
-        side: {"outcome": "", "passed": total[side][0], "made": total[side][1], "errors": errors}
-        for side, errors in sides
-    }
-    return [*cases, {**total, **counts, "name": "all cases"}]
+    return [*cases, {**other["total"], "first_outcome": "", "second_outcome": "", "case": "all cases"}]
 
 
 def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
-    """One of KINDS and why, for a case that both runs have, or None. What decides is the
-    rate, whose p the table shows, and not on which side of the required ratio it fell."""
-    first, second = row["first"], row["second"]
-    if first is None or second is None:
+    """Return one of KINDS and the reason, for a case that both runs have, or None. The rate decides, whose p the table
+    shows, not the side of the required ratio that it lies on."""
+    outcomes = row["first_outcome"], row["second_outcome"]
+    if None in outcomes:
         return None
-    p, counts = row["p_holm"], f"{_count(first)}, then {_count(second)}"
+    p, counts = row["p_corrected"], f"{_count(row, 'first')}, then {_count(row, 'second')}"
     if p is not None and p < alpha and row["difference"] < 0:
         return REGRESSION, f": {counts}, p (Holm) {_p(p)}"
-    if {"error", "skipped"} & {first["outcome"], second["outcome"]}:
+    if {"error", "skipped"} & set(outcomes):
         return UNDECIDED, ""
-    if first["outcome"] != "pass" or second["outcome"] == "pass":
+    if outcomes[0] != "pass" or outcomes[1] == "pass":
         return None
     if p is None:
-        return NOT_TESTED, f": passed, then {second['outcome']}; {row['test']}"
+        return NOT_TESTED, f": passed, then {outcomes[1]}; {row['note']}"
     return MISSED, f": {counts}, not significantly lower, p (Holm) {_p(p)}"
 
 
-def _count(side: dict[str, Any]) -> str:
-    return f"{side['passed']}/{side['made']}"
+def _count(row: dict[str, Any], side: str) -> str:
+    return f"{row[f'{side}_passed']}/{row[f'{side}_n']}"
 
 
-def _told(side: dict[str, Any] | None) -> str:
-    if side is None:
+def _side(row: dict[str, Any], side: str) -> str:
+    """Format outcome, count and errors of a case in one of the runs."""
+    outcome, n = row[f"{side}_outcome"], row[f"{side}_errors"]
+    if outcome is None:
         return "–"
-    errors = f"{side['errors']} error{'' if side['errors'] == 1 else 's'}"
-    if side["errors"] and not side["made"]:
+    errors = f"{n} error{'' if n == 1 else 's'}"
+    if n and not row[f"{side}_n"]:
         return f"no verdict: {errors}"
-    verdict = f"{side['outcome']} {_count(side)}".strip()
-    return f"{verdict}, {errors}" if side["errors"] else verdict
+    verdict = f"{outcome} {_count(row, side)}".strip()
+    return f"{verdict}, {errors}" if n else verdict
 
 
 def _p(value: float | None) -> str:

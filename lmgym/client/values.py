@@ -195,13 +195,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class AgentCase:
-    """A case in a run. `outcome`: pass, fail, error, timeout or skipped; `passed` of `made` iterations with a verdict;
-    `checks_made` over all iterations."""
+    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `n` iterations with a verdict;
+    `checks_made`: over all iterations."""
 
     name: str
     outcome: str
     passed: int
-    made: int
+    n: int
     errors: int
     checks_made: int
 
@@ -225,7 +225,7 @@ class AgentRun:
 
     @classmethod
     def of(cls, raw: Raw) -> AgentRun:
-        names = ("name", "outcome", "passed", "made", "errors", "checks_made")
+        names = ("name", "outcome", "passed", "n", "errors", "checks_made")
         cases = tuple(AgentCase(*(one[name] for name in names)) for one in raw["cases"])
         return cls(
             raw["id"], raw["suite"], raw["server"], raw["state"], tuple(raw["versions"]), cases, raw=raw

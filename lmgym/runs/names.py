@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from lmgym.agents.tables import TABLES as AGENT_TABLES
 from lmgym.lmchallenge.logs.compare import GameComparison
 from lmgym.lmchallenge.logs.extra_metrics import (
     BitsPerCharacter,
@@ -53,6 +54,7 @@ def page() -> str:
         _section("Every file of a site", (tables.StoredRunFacts,)),
     ]
     parts += [_section(f"`{name}`", kinds) for name, kinds in TABLES.items()]
+    parts += [_section(title, kinds) for title, kinds in AGENT_TABLES.items()]
     return "\n".join(parts)
 
 

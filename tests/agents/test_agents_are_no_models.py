@@ -1,4 +1,4 @@
-"""An agent has its card in the registry, and one page, its own. Nowhere is it taken for a model of uploaded results."""
+"""A server of agents has a row in the registry and a page of its own, but is never offered as a model."""
 
 from __future__ import annotations
 

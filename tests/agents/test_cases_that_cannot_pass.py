@@ -1,4 +1,4 @@
-"""What is known to fail is asked once, and says so."""
+"""Cases that no iteration can pass are run once, with the reason."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_the_agent_is_asked_once_and_every_report_says_why(more, response, outco
     agent = says("q")
     result = run(CASE.format("5/10", more, response), agent)
     assert (result.outcome, len(result.iterations), len(agent.asked) <= 1) == (outcome, 1, True)
-    assert why in result.hopeless
+    assert why in result.unsatisfiable
     told = table([("odd", result)])
-    assert "Asked once, because no iteration can pass." in told
+    assert "Run once, because no iteration can pass." in told
     assert why in told
     assert result.early_stop, "a rate of one iteration has no interval here"
 
@@ -44,7 +44,7 @@ def test_cases_that_may_pass_are_asked_as_often_as_they_say(response):
 
 def test_with_a_judge_gist_may_pass():
     result = run(CASE.format("2/2", "", "text: {gist: Is kind}"), says("q"), judge=judge_saying("pass"))
-    assert (result.outcome, result.hopeless) == ("pass", "")
+    assert (result.outcome, result.unsatisfiable) == ("pass", "")
 
 
 @pytest.mark.django_db
@@ -55,5 +55,5 @@ def test_runs_of_the_site_too_and_their_page_says_so(people, client):
     (row,) = AgentRun.objects.get(pk=made.pk).case_runs.all()
     assert (row.outcome, row.iterations.count(), made.job.total) == ("fail", 1, 1)
     page = client.get(row.get_absolute_url()).content.decode()
-    assert "Asked once, because no iteration can pass." in page
+    assert "Run once, because no iteration can pass." in page
     assert "Text never equals a number." in page

@@ -1,4 +1,4 @@
-"""What a server says of itself: odd text and odd shapes are stored or refused with a reason, and its state is read."""
+"""The check of a server: health, odd texts and shapes, and why it fails."""
 
 from __future__ import annotations
 

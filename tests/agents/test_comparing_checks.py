@@ -33,10 +33,10 @@ def test_the_check_that_differs_most_comes_first_with_both_rates(people, server,
         row.data["checks"][0]["outcome"] = "fail"
         row.save()
     (only,) = compare_runs(first, second, by_check=True).pairs[0].checks
-    assert (only.where, only.comparison.first, only.comparison.second) == (
+    assert (only.facts.where, only.comparison.first_count, only.comparison.second_count) == (
         "response.text.keywords",
-        (6, 6),
-        (0, 6),
+        "6/6",
+        "0/6",
     )
     assert only.comparison.p == pytest.approx(0.00216, abs=1e-5)
     address = f"/agents/compare/?first={first.key}&second={second.key}&by=check"
@@ -44,9 +44,9 @@ def test_the_check_that_differs_most_comes_first_with_both_rates(people, server,
     assert "text.keywords" in page
     assert "0.002" in page
     answer = client.get(f"/api/v1/agent-compare/?first={first.key}&second={second.key}").json()
-    assert [(row["where"], row["first"], row["second"]) for row in answer["comparisons"][0]["checks"]] == [
-        ("response.text.keywords", [6, 6], [0, 6])
-    ]
+    [row] = answer["comparisons"][0]["checks"]
+    assert row["where"] == "response.text.keywords"
+    assert (row["first_passed"], row["first_n"], row["second_passed"], row["second_n"]) == (6, 6, 0, 6)
 
 
 def test_of_the_same_answers_the_iterations_are_pairs(people, server):
@@ -55,7 +55,10 @@ def test_of_the_same_answers_the_iterations_are_pairs(people, server):
     again = services.queue_rescoring(first, actor=people.alice)
     run_pending()
     rows = compare_runs(first, again, by_check=True).pairs[0].checks
-    assert [(row.element, row.comparison.changed) for row in rows] == [(0, (0, 0)), (1, (0, 0))]
+    assert [(row.facts.element, row.comparison.only_first, row.comparison.only_second) for row in rows] == [
+        (0, 0, 0),
+        (1, 0, 0),
+    ]
 
 
 def test_the_trend_is_over_the_cases_that_the_runs_share_and_names_them(people, server):
@@ -67,7 +70,7 @@ def test_the_trend_is_over_the_cases_that_the_runs_share_and_names_them(people, 
     AgentCase.objects.create(suite=suite, name="new", text=GOOD, agent="echo")
     figure = suite_trend(suite, people.alice)
     assert figure is not None
-    assert [row[5:7] for row in figure.rows] == [(2, 2), (2, 2)], "the run of c alone shares too little"
+    assert [row[4:6] for row in figure.rows] == [(2, 2), (2, 2)], "the run of c alone shares too little"
     assert (
         "over the 2 cases that all these runs have verdicts on: a, b. Not in all of them: c, new."
         in figure.note

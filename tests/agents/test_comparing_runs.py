@@ -1,4 +1,4 @@
-"""Two runs beside each other: by Fisher's test where the answers differ, in pairs where they are the same."""
+"""Comparison of runs: Fisher's test for different answers, pairs for the same answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.agents import services
-from gym.agents.comparing import compare_runs, names_apart
+from gym.agents.comparing import compare_runs, distinct_names
 from gym.agents.models import AgentCase, AgentRun
 from gym.jobs.testing import run_pending
-from lmgym.agents.pass_rates import compare, corrected
+from lmgym.agents.run_comparison import Side, compare_rates
+from lmgym.stats.comparison import corrected
 from tests.agents.site import FLAKY, make_case, make_run, make_server, make_suite
 
 ALWAYS = FLAKY.replace("2/4", "2/10")
@@ -33,26 +34,31 @@ def again(run: AgentRun, text: str = ALWAYS, **more) -> AgentRun:
     return AgentRun.objects.get(pk=made.pk)
 
 
+def changed(comparison) -> tuple[int | None, int | None]:
+    return comparison.only_first, comparison.only_second
+
+
 def test_other_answers_are_independent_samples(run):
     other = make_run(run.suite, run.server)
     (pair,) = compare_runs(run, other).pairs
-    assert pair.cases[0].comparison.test == pair.total.test == "Fisher's exact test, two-sided"
-    assert pair.total.changed is None
+    assert pair.cases[0].comparison.test == pair.total.test == "fisher"
+    assert (pair.total.n, pair.total.only_first) == (None, None)
 
 
 def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     second = again(run, ALWAYS.replace("keywords: world", 'keywords: ["world", "nowhere"]'))
     (pair,) = compare_runs(run, second).pairs
     total = pair.total
-    assert (total.first, total.second, total.changed) == ((5, 10), (0, 10), (0, 5))
+    assert (total.first_count, total.second_count) == ("5/10", "0/10")
+    assert changed(total) == (5, 0)
     assert total.p == pytest.approx(2 / 2**5)
     assert pair.cases[0].comparison == total
     page = client.get(reverse("agent-compare"), {"a": run.key, "b": second.key}).content.decode()
     assert "McNemar" in page
     assert "+0 −5" in page
     answer = client.get(reverse("api-agent-compare"), {"first": run.key, "second": second.key}).json()
-    assert answer["comparisons"][0]["total"]["changed"] == [0, 5]
-    assert answer["comparisons"][0]["cases"][0]["test"].startswith("McNemar")
+    assert answer["comparisons"][0]["total"]["only_first"] == 5
+    assert answer["comparisons"][0]["cases"][0]["test"] == "mcnemar"
 
 
 def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run):
@@ -72,8 +78,8 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
 def test_two_scorings_of_the_same_answers_are_pairs_as_well(run):
     second = again(run)
     third = again(second)
-    assert compare_runs(second, third).pairs[0].total.changed == (0, 0)
-    assert compare_runs(third, run).pairs[0].total.changed == (0, 0)
+    assert changed(compare_runs(second, third).pairs[0].total) == (0, 0)
+    assert changed(compare_runs(third, run).pairs[0].total) == (0, 0)
     assert compare_runs(third, run).pairs[0].total.p == 1.0
 
 
@@ -87,7 +93,7 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     as_code = AgentRun.objects.latest("pk")
     assert answer.url == as_code.get_absolute_url()
     assert (as_code.options["reading"], as_code.case_runs.get().passed) == ("reference-compatible", 0)
-    assert compare_runs(by_document, as_code).pairs[0].total.changed == (0, 10)
+    assert changed(compare_runs(by_document, as_code).pairs[0].total) == (10, 0)
     page = client.get(run.get_absolute_url()).content.decode()
     assert 'value="reference-compatible"' in page
     client.post(reverse("agent-run-rescore", args=[run.key]), {"reading": "aloud"})
@@ -96,33 +102,31 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
 
 def test_a_difference_has_an_interval_and_p_is_corrected_for_all_cases():
     # 10/10 and 3/10: Wilson's limits 0.7225 to 1 and 0.1078 to 0.6032, squared and added by Newcombe's method 10.
+    high, low, half = Side("old", 10, 10), Side("new", 3, 10), Side("new", 5, 10)
     rows = [
-        compare((10, 10), (3, 10)),
-        None,
-        compare((5, 10), (5, 10)),
-        compare((10, 10), (3, 10), early_stop=True),
+        compare_rates(high, low),
+        compare_rates(half, half),
+        compare_rates(high, low, early_stop=True),
     ]
-    first, nothing, same, early = corrected(rows)
-    assert (first.interval.low, first.interval.high) == pytest.approx((-0.8922, -0.2889), abs=1e-4)
-    assert first.p_holm == pytest.approx(2 * first.p)
-    assert (nothing, same.p_holm) == (None, 1.0)
-    assert (early.interval, early.p_holm) == (None, None)
+    first, same, early = corrected(rows)
+    assert (first.low, first.high) == pytest.approx((-0.8922, -0.2889), abs=1e-4)
+    assert first.p_corrected == pytest.approx(2 * first.p)
+    assert same.p_corrected == 1.0
+    assert (early.low, early.p_corrected) == (None, None)
 
 
 def test_a_comparison_is_taken_home_under_the_names_of_its_runs(client, people, run):
     other = make_run(run.suite, make_server(people.alice, "second-server"))
-    names = names_apart([run, other])
+    names = distinct_names([run, other])
     assert names == [run.server.model.label, other.server.model.label]
     query = {"first": run.key, "second": other.key}
     head, row = (
         client.get(reverse("agent-compare-download", args=["cases.csv"]), query).content.decode().splitlines()
     )
-    assert head.startswith(
-        "case,baseline,run,passed_baseline,iterations_baseline,errors_baseline,passed_run,"
-    )
-    assert row.startswith(f"flaky,{names[0]},{names[1]},")
+    assert head.startswith("case,same_text,first_outcome,second_outcome,first,second,measure,n,first_value,")
+    assert row.startswith(f"flaky,True,pass,pass,{names[0]},{names[1]},rate,,")
     checks = client.get(reverse("agent-compare-download", args=["checks.csv"]), query).content.decode()
-    assert checks.startswith("case,connection,interaction,check,element,baseline,run,")
+    assert checks.startswith("case,connection,interaction,where,element,first,second,")
     page = client.get(reverse("agent-compare"), query).content.decode()
     assert f": {names[0]} and {names[1]}</h1>" in page
     assert client.get(reverse("agent-compare-download", args=["else.csv"]), query).status_code == 404
@@ -135,16 +139,16 @@ def test_several_runs_are_compared_with_the_first_and_p_is_corrected_for_all_of_
     assert ticked.url.endswith(f"?first={run.key}&second={never.key}&second={same.key}")
     found = compare_runs(run, never, same, by_check=True)
     worse, equal = (pair.cases[0].comparison for pair in found.pairs)
-    assert (worse.changed, worse.p_holm) == ((0, 5), pytest.approx(2 * worse.p))
-    assert (equal.difference, equal.p_holm) == (0, 1.0)
-    assert [pair.checks[0].comparison.p_holm for pair in found.pairs] == [worse.p_holm, 1.0]
-    assert [pair.total.p_holm for pair in found.pairs] == [worse.p_holm, 1.0]
+    assert (changed(worse), worse.p_corrected) == ((5, 0), pytest.approx(2 * worse.p))
+    assert (equal.difference, equal.p_corrected) == (0, 1.0)
+    assert [pair.checks[0].comparison.p_corrected for pair in found.pairs] == [worse.p_corrected, 1.0]
+    assert [pair.total.p_corrected for pair in found.pairs] == [worse.p_corrected, 1.0]
     page = client.get(ticked.url).content.decode()
     for pair in found.pairs:
         assert f"{pair.name} − {found.name}</th>" in page
     answer = client.get(f"{reverse('api-agent-compare')}{ticked.url[ticked.url.index('?') :]}").json()
     assert [row["id"] for row in answer["comparisons"]] == [never.key, same.key]
-    assert answer["comparisons"][0]["cases"][0]["p_holm"] == worse.p_holm
+    assert answer["comparisons"][0]["cases"][0]["p_corrected"] == worse.p_corrected
     table = client.get(f"{reverse('agent-compare-download', args=['cases.csv'])}?{ticked.url.split('?')[1]}")
     assert len(table.content.decode().splitlines()) == 3
 
@@ -155,10 +159,10 @@ def test_runs_of_one_minute_keep_their_names_and_are_told_apart(people, run):
     at = datetime(2026, 5, 4, 7, 5, 9, tzinfo=timezone.get_current_timezone())
     for place, one in enumerate((run, other, third, fourth)):
         one.created = at + timedelta(seconds=10 * min(place, 2))
-    assert names_apart([run, other, third]) == [
+    assert distinct_names([run, other, third]) == [
         "Embedded, 04 May, 07:05:09", "Other, 04 May, 07:05:19", "Embedded, 04 May, 07:05:29",
     ]  # fmt: skip
-    assert names_apart([run, third, fourth])[1:] == [
+    assert distinct_names([run, third, fourth])[1:] == [
         "04 May, 07:05:29 (1)", "04 May, 07:05:29 (2)",
     ]  # fmt: skip
 
@@ -188,8 +192,8 @@ def test_runs_of_two_suites_are_compared_with_a_note_and_under_both_names(client
 def test_a_case_that_only_one_run_has_is_shown_without_a_difference(client, people, run):
     AgentCase.objects.create(suite=run.suite, name="new", text=ALWAYS, agent="echo")
     other = make_run(run.suite, run.server)
-    found = compare_runs(run, other).cases_beside()
-    assert [(row.name, row.first is None, row.rows[0].comparison is None) for row in found] == [
+    found = compare_runs(run, other).by_case()
+    assert [(row.name, row.first is None, row.rows[0].comparison.difference is None) for row in found] == [
         ("flaky", False, False),
         ("new", True, True),
     ]

@@ -1,4 +1,4 @@
-"""An agent is deleted by its owner, with its card and secrets; one that results point to stays."""
+"""The owner deletes a server with its card and secrets; a server with runs cannot be deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_an_agent_with_results_stays_and_says_why(client, people):
     make_run(make_suite(people.alice), server)
     client.force_login(people.alice)
     answer = client.post(reverse("agent-server-delete", args=["embedded"]), follow=True)
-    assert "their results point to it" in answer.content.decode()
+    assert "so it cannot be deleted" in answer.content.decode()
     assert AgentServer.objects.filter(pk=server.pk).exists()
 
 
@@ -35,7 +35,7 @@ def test_an_agent_that_is_being_checked_stays(client, people):
     make_server(people.alice, ready=False)
     client.force_login(people.alice)
     answer = client.post(reverse("agent-server-delete", args=["embedded"]), follow=True)
-    assert "check is not finished" in answer.content.decode()
+    assert "check of this server is not finished" in answer.content.decode()
     assert AgentServer.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""Agents, agent tests and runs of an account that goes: what only its owner saw goes, the rest loses its secrets."""
+"""Deleting an account: private servers and tests are deleted, the others lose their secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.models import Job
 from gym.pages.account_deletion import FORMER_MEMBER
 from tests.agents.site import make_run, make_server, make_suite
-from tests.factories import make_model
 
 DELETE = "/accounts/delete/"
 
@@ -64,14 +63,6 @@ def test_suites_that_others_have_run_stay(client, people, alice):
     delete(client)
     suite.refresh_from_db()
     assert (suite.owner.username, suite.runs.get().owner) == (FORMER_MEMBER, people.bob)
-
-
-def test_an_agent_that_speaks_for_a_private_model_goes_with_it(client, alice):
-    server = make_server(alice, "speaker")
-    hidden = make_model(alice, slug="hidden", visibility="private")
-    AgentServer.objects.filter(pk=server.pk).update(wraps=hidden)
-    delete(client)
-    assert not AgentServer.objects.exists()
 
 
 def test_a_run_that_waits_is_cancelled(client, alice):

@@ -1,4 +1,4 @@
-"""Errors of the server or the judge are no verdict on the agent: they are in no rate, and stand beside it."""
+"""Errors of the server or the judge are no verdict: they are in no rate and are counted separately."""
 
 from __future__ import annotations
 
@@ -89,14 +89,13 @@ def test_timeouts_count_as_not_passed():
 
 def test_without_any_verdict_there_is_no_rate_on_any_page(client, all_down):
     case_run = all_down.case_runs.get()
-    assert (case_run.outcome, case_run.passed, case_run.made, case_run.errors) == ("error", 0, 0, 10)
+    assert (case_run.outcome, case_run.passed, case_run.n, case_run.errors) == ("error", 0, 0, 10)
     pages = [
         all_down.get_absolute_url(),
         case_run.get_absolute_url(),
         case_run.case.get_absolute_url(),
         all_down.suite.get_absolute_url(),
         reverse("agent-runs"),
-        reverse("agent-assess", args=[all_down.key, case_run.pk]),
     ]
     for page in pages:
         told = client.get(page).content.decode()
@@ -114,18 +113,18 @@ def test_some_errors_stand_beside_the_rate(client, make):
     assert "[0.14, 0.69]" in page
     assert "2 errors" in page
     assert "no verdict: 2 errors" in page, "with those two it would have been five"
-    assert presenters.repeats_of(found)[0].any == 3 / 8
+    assert presenters.at_k_of_run(found)[0].any == 3 / 8
 
 
 def test_the_api_tells_them_apart(client, all_down):
     run_of = client.get(reverse("api-agent-run", args=[all_down.key])).json()
     case = run_of["cases"][0]
-    assert (case["outcome"], case["passed"], case["made"], case["errors"]) == ("error", 0, 0, 10)
+    assert (case["outcome"], case["passed"], case["n"], case["errors"]) == ("error", 0, 0, 10)
     assert run_of["at_k"] == []
 
 
 def test_files_tell_them_apart(client, all_down):
-    address = ["agent-run-download", "agent-matrix", "agent-trend"]
+    address = ["agent-run-download", "agent-trend"]
     data = client.get(reverse(address[0], args=[all_down.key, "json"]))
     case = json.loads(b"".join(data.streaming_content))["cases"][0]
     assert (case["n"], case["errors"]) == (0, 10)
@@ -137,13 +136,13 @@ def test_files_tell_them_apart(client, all_down):
             client.get(reverse("figure", args=[kind, "csv"]), query).content.decode().splitlines()[-2:]
         )
         told = dict(zip(header.split(","), row.split(","), strict=True))
-        assert [told[name] for name in ("made", "errors", "rate", "ci_low_95")] == ["0", "10", "", ""], kind
+        assert [told[name] for name in ("n", "errors", "rate", "low")] == ["0", "10", "", ""], kind
 
 
 def test_the_trend_has_no_point_without_a_verdict(people, make):
     first, _, third = make(*["ok"] * 10), make(*[DOWN] * 10), make(*["ok"] * 4, *["no"] * 4, DOWN, DOWN)
     figure = suite_trend(first.suite, people.alice)
-    rows = [(row[1], row[5], row[6], row[10]) for row in figure.rows]
+    rows = [(row[0], row[4], row[5], row[6]) for row in figure.rows]
     assert rows == [(first.key, 10, 10, 0), (third.key, 4, 8, 2)]
 
 
@@ -151,17 +150,16 @@ def test_a_comparison_leaves_them_out_and_says_so(client, make, all_down):
     full = make(*["ok"] * 8, "no", DOWN)
     (pair,) = compare_runs(full, all_down).pairs
     rows, total = pair.cases, pair.total
-    assert (rows[0].comparison.first, rows[0].comparison.errors) == ((8, 9), (1, 10))
-    assert (total.first, total.second, total.errors) == ((0, 0), (0, 0), (0, 0)), (
-        "no case has a verdict in both"
-    )
-    assert (total.difference, total.p, total.test) == (None, None, rows[0].comparison.test)
-    assert "no p" in total.test
+    case = rows[0].comparison
+    assert (case.first_passed, case.first_n, case.first_errors, case.second_errors) == (8, 9, 1, 10)
+    assert (total.first_n, total.second_n, total.first_errors) == (0, 0, 0), "no case has a verdict in both"
+    assert (total.difference, total.p, total.note) == (None, None, case.note)
+    assert "no p" in total.note
     page = client.get(reverse("agent-compare"), {"a": full.key, "b": all_down.key}).content.decode()
     assert "8/9, 1 error" in page
     assert "no verdict: 10 errors" in page
     answer = client.get(reverse("api-agent-compare"), {"first": full.key, "second": all_down.key}).json()
-    assert answer["comparisons"][0]["cases"][0]["second"]["errors"] == 10
+    assert answer["comparisons"][0]["cases"][0]["second_errors"] == 10
 
 
 def test_errors_make_no_case_flaky(people, make):
@@ -179,8 +177,8 @@ def test_the_command_line_and_the_assessment_say_it():
     some = run(case_text(), answering(*["ok"] * 3, *["no"] * 5, DOWN, DOWN), parallel=1)
     assert "3/8 [0.14, 0.69], 2 errors, 5/10 needed" in reports.table([("case", some)])
     told = text_report(assess(some))
-    assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors besides")
-    assert assess(some).as_dict()["iterations"] == {"passed": 3, "made": 8, "errors": 2}
+    assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors more")
+    assert assess(some).as_dict()["iterations"] == {"passed": 3, "n": 8, "errors": 2}
 
 
 def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch):
@@ -191,4 +189,4 @@ def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch
         monkeypatch.setattr(actors, "transport_for", lambda server, said=answers: answering(*said))
         runs.append(make_run(suite, server, parallel=1))
     total = compare_runs(*runs).pairs[0].total
-    assert (total.first, total.second, total.errors, total.difference) == ((0, 10), (0, 9), (0, 1), 0.0)
+    assert (total.first_count, total.second_count, total.difference) == ("0/10", "0/9, 1 error", 0.0)

@@ -1,4 +1,4 @@
-"""The front page says what agent tests are, and what one can do signed in or not."""
+"""The front page explains agent tests and shows the actions of signed-in users and visitors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases come in as files, folders and archives, and go out byte for byte as they were."""
+"""Import of files, folders and archives, and exports with the same bytes."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def test_without_paths_a_folder_is_taken_by_names(alice, people):
         ({"folder": ["a.hocon", "a.hocon"]}, "two files for the case"),
         ({"file": ["a.hocon"], "folder": ["a.hocon"]}, "two files for the case"),
         ({"folder": ["a.hocon"], "paths": '["../a.hocon"]'}, "leads out"),
-        ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "not as many paths as files"),
-        ({"folder": ["a.hocon"], "paths": "[1]"}, "no list of names"),
-        ({"folder": ["a.hocon"], "paths": "[" * 10_000}, "no list of names"),
+        ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "number of paths differs"),
+        ({"folder": ["a.hocon"], "paths": "[1]"}, "not a list of names"),
+        ({"folder": ["a.hocon"], "paths": "[" * 10_000}, "not a list of names"),
         ({"folder": ["README.md"]}, "Choose at least one file"),
         ({"paths": ""}, "Choose at least one file"),
     ],

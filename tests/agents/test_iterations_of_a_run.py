@@ -1,4 +1,4 @@
-"""A run may make more or fewer iterations than its cases say; the rate that is required stays."""
+"""A run can make more or fewer iterations than its cases say, at the same required rate."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestOnTheSite:
         run_pending()
         run = AgentRun.objects.get()
         (row,) = run.case_runs.all()
-        assert (row.asked, row.needed, row.iterations.count(), run.job.total) == (6, 3, 6, 6)
+        assert (row.planned, row.needed, row.iterations.count(), run.job.total) == (6, 3, 6, 6)
         assert "6 iterations of each case" in client.get(run.get_absolute_url()).content.decode()
 
     def test_the_api_makes_as_many(self, people, client):
@@ -59,7 +59,7 @@ class TestOnTheSite:
         body = {"suite": suite.slug, "server": server.model.slug, "iterations": 2}
         answer = client.post("/api/v1/agent-runs/", body, content_type="application/json")
         assert answer.status_code == 201
-        assert [row["asked"] for row in answer.json()["cases"]] == [2]
+        assert [row["planned"] for row in answer.json()["cases"]] == [2]
 
     def test_scoring_again_keeps_the_number(self, people):
         run = make_run(
@@ -71,7 +71,7 @@ class TestOnTheSite:
 
     @pytest.mark.parametrize("number", [0, 1001])
     def test_other_numbers_are_refused(self, people, number):
-        with pytest.raises(ValidationError, match="Between 1 and 1,000"):
+        with pytest.raises(ValidationError, match="between 1 and 1,000"):
             services.queue_run(
                 make_suite(people.alice), make_server(people.alice), actor=people.alice, iterations=number
             )

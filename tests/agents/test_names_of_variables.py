@@ -1,4 +1,4 @@
-"""The names of a suite's variables are known to its owner alone: others are answered the same for every name."""
+"""Only the owner can find out the names of a suite's variables."""
 
 from __future__ import annotations
 

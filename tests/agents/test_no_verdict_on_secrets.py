@@ -1,4 +1,4 @@
-"""Who may change cases reads no secret by verdicts on answers that hold one, neither on fresh nor on stored ones."""
+"""People who may edit cases cannot learn secrets from verdicts, on fresh or on stored answers."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_an_editors_case_in_the_owners_run_tells_no_letter(people):
     cases = {f"o{letter}": case % letter for letter in "EXY"}
     suite = make_suite(people.alice, variables={"KEY": KEY}, cases=cases)
     run = make_run(suite, make_server(people.alice))
-    told = {(row.outcome, row.passed, row.made, row.errors) for row in run.case_runs.all()}
+    told = {(row.outcome, row.passed, row.n, row.errors) for row in run.case_runs.all()}
     assert told == {("error", 0, 0, 1)}
 
 

@@ -1,4 +1,4 @@
-"""Pages of agent tests: writing, importing, running, reading and assessing."""
+"""Pages of agent tests: write, import, run, read results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from gym.agents import presenters, selectors, services
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
@@ -54,9 +54,9 @@ def test_wrong_addresses_are_said_to_be_wrong_at_their_field(alice):
     }
     answer = alice.post(reverse("agent-server-new"), given)
     assert answer.status_code == 400
-    assert "begins with http://" in text_of(answer)
+    assert "must begin with http://" in text_of(answer)
     given |= {"url": "http://x.example.org", "secret_headers": "Host: x"}
-    assert "cannot be the name of a header" in text_of(alice.post(reverse("agent-server-new"), given))
+    assert "is not a valid name of a header" in text_of(alice.post(reverse("agent-server-new"), given))
     assert AgentServer.objects.count() == 0
 
 
@@ -103,7 +103,7 @@ def test_a_suite_and_a_case_are_written(alice):
         "variable_lines": "KEY: hush-hush",
     }
     made = alice.post(reverse("agent-suite-new"), given, follow=True)
-    assert "Saved. Now write or import its cases." in made.content.decode()
+    assert "Saved. Next, write or import cases." in made.content.decode()
     suite = AgentSuite.objects.get()
     assert suite.slug == "my-manners"
     assert "hush" not in text_of(alice.get(reverse("agent-suite-edit", args=[suite.slug])))
@@ -176,9 +176,9 @@ def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, 
         people.alice, cases={"key": text, "comment": "# c\n" + GOOD}, variables={"KEY": "hush-hush"}
     )
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "key").pk])))
-    assert "names variables" in page
+    assert "uses variables" in page
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "comment").pk])))
-    assert "its comments go" in page
+    assert "remove its comments" in page
 
 
 # --- runs ---
@@ -266,7 +266,7 @@ def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, 
 
 
 def test_direct_has_a_note_on_the_case_and_while_it_is_written(alice, people):
-    note = "direct talks to the chosen server over http"
+    note = "direct calls the chosen server over http"
     direct, http = (
         GOOD.replace("agent: echo", f"agent: echo\nconnections: {name}") for name in ("direct", "http")
     )
@@ -291,21 +291,15 @@ def test_downloads_of_a_run(alice, finished):
     assert xml.count("<testsuite ") == 3
 
 
-def test_failures_are_sorted_into_modes_that_can_be_renamed_and_merged(alice, finished):
+def test_failures_are_grouped_into_modes_on_the_page_and_in_files(alice, finished):
     bad = finished.case_runs.get(name="bad")
-    address = reverse("agent-assess", args=[finished.key, bad.pk])
-    assert "3 of 3 failures" in text_of(alice.get(address))
-    report = alice.get(reverse("agent-assess-download", args=[finished.key, bad.pk, "json"])).json()
-    mode = report["failure_modes"][0]["id"]
-    change = reverse("agent-mode", args=[finished.key, bad.pk])
-    alice.post(change, {"mode": mode, "name": "Never says bye", "merged_into": ""})
-    assert "Never says bye" in text_of(alice.get(address))
-    alice.post(change, {"mode": mode, "name": "", "merged_into": mode})
-    assert FailureMode.objects.get().name == "Never says bye"
-    alice.post(change, {"mode": mode, "name": ""})
-    assert FailureMode.objects.count() == 0
-    text = text_of(alice.get(reverse("agent-assess-download", args=[finished.key, bad.pk, "text"])))
-    assert text.startswith("3/6 attempts passed.\n3/6 attempts failed.")
+    assert "3 of 3 failures" in text_of(alice.get(bad.get_absolute_url()))
+    files = [
+        reverse("agent-failures-download", args=[finished.key, bad.pk, form]) for form in ("json", "text")
+    ]
+    [mode] = alice.get(files[0]).json()["failure_modes"]
+    assert mode["count"] == 3
+    assert text_of(alice.get(files[1])).startswith("3/6 attempts passed.\n3/6 attempts failed.")
 
 
 def test_the_page_of_a_failed_run_says_why_and_what_is_kept(alice, finished):
@@ -313,7 +307,7 @@ def test_the_page_of_a_failed_run_says_why_and_what_is_kept(alice, finished):
     Job.objects.filter(pk=finished.job_id).update(state="failed", error="out of memory")
     CaseRun.objects.filter(run=finished, name="flaky").update(outcome="")
     page = text_of(alice.get(finished.get_absolute_url()))
-    for said in ("The run failed.", "out of memory", "Go on", "4 of 4 made", "not finished"):
+    for said in ("The run failed.", "out of memory", "Resume", "4 of 4 made", "not finished"):
         assert said in page
     assert "cases passed" not in page
 
@@ -324,7 +318,7 @@ def test_a_run_says_what_k_iterations_would_do_and_which_cases_are_flaky(alice, 
     assert "Mean over" in page
     assert page.count("flaky") >= 1
     good = finished.case_runs.get(name="good")
-    assert "Estimated from 1 iteration;" in text_of(alice.get(good.get_absolute_url()))
+    assert "Estimated from 1 iteration," in text_of(alice.get(good.get_absolute_url()))
 
 
 def test_a_case_that_flips_between_runs_of_its_text_is_flaky_there_too(alice, finished):
@@ -360,8 +354,8 @@ def test_the_trend_is_drawn_from_two_runs_on_and_has_its_numbers(alice, finished
     run_pending()
     assert "Over time" in text_of(alice.get(suite.get_absolute_url()))
     data = alice.get(figure, {"suite": suite.slug}).json()
-    assert [row[1] for row in data["rows"]] == [finished.key, second.key]
-    assert data["rows"][0][5:8] == [3, 8, 0.375]
+    assert [row[0] for row in data["rows"]] == [finished.key, second.key]
+    assert data["rows"][0][4:8] == [3, 8, 0, 0.375]
     svg = alice.get(reverse("figure", args=["agent-suite-trend", "svg"]), {"suite": suite.slug})
     assert svg.content.startswith(b"<svg")
 
@@ -393,7 +387,6 @@ def test_what_an_agent_says_is_only_text(alice, people):
     for address in (
         run.get_absolute_url(),
         run.case_runs.get().get_absolute_url(),
-        reverse("agent-assess", args=[run.key, run.case_runs.get().pk]),
         make_case(run.suite, "xss").get_absolute_url(),
     ):
         page = text_of(alice.get(address))

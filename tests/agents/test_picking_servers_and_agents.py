@@ -1,4 +1,4 @@
-"""Servers and agents are two things: a run offers the servers that list its agent, and judges are picked."""
+"""The choice of servers for a run, and of judges and their agents."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ def test_a_judge_agent_that_is_no_longer_listed_is_kept(people, servers):
         user=people.alice,
     )
     assert form.is_valid(), form.errors
-    assert form.fields["judge_agent"].choices[1] == ("gone", "gone (not listed now)")
+    assert form.fields["judge_agent"].choices[1] == ("gone", "gone (no longer listed)")
     assert suite.judge_agent == "gone"

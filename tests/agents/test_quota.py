@@ -1,4 +1,4 @@
-"""How many agent suites and agent runs one account may keep, and how large."""
+"""Quotas of agent suites and agent runs."""
 
 from __future__ import annotations
 

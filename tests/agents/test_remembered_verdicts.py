@@ -1,4 +1,4 @@
-"""A run asks the judge about every answer; scoring its answers again repeats what the same judge said of them."""
+"""A run asks the judge about every answer; scoring again reuses its verdicts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import pytest
 from gym.agents import agent_adapters, services
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
-from models_registry.models import RegisteredModel
 from tests.agents.site import make_case, make_run, make_server, make_suite
-from tests.factories import make_model
 from tests.lmgym.agents.helpers import Scripted, said
 
 CASE = 'agent: echo, success_ratio: "2/4"\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]'
@@ -100,17 +98,6 @@ def test_a_judge_that_became_another_one_is_asked_anew(suite, server, change):
     AgentServer.objects.filter(model=suite.judge).update(**change)
     AgentSuite.objects.update(judge_agent="small")  # the agent asked stays the same
     assert not any(remembered for _, remembered in verdicts(again(first)))
-
-
-def test_a_judge_that_speaks_for_a_model_is_another_one_with_other_weights(people, server):
-    model = make_model(people.alice, slug="wrapped")
-    speaker = AgentServer.objects.get(pk=server.pk)
-    names = set()
-    for fingerprint in ("a", "b"):
-        RegisteredModel.objects.filter(pk=model.pk).update(fingerprint=fingerprint)
-        speaker.wraps = RegisteredModel.objects.get(pk=model.pk)
-        names.add(agent_adapters.identity_of(speaker))
-    assert len(names) == 2
 
 
 def test_results_do_not_tell_the_address_of_the_judge(suite, server):

@@ -1,4 +1,4 @@
-"""`lmgym agents agenttest` and `assess`, and what they write."""
+"""`lmgym agents agenttest` and `assess`, and their reports."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lmgym.agents import cli, reports
-from lmgym.agents.failures import COLUMNS, lines_of, rows_of
+from lmgym.agents.failures import iteration_rows, lines_of
+from lmgym.agents.tables import IterationRow
 from lmgym.agents.transport import TransportError
-from tests.lmgym.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
+from lmgym.text.columns import header
+from tests.lmgym.agents.helpers import Scripted, demo_server_url, judge_saying, run, said, says
 from tests.lmgym.net.hostile import answer, server
 
 ROOT = Path(__file__).parents[2]
@@ -111,11 +113,11 @@ def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files,
     assert [row["file"] for row in results] == ["bad.hocon", "good.hocon", "one.hocon", "two.hocon"]
     messages = [made["message"] for row in results for made in row["iterations"]]
     assert messages.count("Nobody answers at the server.") == 1
-    assert messages.count("Not asked: earlier requests did not reach the server.") == len(messages) - 1
+    assert messages.count("Not sent: earlier requests did not reach the server.") == len(messages) - 1
     assert agenttest(files / "one.hocon", *dead[1:3]) == 3
     why = capsys.readouterr().out
     assert ", 0 checks made" in why
-    assert why.index("Nobody answers") < why.index("Not asked"), "the cause comes first"
+    assert why.index("Nobody answers") < why.index("Not sent"), "the cause comes first"
     assert assess(files / "one.hocon", *dead[1:3]) == 3
     assert agenttest(files / "one.hocon", "--server", "embedded", "--judge", "x") == 1
 
@@ -141,7 +143,7 @@ def test_the_table_says_what_failed(files, capsys):
 
 
 def test_json_and_junit_and_a_real_server(files, capsys):
-    with embedded_server() as url:
+    with demo_server_url() as url:
         assert agenttest(files / "good.hocon", files / "bad.hocon", "--server", url, "--format", "json") == 1
         data = json.loads(capsys.readouterr().out)
         assert [result["outcome"] for result in data["results"]] == ["pass", "fail"]
@@ -174,7 +176,9 @@ def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
         '  fail: interactions[0].response.text.gist "Is kind": The judge says fail; expected pass: it is rude',
         "turn 1, iteration 4: error: The server answered 500.",
     ]
-    header_and_rows = [dict(zip(COLUMNS, row, strict=True)) for row in rows_of([("kind", result)])]
+    header_and_rows = [
+        dict(zip(header(IterationRow), row, strict=True)) for row in iteration_rows([("kind", result)])
+    ]
     assert [row["outcome"] for row in header_and_rows] == ["fail", "pass", "fail", "error"]
     told = [header_and_rows[0][name] for name in ("failed_turn", "criterion", "answer", "reason")]
     assert told == [1, "Is kind", "no", "The judge says fail; expected pass: it is rude"]
@@ -254,7 +258,7 @@ def test_assess_prints_the_modes(files, capsys):
     assert assess(*given) == 0
     assert "3/3 failures (100.00%):" in capsys.readouterr().out
     assert assess(*given, "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3, "errors": 0}
+    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "n": 3, "errors": 0}
     assert assess(files / "wrong.hocon", "--server", "embedded") == 2
 
 

@@ -1,4 +1,4 @@
-"""A check is a row: place, test, expected value; rows say what the text says, and nothing is lost."""
+"""Checks as rows of the form: rows and text are equivalent, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_several_rows_of_one_place_and_test_are_a_list_and_empty_ones_are_left_o
 @pytest.mark.parametrize(
     ("place", "test", "expected", "problem"),
     [
-        ("answer", "value", "x", "no place in an answer"),
-        ("structure..x", "value", "x", "no place in an answer"),
-        ("text", "odd", "x", "no test 'odd'"),
+        ("answer", "value", "x", "is not a place in an answer"),
+        ("structure..x", "value", "x", "is not a place in an answer"),
+        ("text", "odd", "x", "unknown test 'odd'"),
         ("text", "value", "{", "Put text in quotes"),
     ],
 )
@@ -155,9 +155,9 @@ def test_a_check_is_added_changed_and_removed(alice, people):
     (check,) = look_at(make_case(suite).text)[0].interactions[0].checks
     assert (check.where, check.expected) == ("response.sly_data.equals.less", 7)
     refused = alice.post(address, _sent(case, **{"check-place": ["equals"]}))
-    assert (refused.status_code, "no place in an answer" in refused.content.decode()) == (400, True)
+    assert (refused.status_code, "is not a place in an answer" in refused.content.decode()) == (400, True)
     cut_off = alice.post(address, _sent(case, **{"check-count": "9"}))
-    assert (cut_off.status_code, "did not arrive whole" in cut_off.content.decode()) == (400, True)
+    assert (cut_off.status_code, "was not transmitted completely" in cut_off.content.decode()) == (400, True)
 
 
 def test_a_form_without_rows_keeps_the_checks():

@@ -1,4 +1,4 @@
-"""The same cases on several agents in one go: a run on each, or none at all."""
+"""The same cases on several servers: a run on each, or none."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_api_names_the_field_the_server_and_the_choices(alice, people):
         (problem,) = answer.json()["errors"]
         return problem["where"], problem["message"]
 
-    state = "Waiting is not ready. Its state: being checked."
+    state = "Waiting is not ready (state: being checked)."
     assert refused("agent-runs/", server="waiting") == ("$.server", state)
     assert refused("agent-runs/", server="waiting", reading="aloud") == (
         "$.reading",

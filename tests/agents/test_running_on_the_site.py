@@ -20,7 +20,7 @@ from gym.jobs.testing import run_pending
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import runnable_by
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
-from tests.lmgym.agents.helpers import Scripted, embedded_server, said
+from tests.lmgym.agents.helpers import Scripted, demo_server_url, said
 from tests.lmgym.agents.test_hostile_servers import BEHAVIOURS, CASE
 from tests.lmgym.agents.test_hostile_servers import GOOD as GOOD_LINE
 from tests.lmgym.net.hostile import answer
@@ -81,8 +81,8 @@ def test_a_run_counts_iterations_and_keeps_transcripts(people, server):
     run = make_run(suite, server)
     assert run.is_done
     flaky, hello = run.case_runs.all()
-    assert (hello.outcome, hello.passed, hello.made, hello.checks_made) == ("pass", 1, 1, 1)
-    assert (flaky.outcome, flaky.passed, flaky.made) == ("pass", 2, 4)
+    assert (hello.outcome, hello.passed, hello.n, hello.checks_made) == ("pass", 1, 1, 1)
+    assert (flaky.outcome, flaky.passed, flaky.n) == ("pass", 2, 4)
     assert flaky.tokens["total_tokens"] > 0
     messages = hello.results()[0].turns[0].messages
     assert [message["type"] for message in messages] == ["SYSTEM", "HUMAN", "AGENT", "AGENT_FRAMEWORK"]
@@ -90,7 +90,7 @@ def test_a_run_counts_iterations_and_keeps_transcripts(people, server):
 
 
 def test_over_a_real_socket_with_a_secret_header(people, settings):
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         secret = {"Authorization": "Bearer hush-hush"}
         server = make_server(people.alice, "socket", kind="server", url=url, secret_headers=secret)
@@ -120,7 +120,7 @@ def test_a_killed_worker_loses_only_what_it_was_at(people, server, monkeypatch):
     run.refresh_from_db()
     assert run.is_done
     assert kept.items() <= dict(CaseIteration.objects.values_list("number", "pk")).items()
-    assert run.case_runs.get().made == 5
+    assert run.case_runs.get().n == 5
 
 
 def test_a_run_that_lost_its_last_worker_goes_on_from_there_when_tried_again(people, server, monkeypatch):
@@ -147,7 +147,7 @@ def test_a_run_that_lost_its_last_worker_goes_on_from_there_when_tried_again(peo
     run = AgentRun.objects.get(pk=run.pk)
     assert run.is_done
     assert set(kept) < set(CaseIteration.objects.values_list("pk", flat=True))
-    assert {row.name: row.made for row in run.case_runs.all()} == {"good": 1, "many": 9}
+    assert {row.name: row.n for row in run.case_runs.all()} == {"good": 1, "many": 9}
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_nobody_else_runs_a_suite_with_secrets_or_a_server_with_secrets(people, 
     with pytest.raises(PermissionDenied, match="secrets"):
         services.queue_run(suite, server, actor=people.charlie)
     AgentServer.objects.update(secrets={"Authorization": "x"})
-    with pytest.raises(ValidationError, match="not for you"):
+    with pytest.raises(ValidationError, match="You may not use"):
         services.queue_run(make_suite(people.alice, "open"), server, actor=people.charlie)
 
 
@@ -278,7 +278,7 @@ def test_answers_are_scored_again_without_asking_the_agent(people, server, monke
     again = services.queue_rescoring(run, actor=people.alice)
     run_pending()
     scored = again.case_runs.get()
-    assert (scored.outcome, scored.passed, scored.made, scored.checks_made) == ("fail", 0, 1, 2)
+    assert (scored.outcome, scored.passed, scored.n, scored.checks_made) == ("fail", 0, 1, 2)
     assert run.case_runs.get().outcome == "pass"
 
 
@@ -302,29 +302,6 @@ def test_the_judge_of_the_suite_is_read_as_the_run_says(people, server):
         assert judge.ask.compiled is compatible
 
 
-def test_a_model_that_judges_by_surprisal_has_a_verdict_in_both_readings(people):
-    from tests.factories import make_model
-
-    suite = make_suite(people.alice, cases={})
-    suite.judge = make_model(people.alice)
-    for reading in ("document", "reference-compatible"):
-        judge = judge_for(suite, reading, ())
-        judge.ask.bits = lambda prompt, words, deadline: [1.0, 3.0]
-        assert judge.judge("A greeting", "hi").verdict == "pass"
-
-
-def test_a_model_with_surprisals_judges(people, server):
-    from tests.factories import make_model
-
-    model = make_model(people.alice)  # every word has 10 bits, so nothing is told apart
-    text = "agent: echo\ninteractions: [{text: hi, response: {text: {gist: A greeting}}}]"
-    suite = make_suite(people.alice, cases={"greets": text})
-    AgentSuite.objects.update(judge=model)
-    check = make_run(suite, server).case_runs.get().results()[0].checks[0]
-    assert (check.outcome, check.judge["verdict"]) == ("error", "error")
-    assert "10.00 bits for pass, 10.00 bits for fail" in check.judge["reason"]
-
-
 def test_a_case_that_cannot_be_read_is_an_error_and_the_run_ends(people, server):
     suite = make_suite(people.alice, cases={"good": GOOD, "later-bad": GOOD})
     suite.cases.filter(name="later-bad").update(text="agent: ")
@@ -337,27 +314,13 @@ def test_a_judge_with_secrets_or_a_private_one_works_for_its_owner_alone(people,
     with_key = make_server(people.alice, "paid", ready=False)
     AgentServer.objects.filter(pk=with_key.pk).update(secrets={"Authorization": "sealed"})
     private = make_server(people.alice, "quiet", visibility="private", ready=False)
-    speaker = make_server(people.alice, "speaker", ready=False)
-    AgentServer.objects.filter(pk=speaker.pk).update(wraps=private.model)
-    for judge in (with_key, private, speaker):
+    for judge in (with_key, private):
         suite = make_suite(people.alice, f"judged-by-{judge.model.slug}")
         AgentSuite.objects.filter(pk=suite.pk).update(judge=judge.model)
         suite = AgentSuite.objects.get(pk=suite.pk)
         with pytest.raises(PermissionDenied):
             services.queue_run(suite, server, actor=people.charlie)
         assert services.queue_run(suite, server, actor=people.alice)
-
-
-def test_a_public_agent_lends_nobody_a_private_model(people):
-    from tests.factories import make_model
-
-    speaker = make_server(people.alice, "speaker")
-    hidden = make_model(people.alice, slug="hidden", visibility="private")
-    AgentServer.objects.filter(pk=speaker.pk).update(wraps=hidden)
-    suite = make_suite(people.charlie)
-    with pytest.raises(ValidationError):
-        services.queue_run(suite, speaker, actor=people.charlie)
-    assert services.queue_run(make_suite(people.alice, "hers"), speaker, actor=people.alice)
 
 
 def test_an_old_run_is_not_tried_again_with_a_judge_that_became_private(people, server):

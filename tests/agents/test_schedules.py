@@ -1,4 +1,4 @@
-"""Runs that start by themselves, and the notification when a pass rate falls beyond chance or a verdict is lost."""
+"""Scheduled runs, and notifications when a pass rate falls significantly or a verdict is lost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from gym.jobs.models import Job
 from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
-from lmgym.agents import embedded
-from lmgym.agents.falls import ALPHA, Fall, Limit, Stratum, fall, least_iterations, limits
+from lmgym.agents import demo_server
+from lmgym.agents.regression_test import (
+    ALPHA,
+    Limit,
+    Regression,
+    Stratum,
+    compare_with_baseline,
+    limits,
+    min_iterations,
+)
 from tests.agents.site import GOOD, make_case, make_server, make_suite
 
 MANY = GOOD.replace("agent: echo", 'agent: echo\nsuccess_ratio: "8/8"')
@@ -26,7 +34,7 @@ MANY = GOOD.replace("agent: echo", 'agent: echo\nsuccess_ratio: "8/8"')
 def test_one_case_is_fishers_exact_test_one_sided():
     from scipy.stats import fisher_exact
 
-    found = fall([Stratum((9, 10), (4, 10))])
+    found = compare_with_baseline([Stratum((9, 10), (4, 10))])
     assert found.p == pytest.approx(fisher_exact([[4, 6], [9, 1]], alternative="less").pvalue)
     assert (found.before, found.now, found.cases) == (0.9, 0.4, 1)
 
@@ -34,18 +42,18 @@ def test_one_case_is_fishers_exact_test_one_sided():
 def test_cases_of_different_difficulty_are_not_pooled_into_one_table():
     """An easy case with more iterations now and a hard one with fewer: pooling would see a change where none is."""
     strata = [Stratum((50, 50), (5, 5)), Stratum((0, 5), (0, 50))]
-    assert fall(strata).p == 1.0
-    assert fall([Stratum((50, 55), (5, 55))]).p < 1e-10
+    assert compare_with_baseline(strata).p == 1.0
+    assert compare_with_baseline([Stratum((50, 55), (5, 55))]).p < 1e-10
 
 
 def test_several_cases_add_up_and_cases_without_a_verdict_are_left_out():
     """With several cases p is doubled, because single cases are tested, too."""
     one = [Stratum((3, 3), (0, 3))]
-    assert fall(one).p == pytest.approx(1 / 20)
-    assert fall(one * 3).p == pytest.approx(2 / 20**3)
-    found = fall([*one, Stratum((0, 0), (0, 3), "new"), Stratum((3, 3), (0, 0), "gone")])
-    assert (found.p, found.cases, found.lost) == (fall(one).p, 1, ("gone",))
-    assert fall([]).p is None
+    assert compare_with_baseline(one).p == pytest.approx(1 / 20)
+    assert compare_with_baseline(one * 3).p == pytest.approx(2 / 20**3)
+    found = compare_with_baseline([*one, Stratum((0, 0), (0, 3), "new"), Stratum((3, 3), (0, 0), "gone")])
+    assert (found.p, found.cases, found.lost) == (compare_with_baseline(one).p, 1, ("gone",))
+    assert compare_with_baseline([]).p is None
 
 
 DEAD = Stratum((50, 50), (0, 10), "dead")
@@ -57,54 +65,54 @@ DEAD = Stratum((50, 50), (0, 10), "dead")
     ids=["as before", "better"],
 )
 def test_a_dead_case_is_found_beside_flaky_ones(others):
-    found = fall([*others, DEAD])
-    assert not found.is_beyond_chance
-    assert [(case.name, case.before, case.now) for case in found.fallen] == [("dead", (50, 50), (0, 10))]
-    assert found.fallen[0].p < 1e-9
+    found = compare_with_baseline([*others, DEAD])
+    assert not found.is_significant
+    assert [(case.name, case.before, case.now) for case in found.regressed] == [("dead", (50, 50), (0, 10))]
+    assert found.regressed[0].p < 1e-9
 
 
 def test_single_cases_are_corrected_by_holm():
     """Of one case p is 1/816; the fall of that case among ten is not beyond chance."""
     one = Stratum((15, 15), (0, 3), "one")
-    assert fall([one], alpha=0.01).fallen[0].p == pytest.approx(1 / 816)
-    found = fall([one, *[Stratum((15, 15), (3, 3))] * 9], alpha=0.03)
-    assert found.fallen[0].p == pytest.approx(2 * 10 / 816)
+    assert compare_with_baseline([one], alpha=0.01).regressed[0].p == pytest.approx(1 / 816)
+    found = compare_with_baseline([one, *[Stratum((15, 15), (3, 3))] * 9], alpha=0.03)
+    assert found.regressed[0].p == pytest.approx(2 * 10 / 816)
 
 
 def test_a_stored_fall_is_read_again_also_one_without_cases():
     import json
 
-    found = fall([DEAD, Stratum((3, 3), (0, 0), "gone")])
-    again = Fall.from_dict(json.loads(json.dumps(found.as_dict())))
-    assert (again.fallen_sentence, again.lost_sentence) == (found.fallen_sentence, found.lost_sentence)
-    assert "dead (50/50 before, 0/10 now)" in again.fallen_sentence
-    assert Fall.from_dict({"before": 1.0, "now": 0.5, "p": 0.1, "cases": 2}).fallen == ()
+    found = compare_with_baseline([DEAD, Stratum((3, 3), (0, 0), "gone")])
+    again = Regression.from_dict(json.loads(json.dumps(found.as_dict())))
+    assert (again.regressed_sentence, again.lost_sentence) == (found.regressed_sentence, found.lost_sentence)
+    assert "dead (50/50 before, 0/10 now)" in again.regressed_sentence
+    assert Regression.from_dict({"before": 1.0, "now": 0.5, "p": 0.1, "cases": 2}).regressed == ()
 
 
 def test_limits_say_which_falls_can_be_found():
-    assert limits([1] * 20) == [Limit(1, 20, most=None, together=5)]
-    assert limits([1] * 4) == [Limit(1, 4, most=None, together=None)]
-    assert limits([20] * 12) == [Limit(20, 12, most=14, together=1)]
-    assert least_iterations(1) == least_iterations(2) == 4
-    assert least_iterations(20) == 5
+    assert limits([1] * 20) == [Limit(1, 20, max_passed=None, together=5)]
+    assert limits([1] * 4) == [Limit(1, 4, max_passed=None, together=None)]
+    assert limits([20] * 12) == [Limit(20, 12, max_passed=14, together=1)]
+    assert min_iterations(1) == min_iterations(2) == 4
+    assert min_iterations(20) == 5
 
 
 @pytest.mark.parametrize(("n", "cases"), [(20, 12), (5, 20), (6, 3), (10, 1)])
 def test_limits_are_those_of_the_test(n, cases):
     (limit,) = limits([n] * cases)
     rest = [Stratum((5 * n, 5 * n), (n, n))] * (cases - 1)
-    assert fall([Stratum((5 * n, 5 * n), (limit.most, n)), *rest]).fallen
-    assert not fall([Stratum((5 * n, 5 * n), (limit.most + 1, n)), *rest]).fallen
+    assert compare_with_baseline([Stratum((5 * n, 5 * n), (limit.max_passed, n)), *rest]).regressed
+    assert not compare_with_baseline([Stratum((5 * n, 5 * n), (limit.max_passed + 1, n)), *rest]).regressed
 
 
 def test_as_many_cases_as_the_limit_says_have_to_fall_together():
     fell, stood = Stratum((5, 5), (0, 1)), Stratum((5, 5), (1, 1))
-    assert fall([fell] * 5 + [stood] * 15).is_beyond_chance
-    assert not fall([fell] * 4 + [stood] * 16).is_beyond_chance
+    assert compare_with_baseline([fell] * 5 + [stood] * 15).is_significant
+    assert not compare_with_baseline([fell] * 4 + [stood] * 16).is_significant
 
 
 def test_a_rise_is_no_fall():
-    assert fall([Stratum((1, 10), (9, 10))]).p == pytest.approx(1.0, abs=1e-3)
+    assert compare_with_baseline([Stratum((1, 10), (9, 10))]).p == pytest.approx(1.0, abs=1e-3)
 
 
 def test_false_alarms_are_no_more_frequent_than_stated():
@@ -112,7 +120,7 @@ def test_false_alarms_are_no_more_frequent_than_stated():
 
     rng = np.random.default_rng(1)
     found = [
-        fall(
+        compare_with_baseline(
             [
                 Stratum((int(rng.binomial(15, rate)), 15), (int(rng.binomial(3, rate)), 3))
                 for rate in (0.3, 0.6, 0.8, 0.95)
@@ -121,12 +129,15 @@ def test_false_alarms_are_no_more_frequent_than_stated():
         )
         for _ in range(400)
     ]
-    alarms = sum(bool(one.p < 0.05 or one.fallen) for one in found)
+    alarms = sum(bool(one.p < 0.05 or one.regressed) for one in found)
     assert alarms <= 400 * 0.05 + 3 * (400 * 0.05 * 0.95) ** 0.5
 
 
 def test_very_many_iterations_use_the_normal_approximation():
-    few, many = fall([Stratum((4500, 5000), (4400, 5000))]), fall([Stratum((9000, 10_001), (8860, 10_001))])
+    few, many = (
+        compare_with_baseline([Stratum((4500, 5000), (4400, 5000))]),
+        compare_with_baseline([Stratum((9000, 10_001), (8860, 10_001))]),
+    )
     assert 0 < few.p < 0.05
     assert 0 < many.p < 0.05
 
@@ -158,14 +169,14 @@ def passes(suite) -> AgentRun:
     return AgentRun.objects.filter(suite=suite).order_by("-created").first()
 
 
-def test_a_run_begins_when_its_hour_has_come_and_not_before(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour", iterations=2)
+def test_a_run_starts_when_it_is_due_and_not_before(people, suite, server):
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night", iterations=2)
     assert passes(suite) is None
     due(schedule)
     run = passes(suite)
     assert (run.schedule, run.owner, run.iterations, run.is_done) == (schedule, people.alice, 2, True)
     schedule.refresh_from_db()
-    assert timedelta(minutes=58) < schedule.next_at - timezone.now() <= timedelta(hours=1)
+    assert timedelta() < schedule.next_at - timezone.now() <= timedelta(days=1)
     reap()
     assert AgentRun.objects.count() == 1
 
@@ -193,11 +204,11 @@ def test_changed_cases_are_run_once_nobody_changes_them_any_more(people, suite, 
 
 
 def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, server, client):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     for _ in range(2):
         due(schedule)
         good = passes(suite)
-    assert good.fall["p"] == 1.0
+    assert good.regression["p"] == 1.0
     assert not Notice.objects.exists(), "nothing fell, and the end of a scheduled run is no news"
     due(schedule)
     reap()
@@ -209,22 +220,22 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
     (notice,) = Notice.objects.all()
     assert (notice.user, notice.address) == (people.alice, bad.get_absolute_url())
     assert (
-        "the pass rate fell from 1.00 to 0.25, more than chance explains "
+        "the pass rate fell significantly, from 1.00 to 0.25 "
         "(one-sided exact p < 0.001, 2 cases of the same text)"
     ) in notice.text
     bad.refresh_from_db()
-    assert bad.fall["p"] < ALPHA
+    assert bad.regression["p"] < ALPHA
     assert (
         "pass rate 1.00 before, 0.25 now; one-sided exact p &lt; 0.001, 2 cases"
         in client.get(bad.get_absolute_url()).content.decode()
     )
-    assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["fall"]["cases"] == 2
+    assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["regression"]["cases"] == 2
 
 
 def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, server, client):
     names = ["solid", "gone", *(f"flaky{number}" for number in range(9))]
     suite = make_suite(people.alice, cases=dict.fromkeys(names, MANY.replace("8/8", "20/20")))
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     for _ in range(2):
         due(schedule)
         reap()
@@ -233,12 +244,12 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
         CaseRun.objects.filter(run=run, name__startswith="flaky").update(passed=10, outcome="pass")
         if run.pk != AgentRun.objects.order_by("created").first().pk:
             CaseRun.objects.filter(run=run, name="solid").update(passed=0, outcome="fail")
-            lost = {"passed": 0, "made": 0, "errors": 20, "outcome": "error"}
+            lost = {"passed": 0, "n": 0, "errors": 20, "outcome": "error"}
             CaseRun.objects.filter(run=run, name="gone").update(**lost)
         reap()
     text = Notice.objects.get().text
     assert (
-        "1 case fell, more than chance explains (one-sided exact p < 0.001, Holm): solid (20/20 before, 0/20 now)."
+        "1 case fell significantly (one-sided exact p < 0.001, Holm-corrected): solid (20/20 before, 0/20 now)."
         in text
     )
     assert "1 case no longer has a verdict: gone." in text
@@ -246,23 +257,23 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
     page = client.get(run.get_absolute_url()).content.decode()
     assert "solid (20/20 before, 0/20 now)" in page
     assert "1 case no longer has a verdict: gone." in page
-    found = client.get(f"/api/v1/agent-runs/{run.key}/").json()["fall"]
+    found = client.get(f"/api/v1/agent-runs/{run.key}/").json()["regression"]
     assert found["lost"] == ["gone"]
-    assert [(case["name"], case["now"]) for case in found["fallen"]] == [("solid", [0, 20])]
+    assert [(case["name"], case["now"]) for case in found["regressed"]] == [("solid", [0, 20])]
 
 
 def test_a_case_that_a_stopped_run_did_not_come_to_has_lost_nothing(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     due(schedule)
     reap()
     run_pending()
     run = AgentRun.objects.order_by("-created").first()
-    CaseRun.objects.filter(run=run, name="b").update(passed=0, made=0, errors=0, outcome="")
+    CaseRun.objects.filter(run=run, name="b").update(passed=0, n=0, errors=0, outcome="")
     reap()
     run.refresh_from_db()
-    assert (run.fall["cases"], run.fall["lost"]) == (1, [])
+    assert (run.regression["cases"], run.regression["lost"]) == (1, [])
     assert not Notice.objects.exists()
 
 
@@ -289,25 +300,25 @@ def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
 
 
 def test_cases_whose_text_changed_are_not_compared(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     AgentCase.objects.filter(name="a").update(text=MANY.replace("keywords: hello", "keywords: nowhere"))
     due(schedule)
-    assert passes(suite).fall["cases"] == 1
+    assert passes(suite).regression["cases"] == 1
     assert not Notice.objects.exists()
 
 
 def test_a_run_without_any_verdict_is_told(people, server):
     suite = make_suite(people.alice, cases={"a": GOOD.replace("agent: echo", "agent: broken")})
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
     assert "has no verdict" in Notice.objects.get().text
 
 
 def test_what_cannot_start_says_why_and_tries_again_later(people, suite, server):
-    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="hour")
+    schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     server.model.status = "broken"
     server.model.save()
     due(schedule)
@@ -335,7 +346,7 @@ def test_the_page_adds_shows_and_deletes(people, suite, server, client):
 def test_only_who_may_run_may_schedule(people, server):
     suite = make_suite(people.alice, visibility="private")
     with pytest.raises(PermissionDenied):
-        schedules.add_schedule(suite, server, actor=people.charlie, every="hour")
+        schedules.add_schedule(suite, server, actor=people.charlie, every="night")
     with pytest.raises(ValidationError):
         schedules.add_schedule(suite, server, actor=people.alice, every="minute")
 
@@ -346,7 +357,7 @@ def test_only_who_may_run_may_schedule(people, server):
 @pytest.fixture
 def deploy(monkeypatch):
     """Another version answers at the same address from now on."""
-    return lambda version: monkeypatch.setattr(embedded, "VERSION", version)
+    return lambda version: monkeypatch.setattr(demo_server, "VERSION", version)
 
 
 @pytest.fixture
@@ -414,5 +425,5 @@ def test_a_version_whose_run_could_not_start_is_tried_again(people, suite, serve
 
 def test_a_server_that_has_no_version_is_refused(people, suite, server):
     server.kind = "chat"
-    with pytest.raises(ValidationError, match="tells no version"):
+    with pytest.raises(ValidationError, match="reports no version"):
         schedules.add_schedule(suite, server, actor=people.alice, every="version")

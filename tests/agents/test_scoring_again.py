@@ -1,4 +1,4 @@
-"""Scoring stored answers again: the same verdicts, no secrets, the ratio of now, and no cost of the past."""
+"""Scoring stored answers again: same verdicts, no secrets, the current ratio, and no repeated cost."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_of_several_variables_nobody_can_say_which_one_was_hidden():
     assert outcomes(before) == ["fail", "fail", "pass"]
     after = rescore(case, before, None, "document", redactor(hidden))
     assert outcomes(after) == ["error", "error", "pass"]
-    assert "run the case again" in after.checks[0].message
+    assert "Run the case again" in after.checks[0].message
 
 
 def test_a_variable_that_the_case_named_before_may_be_what_was_hidden(people, server):
@@ -169,7 +169,7 @@ def test_a_ratio_that_wants_fewer_iterations_is_about_the_first_of_them(people, 
     change(suite, FLAKY.replace("2/4", "2/2"))
     second = again(first)
     scored = second.case_runs.get()
-    assert (scored.outcome, scored.passed, scored.made) == ("fail", 1, 2)
+    assert (scored.outcome, scored.passed, scored.n) == ("fail", 1, 2)
     assert (second.job.done, second.job.total) == (2, 2)
 
 
@@ -178,7 +178,7 @@ def test_a_ratio_that_wants_more_iterations_than_there_are_is_not_decided(people
     first = make_run(suite, server)
     change(suite, 'success_ratio: "2/3"\n' + GOOD)
     scored = again(first).case_runs.get()
-    assert (scored.outcome, scored.passed, scored.made) == ("skipped", 1, 1)
+    assert (scored.outcome, scored.passed, scored.n) == ("skipped", 1, 1)
 
 
 def test_how_far_it_is_is_told_while_it_runs(people, server, monkeypatch):

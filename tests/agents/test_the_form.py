@@ -1,4 +1,4 @@
-"""A case in fields: what was not changed stays as it was, and every key has a field."""
+"""The form of a case: unchanged fields keep their values, and every key has a field."""
 
 from __future__ import annotations
 
@@ -175,7 +175,10 @@ def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
     for part in ({}, {"name": "hello", "agent": "echo"}):
         answer = alice.post(address, part)
-        assert (answer.status_code, "did not arrive whole" in answer.content.decode()) == (400, True)
+        assert (answer.status_code, "was not transmitted completely" in answer.content.decode()) == (
+            400,
+            True,
+        )
     assert make_case(suite).text == GOOD
 
 

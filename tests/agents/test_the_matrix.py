@@ -1,4 +1,4 @@
-"""Cases by servers: the newest result of every case on every server, however many runs there are."""
+"""The newest result of every case on every server, however many runs there are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def finished_run(suite, server, cases, *, age: int, outcome: str = "pass", **mor
     passed = int(outcome == "pass")
     CaseRun.objects.bulk_create(
         CaseRun(
-            run=run, case=case, name=case.name, text=case.text, agent="echo", asked=1, needed=1, made=1,
+            run=run, case=case, name=case.name, text=case.text, agent="echo", planned=1, needed=1, n=1,
             passed=passed, outcome=outcome,
         )
         for case in cases

@@ -1,4 +1,4 @@
-"""How long a run may take: asked before it starts, and kept while it is under way."""
+"""The time limit of a run: checked before it starts where possible, and enforced while it runs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
-from lmgym.agents.embedded import least_seconds
 from tests.agents.site import FLAKY, GOOD, make_server, make_suite
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +106,7 @@ def test_when_the_time_is_up_the_rest_is_given_up_with_the_reason_and_the_answer
 
     monkeypatch.setattr(actors, "_RunWork", Seen)
     monkeypatch.setattr(actors, "_store", an_hour_goes_by)
-    with pytest.raises(PermanentFailure, match="used up its 1 seconds"):
+    with pytest.raises(PermanentFailure, match="reached its limit of 1 seconds"):
         actors.agent_run(JobContext(states.claim_next(services.QUEUE, "w")))
     kept = dict(CaseRun.objects.values_list("name", "outcome"))
     assert kept == {"a-good": "pass", "flaky": ""}
@@ -120,8 +120,8 @@ def test_a_run_whose_time_was_used_up_is_not_tried_again_until_more_is_allowed(p
     run_pending()
     run = AgentRun.objects.get()
     assert run.state == "failed"
-    assert "used up its 3,600 seconds" in run.job.error
-    with pytest.raises(ValidationError, match="used up"):
+    assert "reached its limit of 3,600 seconds" in run.job.error
+    with pytest.raises(ValidationError, match="reached its limit"):
         services.retry_run(run, actor=people.alice)
     settings.GYM_AGENT_RUN_SECONDS = 5000
     services.retry_run(run, actor=people.alice)

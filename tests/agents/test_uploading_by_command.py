@@ -1,4 +1,4 @@
-"""`lmgym agents upload`: files, folders, and what a refused upload leaves."""
+"""`lmgym agents upload`: files, folders, and rejected uploads."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_refused_upload_leaves_no_empty_suite(folder, capsys):
     with pytest.raises(ApiError, match="never closed"):
         upload(site, folder)
     assert site.suites == {}
-    assert "made the suite" not in capsys.readouterr().err
+    assert "created the suite" not in capsys.readouterr().err
 
 
 def test_a_refused_upload_leaves_a_suite_that_was_there(folder):

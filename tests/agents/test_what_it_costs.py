@@ -1,4 +1,4 @@
-"""Tokens and cost: what servers did not tell is not 0, on no page and in no file."""
+"""Tokens and cost that servers do not report are never shown as 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gym.agents.models import tokens_of
 from lmgym.agents import reports
 from lmgym.agents.case_reader import read_case
 from lmgym.agents.redact import redactor
-from lmgym.agents.results import add_up
+from lmgym.agents.results import total_usage
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import TransportError
 from tests.agents.site import make_run, make_server, make_suite
@@ -35,7 +35,7 @@ def answers(*counts):
 
 def test_what_nobody_told_is_unknown():
     result = run(TWO % "keywords", answers(None, None), parallel=1)
-    assert result.tokens == {**NOTHING, "untold": dict.fromkeys(NOTHING, 2)}
+    assert result.tokens == {**NOTHING, "unreported": dict.fromkeys(NOTHING, 2)}
     assert "properties" not in reports.junit([("a", result)])
     assert '"total_cost": null' in reports.as_json([("a", result)])
 
@@ -44,7 +44,7 @@ def test_what_some_told_is_a_lower_bound():
     told = {"total_tokens": 10, "total_cost": 0.5}
     result = run(TWO % "keywords", answers(told, None), parallel=1)
     assert (result.tokens["total_tokens"], result.tokens["total_cost"]) == (10, 0.5)
-    assert result.tokens["untold"]["total_cost"] == 1
+    assert result.tokens["unreported"]["total_cost"] == 1
     properties = ET.fromstring(reports.junit([("a", result)]))[0].find("properties")
     assert {p.get("name"): p.get("value") for p in properties} == {"total_tokens": "10", "total_cost": "0.5"}
 
@@ -60,29 +60,29 @@ def test_a_judge_counts_and_a_remembered_verdict_costs_nothing():
     text, judge = TWO % "gist", judge_saying("pass")
     result = run(text, answers(told, told), judge=judge, parallel=1)
     asked = result.tokens
-    assert (asked["total_tokens"], asked["untold"]) == (
+    assert (asked["total_tokens"], asked["unreported"]) == (
         30,
         {"prompt_tokens": 4, "completion_tokens": 4, "total_cost": 2},
     )
     scored = [
         rescore(read_case(text), before, judge, "document", redactor([])) for before in result.iterations
     ]
-    assert add_up(told for one in scored for told in one.told())["total_tokens"] == 0
+    assert total_usage(told for one in scored for told in one.usage())["total_tokens"] == 0
 
 
 def test_a_request_that_reached_nobody_costs_nothing_and_one_that_timed_out_is_unknown():
     gone = run(TWO % "keywords", Scripted(lambda body: TransportError("unreachable", "gone"))).tokens
-    assert gone == {**NOTHING, "untold": {}}
+    assert gone == {**NOTHING, "unreported": {}}
     late = run(TWO % "keywords", Scripted(lambda body: TransportError("timeout", "late"))).tokens
-    assert late == {**NOTHING, "untold": dict.fromkeys(NOTHING, 2)}
+    assert late == {**NOTHING, "unreported": dict.fromkeys(NOTHING, 2)}
 
 
 def test_sums_of_sums_keep_what_was_not_told():
-    one = add_up([{"total_tokens": 10, "total_cost": 0.5}, {"total_tokens": 5}])
-    two = add_up([{}])
-    both = add_up([one, two])
+    one = total_usage([{"total_tokens": 10, "total_cost": 0.5}, {"total_tokens": 5}])
+    two = total_usage([{}])
+    both = total_usage([one, two])
     assert (both["total_tokens"], both["total_cost"]) == (15, 0.5)
-    assert (both["untold"]["total_tokens"], both["untold"]["total_cost"]) == (1, 2)
+    assert (both["unreported"]["total_tokens"], both["unreported"]["total_cost"]) == (1, 2)
 
 
 def test_sums_of_earlier_versions_are_read():

@@ -8,7 +8,8 @@ import io
 
 import pytest
 
-from lmgym.agents.failures import COLUMNS
+from lmgym.agents.tables import IterationRow
+from lmgym.text.columns import header
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, run, said
 
@@ -64,7 +65,7 @@ class TestOnTheSite:
             first, second = result["iterations"][0]["turns"]
             assert first["sent"] == {"sly_data": {"x": 2, "y": 3}}
             assert "chat_histories" in second["sent"]["chat_context"]
-        assert "sent along: private data" in client.get(row.get_absolute_url()).content.decode()
+        assert "sent with it: private data" in client.get(row.get_absolute_url()).content.decode()
 
     @pytest.mark.parametrize("address", ["/agents/runs/{}/download/csv/", "/api/v1/agent-runs/{}/files/csv/"])
     def test_the_csv_has_a_row_per_iteration_with_the_first_check_that_failed(self, people, client, address):
@@ -75,7 +76,7 @@ class TestOnTheSite:
         )
         answer = client.get(address.format(run.key))
         rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
-        assert list(rows[0]) == list(COLUMNS)
+        assert list(rows[0]) == header(IterationRow)
         assert [(row["case"], row["iteration"]) for row in rows] == [
             *(("flaky", str(number)) for number in (1, 2, 3, 4)), ("hello", "1"),
         ]  # fmt: skip

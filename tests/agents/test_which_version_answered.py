@@ -1,4 +1,4 @@
-"""A run records the version that answered it, asked while it answers, and says where it changed on the way."""
+"""A run records the version of the server, and whether it changed during the run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from gym.agents import actors, agent_adapters, selectors, services
 from gym.agents.models import AgentRun
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.testing import run_pending
-from lmgym.agents import embedded
+from lmgym.agents import demo_server
 from tests.agents.site import GOOD, make_run, make_server, make_suite
-from tests.lmgym.agents.helpers import embedded_server
+from tests.lmgym.agents.helpers import demo_server_url
 
 BAD = GOOD.replace("keywords: hello", "keywords: nowhere")
 ONE, TWO = "lm-gym-embedded 1.1", "lm-gym-embedded 1.2"
@@ -21,7 +21,7 @@ BOTH = f"{ONE} → {TWO}"
 @pytest.fixture
 def deploy(monkeypatch):
     """Another version answers at the same address from now on."""
-    return lambda version: monkeypatch.setattr(embedded, "VERSION", version)
+    return lambda version: monkeypatch.setattr(demo_server, "VERSION", version)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def changed(suite, server, deploy, monkeypatch) -> AgentRun:
 
 def test_a_server_deployed_again_after_its_check_is_stored_as_what_it_is_now(people, suite, deploy, settings):
     deploy("1.1")
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         server = make_server(people.alice, "there", kind="server", url=url)
         assert server.version == ONE
@@ -68,7 +68,7 @@ def test_a_queued_run_has_no_version_yet(people, suite, server):
 
 def test_a_server_that_does_not_tell_has_none(people, suite, settings):
     """The check found one; now nobody answers."""
-    with embedded_server() as url:
+    with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         server = make_server(people.alice, "there", kind="server", url=url)
     run = make_run(suite, server)

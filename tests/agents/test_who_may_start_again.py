@@ -1,4 +1,4 @@
-"""Going on with a run and scoring it again use what starting one uses, and ask for the same rights: those of now."""
+"""Resuming a run and scoring it again require the same permissions as starting one, at that time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_variables_that_came_since_work_for_their_owner_alone(people, suite, ser
 def test_a_server_that_got_secrets_since_works_for_its_owner_alone(people, suite, server, before):
     run = before(suite, server, people.charlie)
     AgentServer.objects.update(secrets={"Authorization": encrypt("Bearer hush-hush")})
-    with pytest.raises(ValidationError, match="not for you"):
+    with pytest.raises(ValidationError, match="You may not use"):
         start_again(run, people.charlie)
     start_again(run, people.alice)
 
@@ -71,7 +71,7 @@ def test_a_server_that_got_secrets_since_works_for_its_owner_alone(people, suite
 def test_a_server_that_turned_private_since_works_for_its_owner_alone(people, suite, server, before):
     run = before(suite, server, people.charlie)
     RegisteredModel.objects.filter(pk=server.model_id).update(visibility="private")
-    with pytest.raises(ValidationError, match="not for you"):
+    with pytest.raises(ValidationError, match="You may not use"):
         start_again(run, people.charlie)
     start_again(run, people.alice)
 
@@ -89,7 +89,7 @@ def test_the_owner_of_a_suite_does_not_go_on_with_the_key_of_somebody_elses_serv
     theirs = make_server(people.charlie, "theirs")
     run = failed(suite, theirs, people.charlie)
     AgentServer.objects.filter(pk=theirs.pk).update(secrets={"Authorization": encrypt("Bearer hush-hush")})
-    with pytest.raises(ValidationError, match="not for you"):
+    with pytest.raises(ValidationError, match="You may not use"):
         start_again(run, people.alice)
     start_again(run, people.charlie)
 

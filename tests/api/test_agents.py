@@ -12,7 +12,6 @@ from gym.agents.models import AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from gym.secrets import reveal
 from tests.agents.site import GOOD, make_run, make_server, make_suite
-from tests.factories import make_model
 
 WRONG = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: goodbye}}}]\n"
 SECRET = "Bearer sk-not-for-eyes"
@@ -78,7 +77,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     )  # by name: one in common
     assert {row["name"]: row["first"] is None for row in compared["cases"]}["mended"]
 
-    assert "results point to it" in send("delete", "agent-servers/ours/").json()["detail"]
+    assert "so it cannot be deleted" in send("delete", "agent-servers/ours/").json()["detail"]
     ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)
     ok(send("delete", "agent-suites/good-manners/"), 204)
     ok(send("delete", "agent-servers/ours/"), 204)
@@ -147,8 +146,7 @@ def test_secrets_go_in_and_never_come_out(send, people, settings):
     [
         ("agent-servers/", {"kind": "server", "name": "A", "url": "not an address"}, "$.url"),
         ("agent-servers/", {"kind": "teapot", "name": "A"}, "$.kind"),
-        ("agent-servers/", {"kind": "model", "name": "A"}, "$.wraps"),
-        ("agent-servers/", {"kind": "model", "name": "A", "wraps": "nobody"}, "$.wraps"),
+        ("agent-servers/", {"kind": "model", "name": "A"}, "$.kind"),
         ("agent-servers/", {"kind": "embedded", "name": "A", "slug": "embedded"}, "$.slug"),
         (
             "agent-servers/",
@@ -184,16 +182,12 @@ def test_what_is_wrong_is_named_with_its_place(send, people, address, body, wher
     assert (AgentServer.objects.count(), AgentSuite.objects.count()) == (1, 1)
 
 
-def test_a_private_model_or_judge_is_not_named_to_others(send, people):
-    hidden = make_model(people.alice, slug="hidden", visibility="private")
-    suite = make_suite(people.alice, judge=hidden)
-    server = make_server(people.alice)
-    AgentServer.objects.filter(pk=server.pk).update(wraps=hidden, kind="model")
+def test_a_private_judge_is_not_named_to_others(send, people):
+    hidden = make_server(people.alice, "hidden", visibility="private")
+    suite = make_suite(people.alice, judge=hidden.model)
     assert ok(send("get", f"agent-suites/{suite.slug}/"))["judge"] == "hidden"
-    assert ok(send("get", "agent-servers/embedded/"))["wraps"] == "hidden"
     for who in ("charlie", ""):
         assert ok(send("get", f"agent-suites/{suite.slug}/", who=who))["judge"] is None
-        assert ok(send("get", "agent-servers/embedded/", who=who))["wraps"] is None
 
 
 def test_the_judge_is_asked_again_on_request(send, people):

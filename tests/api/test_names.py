@@ -172,7 +172,6 @@ def test_other_parameters_of_a_comparison_are_told(client, db, name, query, says
         ("lmc/games/", {"corpus": "no", "game": "wp", "player": "adaptive"}, "corpus"),
         ("agent-runs/", {"suite": "no", "server": "no"}, "suite"),
         ("agent-suites/", {"title": "Mine", "judge": "no"}, "judge"),
-        ("agent-servers/", {"kind": "model", "name": "Mine", "wraps": "no"}, "wraps"),
         ("runs/", {"suite": "no", "model": "no"}, "suite"),
         ("score/", {"model": "no", "sentences": ["a"]}, "model"),
         ("leaderboard/run-missing/", {"collection": "no"}, "collection"),

@@ -48,20 +48,16 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_text("Goodbye moon").first.wait_for()
     page.get_by_text("2/4").first.wait_for()
 
-    page.get_by_role("link", name="Failure modes").click()
     page.get_by_text("2 of 2 failures").wait_for()
-    page.get_by_text("Rename or merge").click()
-    page.get_by_label("Name", exact=True).fill("Says goodbye instead")
-    page.get_by_role("button", name="Save").click()
-    page.get_by_role("heading", name="Says goodbye instead").wait_for()
+    page.get_by_text("Let a model name the failures").click()
 
-    # A model names what failed; the page follows it by itself, and can be left without it again.
+    # The page follows the naming by itself, and the choices can be forgotten again.
     page.get_by_role("button", name="Name the failures").click()
-    page.get_by_text("2 of 2 failures were sorted by Embedded agents").wait_for(timeout=60_000)
+    page.get_by_text("2 of 2 failures were named by Embedded agents").wait_for(timeout=60_000)
     page.get_by_role("heading", name="It speaks of ‘goodbye’.").wait_for()
     assert violations(page) == {}
     page.get_by_role("button", name="Group without the model").click()
-    page.get_by_role("heading", name="Says goodbye instead").wait_for()
+    page.get_by_role("heading", name="Turn 1, text.keywords").wait_for()
 
     # A second run: the suite now shows a trend, and the two can be compared.
     page.get_by_role("link", name="Browser manners").click()
@@ -72,7 +68,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     assert page.get_by_text("not reported").first.is_visible()
     assert violations(page) == {}
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("Fisher's exact test").wait_for()
+    page.get_by_text("Fisher’s exact test").wait_for()
     page.get_by_role("link", name="Browser manners").click()
     page.get_by_role("heading", name="Over time").wait_for()
     assert violations(page) == {}
@@ -157,7 +153,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
             f"{name} check {k}" if name == "Remove" else f"{name}, check {k}" for k in checks for name in row
         ]
         return [
-            "Message", *rows, "Add a check", "Other expectations", "Private data sent along", "Seconds for this turn",
+            "Message", *rows, "Add a check", "Other expectations", "Private data (sly_data)", "Seconds for this turn",
             "The next turn", "Chat filter",
         ]  # fmt: skip
 

@@ -402,7 +402,7 @@ def agent_state(run: int) -> dict[str, Any]:
         "error": row.job.error,
         "numbers": list(case_run.iterations.order_by("number").values_list("number", flat=True)),
         "outcome": case_run.outcome,
-        "made": case_run.made,
+        "made": case_run.n,
         "passed": case_run.passed,
     }
 

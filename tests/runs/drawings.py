@@ -60,7 +60,6 @@ def _neighbours(people):
         **{kind: {"game": learner.key} for kind in ("lmc-hits", "lmc-ranks")},
         "propara-board": {"set": version.answer_set.slug, "v": "1"},
         "propara-actions": {"submission": submissions[0].key},
-        "agent-matrix": {"suite": suite.slug},
         "agent-suite-trend": {"suite": suite.slug},
         "agent-trend": {"suite": suite.slug, "case": str(agents.make_case(suite).pk)},
     }

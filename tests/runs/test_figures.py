@@ -153,7 +153,7 @@ def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(clien
 WRONG = (
     "lmc-search.svg?game=%00", "lmc-search.svg?game=GAME&filter=none", "lmc-learning.svg?game=none",
     "propara-board.svg?set=light&v=x",
-    "propara-board.svg?set=light&v=9", "propara-actions.svg?submission=none", "agent-matrix.svg?suite=%00",
+    "propara-board.svg?set=light&v=9", "propara-actions.svg?submission=none", "agent-suite-trend.svg?suite=%00",
     "agent-trend.svg?suite=manners&case=x", "agent-trend.svg?suite=manners&case=999999",
     "compare-suites.svg?model=m1", "compare-suites.svg?model=m1,none", "compare-items.svg?model=m1,m2",
     "compare-items.svg?model=m1,m2&suite=none", "compare-items.svg?model=m1,m2&suite=scored",

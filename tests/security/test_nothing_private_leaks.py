@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.urls import resolve, reverse
 
-from gym.agents.models import AgentServer, AgentSuite
+from gym.agents.models import AgentSuite
 from gym.collections.services import make_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
@@ -134,14 +134,12 @@ def _plant_collections(people, open_revision, hidden) -> None:
     Suite.objects.filter(pk=withdrawn.suite_id).update(slug="hid-withdrawn", visibility="private")
 
 
-def _plant_agents(people, hidden_model) -> None:
+def _plant_agents(people) -> None:
     secret_server = agents.make_server(
         people.alice, "hid-agent", name=MODEL, visibility="private", description=MODEL
     )
     open_server = agents.make_server(people.alice, "meadow-agent")
-    speaker = agents.make_server(people.alice, "meadow-speaker")
-    AgentServer.objects.filter(pk=speaker.pk).update(kind="model", wraps=hidden_model)
-    open_tests = agents.make_suite(people.alice, "meadow-tests", judge=hidden_model)
+    open_tests = agents.make_suite(people.alice, "meadow-tests", judge=secret_server.model)
     hidden_tests = agents.make_suite(
         people.alice, "hid-tests", {SECRET: AGENT_CASE}, description=SECRET, visibility="private"
     )
@@ -155,7 +153,7 @@ PAGES = """
 / /about/ /queue/ /suites/ /models/ /propara/ /agents/ /runs/ /leaderboard/ /compare/ /collections/ /api/v1/
 /api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
 /suites/meadow/ /suites/hid-suite/ /models/hid-model/ /models/open-model/ /agents/meadow-tests/ /agents/hid-tests/
-/agents/servers/hid-agent/ /agents/servers/meadow-speaker/
+/agents/servers/hid-agent/
 /agents/runs/ /agents/runs/?server=hid-agent /agents/runs/?suite=hid-tests
 /collections/hid-collection/ /collections/published/
 /propara/open-set/ /propara/hid-set/ /suites/meadow/r1/ /suites/meadow/r1/items/ /suites/meadow/diff/1/1/

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.agents import permissions
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
-from gym.agents.presenters import repeats_of
+from gym.agents.presenters import at_k_of_run
 from gym.api.records import RecordSerializer
 from gym.jobs.models import Job
 from lmgym.agents.cases import Problem
+from lmgym.agents.pass_rates import AtK
+from lmgym.agents.run_comparison import ComparedCase, ComparedCheck, RateComparison
+from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, columns
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
@@ -54,7 +59,7 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     class Meta(AgentServerSerializer.Meta):
         fields = [
             *AgentServerSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
-            "checked_at", "listed", "graphs", "url", "chat_model", "wraps", "secret_headers",
+            "checked_at", "listed", "graphs", "url", "chat_model", "secret_headers",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -63,10 +68,6 @@ class AgentServerDetailSerializer(AgentServerSerializer):
 
     def get_url(self, server: AgentServer) -> str | None:
         return server.url if self._mine(server) else None
-
-    def get_wraps(self, server: AgentServer) -> str | None:
-        seen = visible_models(self.context["request"].user).filter(pk=server.wraps_id or 0).first()
-        return seen.slug if seen is not None else None
 
     def get_secret_headers(self, server: AgentServer) -> list[str] | None:
         return server.secret_names if self._mine(server) else None
@@ -136,7 +137,7 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
 
     class Meta:
         model = CaseRun
-        fields = ["run", "server", "created", "version", "outcome", "passed", "made", "errors"]
+        fields = ["run", "server", "created", "version", "outcome", "passed", "n", "errors"]
         read_only_fields = fields
 
 
@@ -154,24 +155,15 @@ class AgentCaseRunSerializer(serializers.ModelSerializer[CaseRun]):
     class Meta:
         model = CaseRun
         fields = [
-            "id", "name", "agent", "outcome", "passed", "made", "errors", "needed", "asked",
+            "id", "name", "agent", "outcome", "passed", "n", "errors", "needed", "planned",
             "checks_made", "error",
         ]  # fmt: skip
         read_only_fields = fields
 
 
-class AgentAtKSerializer(serializers.Serializer[Any]):
-    k = serializers.IntegerField()
-    any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
-    any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
-    any_high = serializers.FloatField(source="any_interval.high")
-    all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
-    all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
-    all_high = serializers.FloatField(source="all_interval.high")
-    cases = serializers.IntegerField(source="n", help_text="cases in the mean; the same for every k")
-    of = serializers.IntegerField(
-        help_text="finished cases, including those with too few iterations with a verdict"
-    )
+class AgentAtKSerializer(RecordSerializer):
+    class Meta:
+        dataclass = AtK
 
 
 class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
@@ -197,10 +189,10 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
-    fall = serializers.DictField(
+    regression = serializers.DictField(
         allow_null=True,
         help_text="regression test of a scheduled run against earlier ones: before, now (rates), p (one-sided, exact, "
-        "corrected), cases; `fallen`: cases with a significant drop (name, before and now as passed and made, p); "
+        "corrected), cases; `regressed`: cases with a significant drop (name, before and now as passed and n, p); "
         "`lost`: names of cases without a verdict now",
     )
 
@@ -208,91 +200,54 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
         model = AgentRun
         fields = [
             "id", "suite", "server", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
-            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "fall",
+            "iterations", "rescored_from", "ask_judge", "created", "completed_at", "cases", "at_k", "regression",
         ]  # fmt: skip
         read_only_fields = fields
 
     @extend_schema_field(AgentAtKSerializer(many=True))
     def get_at_k(self, run: AgentRun) -> Any:
-        return AgentAtKSerializer(repeats_of(run), many=True).data
+        return AgentAtKSerializer(at_k_of_run(run), many=True).data
 
 
 class AgentResultsSerializer(serializers.Serializer[Any]):
     cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON file of a run")
 
 
-class AgentSideSerializer(serializers.ModelSerializer[CaseRun]):
-    class Meta:
-        model = CaseRun
-        fields = ["passed", "made", "errors", "outcome"]
-        read_only_fields = fields
+def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]:
+    """Make a serializer whose fields are the columns of dataclasses.
+
+    Args:
+        name: of the class, and so of the component in the API description.
+        kinds: dataclasses by the attribute of the object that has them; `row`: the object itself.
+    """
+    declared: dict[str, Any] = {}
+    for attribute, kind in kinds.items():
+        types, hints = dict(columns(kind)), get_type_hints(kind)
+        for column in fields(kind):
+            meaning = (column.metadata["meaning"], column.metadata["unit"])
+            options: dict[str, Any] = {
+                "allow_null": NoneType in get_args(hints[column.name]),
+                "help_text": "; ".join(filter(None, meaning)),
+            }
+            if attribute != "row":
+                options["source"] = f"{attribute}.{column.name}"
+            declared[column.name] = _FIELDS[types[column.name]](**options)
+    return type(name, (serializers.Serializer,), declared)
 
 
-HOLM = "Holm-corrected over the rows of all comparisons"
-
-
-class AgentIntervalField(serializers.ListField):
-    """Limits of the interval of a difference."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        help_text = "95 % interval of the difference; null for pairs, early stops and missing verdicts"
-        super().__init__(
-            child=serializers.FloatField(), allow_null=True, help_text=help_text, read_only=True, **kwargs
-        )
-
-    def to_representation(self, value: Any) -> Any:
-        return [value.low, value.high]
-
-
-class AgentComparedCaseSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    first = AgentSideSerializer(allow_null=True)
-    second = AgentSideSerializer(allow_null=True)
-    difference = serializers.FloatField(
-        source="comparison.difference", allow_null=True, help_text="second rate minus first"
-    )
-    interval = AgentIntervalField(source="comparison.interval")
-    p = serializers.FloatField(source="comparison.p", allow_null=True)
-    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
-    test = serializers.CharField(
-        source="comparison.test", allow_null=True, help_text="test behind p, or why there is none"
-    )
-    same_text = serializers.BooleanField()
-
-
-class AgentTotalSerializer(serializers.Serializer[Any]):
-    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
-    second = serializers.ListField(child=serializers.IntegerField())
-    errors = serializers.ListField(  # type: ignore[assignment]  # a declared field
-        child=serializers.IntegerField(), help_text="iterations without a verdict: first, second"
-    )
-    difference = serializers.FloatField(allow_null=True)
-    interval = AgentIntervalField()
-    p = serializers.FloatField(allow_null=True)
-    p_holm = serializers.FloatField(allow_null=True, help_text=HOLM)
-    test = serializers.CharField(help_text="test behind p, or why there is none")
-    changed = serializers.ListField(
-        child=serializers.IntegerField(),
-        allow_null=True,
-        help_text="for rescored answers: iterations that pass only in the second, only in the first",
-    )
-
-
-class AgentComparedCheckSerializer(serializers.Serializer[Any]):
-    case = serializers.CharField()
-    connection = serializers.IntegerField(help_text="from 0")
-    interaction = serializers.IntegerField(help_text="from 0")
-    where = serializers.CharField()
-    element = serializers.IntegerField(allow_null=True, help_text="of a list of expectations, from 0")
-    first = serializers.ListField(
-        child=serializers.IntegerField(), source="comparison.first", help_text="passed, made (with a verdict)"
-    )
-    second = serializers.ListField(child=serializers.IntegerField(), source="comparison.second")
-    difference = serializers.FloatField(source="comparison.difference", allow_null=True)
-    interval = AgentIntervalField(source="comparison.interval")
-    p = serializers.FloatField(source="comparison.p", allow_null=True)
-    p_holm = serializers.FloatField(source="comparison.p_holm", allow_null=True, help_text=HOLM)
-    test = serializers.CharField(source="comparison.test")
+_FIELDS: dict[str, type[serializers.Field[Any, Any, Any, Any]]] = {
+    TEXT: serializers.CharField,
+    WHOLE: serializers.IntegerField,
+    REAL: serializers.FloatField,
+    YES_NO: serializers.BooleanField,
+}
+AgentTotalSerializer = _from_columns("AgentTotalSerializer", row=RateComparison)
+AgentComparedCaseSerializer = _from_columns(
+    "AgentComparedCaseSerializer", facts=ComparedCase, comparison=RateComparison
+)
+AgentComparedCheckSerializer = _from_columns(
+    "AgentComparedCheckSerializer", facts=ComparedCheck, comparison=RateComparison
+)
 
 
 class AgentComparedRunSerializer(serializers.Serializer[Any]):

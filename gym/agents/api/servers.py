@@ -24,7 +24,6 @@ from gym.secrets import MAX_LENGTH
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
-from models_registry.selectors import runnable_by
 
 MOST_TEXT = 20_000
 
@@ -118,15 +117,8 @@ class Servers(ServerView, ListView):
         site's rules decide which addresses are allowed."""
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
-        wraps = chosen(
-            runnable_by(request.user).filter(backend="causal"),
-            body.pop("wraps", None),
-            "$.wraps",
-            "Choose a causal model that you may run.",
-        )
         server = services.register_server(
             actor=request.user,
-            wraps=wraps,
             secret_headers={name: value for name, value in headers.items() if value is not None},
             **body,
         )

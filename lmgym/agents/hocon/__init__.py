@@ -1,8 +1,8 @@
-"""Reading untrusted HOCON. Pure: reads no file, no address and no environment variable.
+"""A reader of untrusted HOCON. It reads no files, addresses or environment variables.
 
 JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution, by the HOCON
-specification (lightbend/config, HOCON.md). `include` is refused. Units such as `5 seconds` stay text. True, NULL and .5
-are read as pyhocon reads them, which agent servers use; `Document.remarks` names them.
+specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` stay text. True, NULL and
+.5 are read as by pyhocon, which agent servers use; `Document.remarks` lists them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """`value` is plain JSON. `variables`: those used. `remarks`: text that other readers read differently."""
+    """A parsed document. `value`: plain JSON. `variables`: those used. `remarks`: text that other readers read
+    differently."""
 
     value: Any
     variables: frozenset[str]
@@ -36,7 +37,7 @@ class Document:
     _places: dict[KeyPath, int] = field(repr=False)
 
     def place(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column (from 1) where the value at a key path, or the nearest one above it, was last set."""
+        """Return line and column (from 1) where the value at a path, or its nearest parent, was last set."""
         for length in range(len(path), 0, -1):
             at = self._places.get(path[:length])
             if at is not None:
@@ -45,19 +46,21 @@ class Document:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8, with or without byte order mark. Raises HoconError."""
+    """Decode UTF-8, with or without byte order mark. Raises HoconError."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        message = f"The byte 0x{data[error.start]:02x} is no UTF-8."
+        message = f"The byte 0x{data[error.start]:02x} is not valid UTF-8."
         raise HoconError("encoding", message, line, column, "Save the file as UTF-8.") from None
 
 
 def read(data: bytes | str, variables: Mapping[str, str] | None = None) -> Document:
-    """Read a document in time linear in its text and in what it expands to. Raises only HoconError. `variables`: values
-    for `${NAME}` besides the document's own."""
+    """Read a document, in time linear in its text and its expansion. Raises only HoconError.
+
+    `variables`: values for `${NAME}`, in addition to those of the document.
+    """
     if len(data) > MAX_BYTES:
         raise HoconError("limit", f"The document has more than {MAX_BYTES:,} bytes.")
     text = decode(data) if isinstance(data, bytes) else data.removeprefix("\ufeff")
@@ -75,7 +78,7 @@ def read(data: bytes | str, variables: Mapping[str, str] | None = None) -> Docum
 
 
 def _copy(value: Any) -> Any:
-    """A copy without shared parts, where two substitutions name the same value."""
+    """Copy a value, so that substitutions of the same value share no parts."""
     if isinstance(value, dict):
         return {key: _copy(below) for key, below in value.items()}
     return [_copy(below) for below in value] if isinstance(value, list) else value
@@ -86,7 +89,9 @@ def _check_characters(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        raise HoconError("encoding", "The text holds half a character (a lone surrogate).", line, 1) from None
+        raise HoconError(
+            "encoding", "The text contains half a character (a lone surrogate).", line, 1
+        ) from None
 
 
 __all__ = ["MAX_BYTES", "Document", "HoconError", "KeyPath", "decode", "read"]

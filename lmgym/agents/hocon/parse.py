@@ -1,6 +1,6 @@
 """A recursive descent parser of bounded depth, in one pass, for the grammar of the HOCON specification.
 
-`include` is refused wherever it could be meant.
+`include` is rejected wherever it could be meant.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Object:
 
 @dataclass(slots=True, eq=False)
 class Substitution:
-    """`${path}` or `${?path}`. `looks_back`: it stands in a value of the same path and means the earlier value there,
+    """`${path}` or `${?path}`. `looks_back`: it is in a value of the same path and refers to the earlier value there,
     `before`, if any."""
 
     path: Path
@@ -62,7 +62,7 @@ class Concat:
 
 @dataclass(slots=True, eq=False)
 class Chain:
-    """A key that was set several times. Only after resolving is it known whether these are objects to merge."""
+    """A key that was set several times. Whether the values are objects to merge is only known after resolving."""
 
     at: int
     values: list[Node]
@@ -96,7 +96,7 @@ class Parser:
             root = self._object(()) if self._peek() == "{" else self._array(())
             self._skip()
             if self.at < len(self.text):
-                raise self._error(f"Nothing may follow the document, but {self._shown()} does.")
+                raise self._error(f"Expected the end of the document, not {self._shown()}.")
             return root
         root = Object(self.at)
         self._fields(root, (), closing="")
@@ -120,7 +120,7 @@ class Parser:
                 self.at += len(closing)
                 return
             if self.at >= len(self.text):
-                raise self.source.error("syntax", "This { is never closed.", opened)
+                raise self.source.error("syntax", "This { is not closed.", opened)
             self._field(into, prefix)
             self._separator(closing)
 
@@ -134,12 +134,12 @@ class Parser:
         elif self._peek() in (":", "="):
             self.at += 1
         elif self._peek() != "{":
-            message = f"After the key {named(path)} comes : or = or {{, not {self._shown()}."
+            message = f"Expected :, = or {{ after the key {named(path)}, not {self._shown()}."
             raise self._error(message, QUOTE_IT)
         self._skip()
         full = prefix + path
         if len(full) > self.max_depth:
-            raise self._limit(start)  # nested keys of several parts are as deep as all parts together
+            raise self._limit(start)  # the depth of nested dotted keys is the sum of their parts
         self.places[full] = start
         marker = len(self.substitutions)
         value = self._value((*full, 0) if appends else full)
@@ -148,7 +148,7 @@ class Parser:
         self.builder.put(into, field, absolute)
 
     def _key(self) -> Path:
-        """A path such as a.b."c.d"; white space inside an unquoted part belongs to it."""
+        """Parse a path such as a.b."c.d"; white space inside an unquoted part belongs to it."""
         start = self.at
         parts: list[str] = [""]
         quoted = [False]
@@ -172,7 +172,7 @@ class Parser:
             here = self.source.skip_blank(self.at)
             gap, self.at = self.text[self.at : here], here
         if self.at == start:
-            raise self._error(f"A key is expected here, not {self._shown()}.", QUOTE_IT)
+            raise self._error(f"Expected a key, not {self._shown()}.", QUOTE_IT)
         if any(not part and not was for part, was in zip(parts, quoted, strict=True)):
             raise self.source.error(
                 "syntax", "A part of this key is empty.", start, 'Write "" if that is meant.'
@@ -187,14 +187,14 @@ class Parser:
             raise self._include(start)
 
     def _includes(self, start: int) -> bool:
-        """Is what begins with the word `include` something other than a key of that name?"""
+        """Is this `include` a directive, not a key of that name?"""
         behind = self.source.skip(start + len("include"))
         return self.text[behind : behind + 1] not in (":", "=", "{") and not self.text.startswith(
             "+=", behind
         )
 
     def _include(self, at: int) -> HoconError:
-        hint = "Copy the text in; if a key of this name is meant, put it in quotes."
+        hint = "Insert the text itself. If this is a key, put it in quotes."
         return self.source.error("include", "Documents cannot include other files or addresses.", at, hint)
 
     def _separator(self, closing: str) -> None:
@@ -205,13 +205,11 @@ class Parser:
             self.at += 1
             self._skip()
             if self._peek() == ",":
-                raise self._error("Two commas follow each other.")
+                raise self._error("Expected a field or value between two commas.")
             return
         ended = "\n" in self.text[before : self.at] or self.at >= len(self.text)
         if not ended and self._peek() != closing:
-            raise self._error(
-                f"A comma or the end of the line is expected here, not {self._shown()}.", QUOTE_IT
-            )
+            raise self._error(f"Expected a comma or the end of the line, not {self._shown()}.", QUOTE_IT)
 
     # --- arrays ---
 
@@ -226,7 +224,7 @@ class Parser:
                 self.depth -= 1
                 return found
             if self.at >= len(self.text):
-                raise self.source.error("syntax", "This [ is never closed.", found.at)
+                raise self.source.error("syntax", "This [ is not closed.", found.at)
             path = (*prefix, len(found.items))
             self.places[path] = self.at
             found.items.append(self._value(path))
@@ -235,7 +233,7 @@ class Parser:
     # --- values ---
 
     def _value(self, prefix: tuple[str | int, ...]) -> Node:
-        """Everything up to the end of the line, a comma or a closing bracket."""
+        """Parse up to the end of the line, a comma or a closing bracket."""
         start = self.at
         pieces: list[Node] = []
         blanks: list[str] = []
@@ -248,7 +246,7 @@ class Parser:
             self.at = here
             pieces.append(self._piece(prefix))
         if not pieces:
-            raise self._error(f"A value is expected here, not {self._shown()}.")
+            raise self._error(f"Expected a value, not {self._shown()}.")
         if len(self.remarks) < MAX_REMARKS:
             self._remark(prefix, pieces, blanks)
         if len(pieces) == 1:
@@ -291,7 +289,7 @@ class Parser:
             return self._substitution()
         end = self.source.bare(at)
         if end == at:
-            raise self._error(f"{self._shown()} cannot stand in unquoted text.", QUOTE_IT)
+            raise self._error(f"{self._shown()} is not allowed in unquoted text.", QUOTE_IT)
         raw = self.text[at:end]
         if raw.startswith("include") and raw in ("include", "include(") and INCLUDED.match(self.text, at + 7):
             raise self._include(at)
@@ -307,13 +305,13 @@ class Parser:
         self.at = self.source.skip_blank(self.at + optional)
         path = self._key()
         if self._peek() != "}":
-            raise self._error(f"This ${{ must be closed by }}, not {self._shown()}.")
+            raise self._error(f"Expected }} to close this ${{, not {self._shown()}.")
         self.at += 1
         found = Substitution(path, optional, start)
         self.substitutions.append(found)
         return found
 
-    # --- small things ---
+    # --- helpers ---
 
     def _skip(self) -> None:
         self.at = self.source.skip(self.at)
@@ -346,8 +344,8 @@ class Parser:
 
 @dataclass(slots=True)
 class Field:
-    """`path = value` or `path += value`. `absolute`: it is in no list, so `${…}` can name it. `substitutions`: those in
-    the value."""
+    """`path = value` or `path += value`. `absolute`: outside lists, so that `${…}` can refer to it. `substitutions`:
+    those in the value."""
 
     path: Path
     value: Node
@@ -358,7 +356,7 @@ class Field:
 
 
 class Builder:
-    """Puts a parsed field where its key says: merges objects, appends to lists, links earlier values."""
+    """Stores parsed fields by their keys: merges objects, appends to lists, links earlier values."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -385,7 +383,7 @@ class Builder:
             self._set(into, key, field.value)
 
     def _object_of(self, into: Object, key: str, new: Object) -> Object:
-        """The object that now stands at `key`, into which fields can be put."""
+        """Return the object now at `key`, to add fields to."""
         node = into.fields[key]
         if isinstance(node, Object):
             return node
@@ -394,7 +392,7 @@ class Builder:
         return last if isinstance(last, Object) else new
 
     def _set(self, into: Object, key: str, value: Node) -> None:
-        """Set a key again: objects are merged, known non-objects replaced, and the rest is left to the resolver."""
+        """Set a key: merge objects, replace known non-objects, and leave the rest to the resolver."""
         earlier = into.fields.get(key)
         if isinstance(earlier, Object) and isinstance(value, Object):
             for name, node in value.fields.items():
@@ -413,7 +411,7 @@ class Builder:
 
     @staticmethod
     def _kept(earlier: Node | None, value: Node) -> Node:
-        """An optional substitution that turns out to be undefined leaves the earlier value in place."""
+        """Keep the earlier value for an optional substitution that may be undefined."""
         if earlier is not None and isinstance(value, Substitution) and value.optional:
             return Chain(value.at, [earlier, value])
         return value
@@ -425,7 +423,7 @@ class Builder:
             into.fields[key] = Array(field.at, [field.value])
         elif isinstance(earlier, Scalar | Object):
             line, _ = self.source.place(earlier.at)
-            message = f"+= appends to a list, but {named(field.path)} is no list (line {line})."
+            message = f"+= appends to a list, but {named(field.path)} is not a list (line {line})."
             raise self.source.error("mixed", message, field.at)
         elif isinstance(earlier, Concat) and isinstance(earlier.pieces[-1], Array):
             earlier.pieces[-1].items.append(field.value)

@@ -1,7 +1,7 @@
-"""From the syntax tree to plain values. Substitutions are looked up in the document and the given variables only.
+"""Resolve the syntax tree to plain values. Substitutions are looked up in the document and in `variables` only.
 
-Every value carries its weight (how many values and blocks of text it expands to): a document that doubles itself line
-by line is refused before the value is built.
+Every value has a weight, the number of values and blocks of text it expands to, so that a document that doubles itself
+line by line is rejected before its value is built.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOTHING = Found(MISSING, 0)
 
 
 def _plain(found: Found) -> str:
-    """A value within a longer text."""
+    """Format a value within a longer text."""
     if found.raw is not None:
         return found.raw
     if found.value is None:
@@ -66,7 +66,7 @@ class Resolver:
         self.work = 0
 
     def resolve(self, node: Node) -> Found:
-        """The value of a node, once."""
+        """Return the value of a node, cached."""
         if isinstance(node, Scalar):
             return Found(node.value, 1 + len(node.raw) // BLOCK, 0, node.raw)
         mark = id(node)
@@ -76,13 +76,13 @@ class Resolver:
             raise self._cycle(node)
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise self._error("limit", "Substitutions and values are nested too deep here.", node)
+            raise self._error("limit", "Substitutions and values are nested too deeply here.", node)
         self.under_way[mark] = named(node.path) if isinstance(node, Substitution) else ""
         found = self._resolve(node)
         del self.under_way[mark]
         self.steps -= 1
         if found.weight > self.max_weight or self.work > 4 * self.max_weight:
-            raise self._error("limit", "The document grows too large by its substitutions.", node)
+            raise self._error("limit", "The document expands to too large a value.", node)
         if found.height > self.max_depth:
             raise self._error("limit", f"Nested more than {self.max_depth} levels deep.", node)
         self.known[mark] = found
@@ -134,17 +134,17 @@ class Resolver:
             return NOTHING
         name = named(node.path)
         if node.looks_back and node.before is None:
-            raise self._error("cycle", f"{name} refers to itself, and had no value before.", node)
-        hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it may be absent."
+            raise self._error("cycle", f"{name} refers to itself and has no earlier value.", node)
+        hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it is optional."
         raise self._error("undefined", f"There is no value for ${{{name}}}.", node, hint)
 
     def _lookup(self, node: Node, path: Path) -> Found:
-        """The value at a path; its neighbours are resolved only if necessary."""
+        """Return the value at a path. Its neighbours are resolved only if necessary."""
         for depth, part in enumerate(path):
             if isinstance(node, Concat | Chain):
-                better = self._last_word(node, part)
-                if better is not None:
-                    node = better
+                final = self._final_field(node, part)
+                if final is not None:
+                    node = final
                     continue
             if not isinstance(node, Object):
                 return self._within(self.resolve(node), path[depth:])
@@ -155,8 +155,8 @@ class Resolver:
         return self.resolve(node)
 
     @staticmethod
-    def _last_word(node: Concat | Chain, part: str) -> Node | None:
-        """The field of the last object among these values, if it is one that nothing earlier can be merged into."""
+    def _final_field(node: Concat | Chain, part: str) -> Node | None:
+        """Return the field of the last of these values, if no earlier value can be merged into it."""
         last = (node.pieces if isinstance(node, Concat) else node.values)[-1]
         field = last.fields.get(part) if isinstance(last, Object) else None
         return field if isinstance(field, Scalar | Array) else None
@@ -170,34 +170,34 @@ class Resolver:
             value = value[part]
         return Found(value, found.weight, found.height)
 
-    # --- values side by side ---
+    # --- concatenation ---
 
     def _concat(self, node: Concat) -> Found:
         parts = [self.resolve(piece) for piece in node.pieces]
-        given = [found for found in parts if found.value is not MISSING]
-        if not given:
+        present = [found for found in parts if found.value is not MISSING]
+        if not present:
             return NOTHING
-        if len(given) == 1 and not isinstance(given[0].value, str):
-            return given[0]
-        if all(isinstance(found.value, list) for found in given):
-            self.work += sum(len(found.value) for found in given)
+        if len(present) == 1 and not isinstance(present[0].value, str):
+            return present[0]
+        if all(isinstance(found.value, list) for found in present):
+            self.work += sum(len(found.value) for found in present)
             return Found(
-                [item for found in given for item in found.value],
-                sum(found.weight for found in given),
-                max(found.height for found in given),
+                [item for found in present for item in found.value],
+                sum(found.weight for found in present),
+                max(found.height for found in present),
             )
-        if all(isinstance(found.value, dict) for found in given):
-            merged = given[0]
-            for found in given[1:]:
+        if all(isinstance(found.value, dict) for found in present):
+            merged = present[0]
+            for found in present[1:]:
                 merged = self._merged(merged, found)
             return merged
-        if any(isinstance(found.value, dict | list) for found in given):
-            message = "Text, lists and objects cannot be joined with each other."
-            raise self._error("mixed", message, node, "A comma or a line end may be missing.")
-        length = sum(len(_plain(found)) for found in given) + sum(map(len, node.blanks))
+        if any(isinstance(found.value, dict | list) for found in present):
+            message = "Text, lists and objects cannot be concatenated with each other."
+            raise self._error("mixed", message, node, "A comma or a line break may be missing.")
+        length = sum(len(_plain(found)) for found in present) + sum(map(len, node.blanks))
         self.work += length // BLOCK
         if length > MAX_TEXT:
-            raise self._error("limit", "The document grows too large by its substitutions.", node)
+            raise self._error("limit", "The document expands to too large a value.", node)
         text = "".join(
             gap + ("" if found.value is MISSING else _plain(found))
             for gap, found in zip(node.blanks, parts, strict=True)
@@ -217,7 +217,7 @@ class Resolver:
     def _merged(self, first: Found, second: Found, depth: int = 0) -> Found:
         self.work += len(first.value) + len(second.value)
         if self.work > 4 * self.max_weight:
-            raise HoconError("limit", "The document grows too large by its substitutions.")
+            raise HoconError("limit", "The document expands to too large a value.")
         value = dict(first.value)
         for key, new in second.value.items():
             old = value.get(key)
@@ -237,7 +237,7 @@ class Resolver:
             if name and marks.index(mark) >= marks.index(id(node))
         ]
         shown = " → ".join([*names, names[0]] if names else ["itself"])
-        return self._error("cycle", f"These values refer to each other in a circle: {shown}.", node)
+        return self._error("cycle", f"These values refer to each other in a cycle: {shown}.", node)
 
     def _error(self, code: str, message: str, node: Node, hint: str = "") -> HoconError:
         return self.source.error(code, message, node.at, hint)

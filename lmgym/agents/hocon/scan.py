@@ -1,6 +1,4 @@
-"""Tokens: blanks, comments, strings, numbers, and what unquoted text means. Each function takes time linear in what it
-consumes.
-"""
+"""Tokens: white space, comments, strings, numbers, and the values of unquoted text. All functions take linear time."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ class HoconError(ValueError):
     """A document that cannot be read.
 
     `code` is stable: syntax, include, limit, cycle, undefined, mixed, encoding. `line` and `column` count from 1;
-    both are 0 where the document as a whole is meant.
+    both are 0 if the error is about the whole document.
     """
 
     def __init__(self, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> None:
@@ -36,7 +34,7 @@ class HoconError(ValueError):
         return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-# --- unquoted text, and where the HOCON specification and pyhocon (which agent servers use) disagree on it ---
+# --- unquoted text, on which the HOCON specification and pyhocon (used by agent servers) disagree ---
 
 NUMBER = re.compile(r"-?(?:\d*\.)?\d+(?:[eE][+-]?\d+)?")
 INTEGER = re.compile(r"-?\d+")
@@ -62,17 +60,17 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of the values side by side, and the white space in front of it."""
+    """One of several concatenated values, with the white space before it."""
 
     gap: str
     raw: str
     bare: bool
-    """Without quotes. A substitution is neither, and ends a number in front of it."""
+    """Unquoted. A substitution is neither quoted nor bare, and ends a number before it."""
     substitution: bool = False
 
 
 def meaning(raw: str) -> Atom:
-    """What unquoted text that stands alone means: true, false, null in any mix of capitals; .5 is a number too."""
+    """Return the value of unquoted text on its own: true, false, null in any case; .5 is a number, too."""
     if WORD.fullmatch(raw):
         return WORDS[raw.casefold()]
     if not NUMBER.fullmatch(raw):
@@ -81,7 +79,7 @@ def meaning(raw: str) -> Atom:
 
 
 def of_pieces(pieces: Sequence[Piece]) -> tuple[str, str, str] | None:
-    """Code, message and hint where these pieces are not what everybody reads in them."""
+    """Return code, message and hint if readers disagree on these pieces, otherwise None."""
     if not any(piece.bare for piece in pieces):
         return None
     raw = "".join(piece.gap + piece.raw for piece in pieces)
@@ -100,7 +98,7 @@ def of_pieces(pieces: Sequence[Piece]) -> tuple[str, str, str] | None:
 
 
 def _as_pyhocon_joins(pieces: Sequence[Piece]) -> str:
-    """It writes words and the last number as Python does, and drops the blank behind them."""
+    """Concatenate as pyhocon does: words and the last number as Python literals, without the space after them."""
     out, swallows = "", False
     for number, piece in enumerate(pieces):
         out += "" if swallows else piece.gap
@@ -134,19 +132,19 @@ MAX_DIGITS = 300
 
 
 def named(path: Sequence[str]) -> str:
-    """A key as a message names it: it may be as long as the document."""
+    """Format a key for a message; it may be as long as the document."""
     return short(".".join(path))
 
 
 class Source:
-    """The text, and where its lines begin."""
+    """The text, with the offsets of its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
 
     def place(self, at: int) -> tuple[int, int]:
-        """Line and column, from 1."""
+        """Return line and column of an offset, from 1."""
         if self._starts is None:
             self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         line = bisect_right(self._starts, at)
@@ -157,24 +155,24 @@ class Source:
         return HoconError(code, message, line, column, hint)
 
     def skip(self, at: int) -> int:
-        """Past white space, line ends and comments."""
+        """Skip white space, line breaks and comments."""
         found = SKIP.match(self.text, at)
         return found.end() if found else at
 
     def skip_blank(self, at: int) -> int:
-        """Past white space of this line."""
+        """Skip white space within the line."""
         found = BLANK.match(self.text, at)
         return found.end() if found else at
 
     def shown(self, at: int) -> str:
-        """The character at an offset, as a message names it."""
+        """Describe the character at an offset, for a message."""
         if at >= len(self.text):
             return "the end of the text"
         sign = self.text[at]
         return "the end of the line" if sign == "\n" else repr(sign)
 
     def string(self, at: int) -> tuple[str, int]:
-        """The quoted string that begins here, and the offset behind it."""
+        """Return the quoted string that begins here, and the offset after it."""
         text = self.text
         if text.startswith('"""', at):
             return self._triple(at)
@@ -197,20 +195,20 @@ class Source:
     def _unfinished(self, sign: str, at: int, here: int) -> HoconError:
         if sign in ("", "\n"):
             hint = 'Close it with ", or use """three quotes""" for text of several lines.'
-            return self.error("syntax", "This quoted text does not end on its line.", at, hint)
-        what = f"the character U+{ord(sign):04X}"
-        return self.error(
-            "syntax", f"Quoted text cannot hold {what}.", here, "Write it as an escape, or leave it out."
-        )
+            return self.error("syntax", "This quoted text is not closed on its line.", at, hint)
+        message = f"Quoted text cannot contain the character U+{ord(sign):04X}."
+        return self.error("syntax", message, here, "Write it as an escape, or remove it.")
 
     def _triple(self, at: int) -> tuple[str, int]:
-        """Everything up to the last three of the next run of at least three quotes; what is extra belongs to it."""
+        """Read up to the last three of the next run of at least three quotes; extra quotes belong to the text."""
         end = TRIPLE_END.search(self.text, at + 3)
         if end is None:
-            raise self.error("syntax", 'This text in """three quotes""" does not end.', at)
+            raise self.error("syntax", 'This text in """three quotes""" is not closed.', at)
         value = self.text[at + 3 : end.end() - 3]
         if "\0" in value:
-            raise self.error("syntax", "Text cannot hold the character U+0000.", at + 3 + value.index("\0"))
+            raise self.error(
+                "syntax", "Text cannot contain the character U+0000.", at + 3 + value.index("\0")
+            )
         return value, end.end()
 
     def _escape(self, at: int) -> tuple[str, int]:
@@ -219,7 +217,7 @@ class Source:
             return ESCAPES[sign], at + 2
         if sign != "u":
             hint = r"Known are \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits."
-            raise self.error("syntax", f"There is no escape \\{sign}.", at, hint)
+            raise self.error("syntax", f"Unknown escape \\{sign}.", at, hint)
         code = self._hex(at)
         if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", at + 6):
             low = self._hex(at + 6)
@@ -228,24 +226,24 @@ class Source:
         if 0xD800 <= code < 0xE000:
             raise self.error("syntax", f"\\u{code:04x} is half a character (a lone surrogate).", at)
         if code == 0:
-            raise self.error("syntax", "Text cannot hold the character U+0000.", at)
+            raise self.error("syntax", "Text cannot contain the character U+0000.", at)
         return chr(code), at + 6
 
     def _hex(self, at: int) -> int:
         digits = self.text[at + 2 : at + 6]
         if len(digits) != 4 or not all(sign in "0123456789abcdefABCDEF" for sign in digits):
-            raise self.error("syntax", "After \\u four hexadecimal digits are needed.", at)
+            raise self.error("syntax", "Expected four hexadecimal digits after \\u.", at)
         return int(digits, 16)
 
     def bare(self, at: int) -> int:
-        """The offset behind the unquoted text that begins here; `at` itself where none does."""
+        """Return the offset after the unquoted text that begins here; `at` itself if none does."""
         number = NUMBER.match(self.text, at)  # so that the + of 1e+3 belongs to the number
         here = number.end() if number else at
         found = UNQUOTED.match(self.text, here)
         return found.end() if found else here
 
     def atom(self, raw: str, at: int) -> Atom:
-        """What an unquoted text that stands alone means."""
+        """Return the value of an unquoted text on its own."""
         if len(raw) > MAX_DIGITS and NUMBER.fullmatch(raw):
             raise self.error("limit", f"Numbers may have at most {MAX_DIGITS} characters.", at)
         value = meaning(raw)

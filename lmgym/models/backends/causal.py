@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -197,34 +196,6 @@ class CausalBackend:
             flags = None if wanted is None else wanted[number]
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
-
-    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
-        """The continuation up to the end of a line, token by token the likeliest one, of at most `max_tokens` tokens
-        and about `seconds` seconds, without blanks around it; and how many tokens were read and written. Of a text that
-        is too long the beginning is dropped; at most half of the model's context is written."""
-        import torch
-
-        tokenizer, limit = self._tokenizer, self.facts.context_length
-        written: list[int] = []
-        with self._one_at_a_time, torch.inference_mode():
-            ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-            if self.start_id is not None:
-                ids = [self.start_id, *ids]
-            if limit is not None:
-                max_tokens = min(max_tokens, limit // 2)
-                ids = ids[-(limit - max_tokens) :]
-            read, until = len(ids), time.monotonic() + seconds
-            while len(written) < max_tokens and time.monotonic() < until:
-                given = torch.tensor([ids], device=self._runner.device)
-                token = int(self._runner.model(input_ids=given).logits[0, -1].argmax())
-                if token == tokenizer.eos_token_id:
-                    break
-                ids.append(token)
-                written.append(token)
-                if "\n" in tokenizer.decode(written).lstrip():
-                    break
-        lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
-        return lines[0].strip(), read, len(written)
 
     def _encode(
         self, texts: Sequence[str], policy: ScoringPolicy, start: int | None

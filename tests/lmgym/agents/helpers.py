@@ -13,8 +13,8 @@ import pytest
 
 from lmgym.agents.case_reader import look_at, read_case
 from lmgym.agents.cases import CaseError
+from lmgym.agents.demo_server import make_server
 from lmgym.agents.driver import Options, run_case
-from lmgym.agents.embedded import make_server
 from lmgym.agents.llm_judge import VotingJudge
 from lmgym.agents.results import CaseResult
 from lmgym.agents.transport import TransportError
@@ -110,7 +110,7 @@ def refused(text: str) -> str:
 
 
 @contextlib.contextmanager
-def embedded_server() -> Iterator[str]:
+def demo_server_url() -> Iterator[str]:
     """The embedded agents behind a real socket."""
     with make_server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

@@ -1,4 +1,4 @@
-"""What a stream of JSON lines means: the rules of the reference's client."""
+"""The answer in a stream of JSON lines, by the rules of the reference's client."""
 
 from __future__ import annotations
 

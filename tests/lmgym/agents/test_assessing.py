@@ -1,4 +1,4 @@
-"""Failures sorted into modes: without a model, with one that chooses, and as the user merged and named them."""
+"""Failures grouped into modes, without a model and with one that chooses."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lmgym.agents.assessor import (
     text_report,
 )
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options, run_case
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
 from lmgym.agents.redact import redactor
 from lmgym.agents.results import CaseResult
@@ -30,7 +30,7 @@ CASE = TWO + "gist: [\"Mentions 'Beatles'\", \"Mentions 'Stones'\"], keywords: z
 
 
 def music(ratio: str):
-    return run(CASE % ratio, EmbeddedTransport(), judge=VotingJudge(AgentJudge(EmbeddedTransport(), "judge")))
+    return run(CASE % ratio, DemoTransport(), judge=VotingJudge(AgentJudge(DemoTransport(), "judge")))
 
 
 def test_all_iterations_are_samples_whatever_the_ratio_needs():
@@ -58,16 +58,6 @@ def test_answers_that_differ_in_numbers_and_quotes_fail_alike():
         parallel=1,
     )
     assert [len(mode.samples) for mode in assess(result).modes] == [2, 1]
-
-
-def test_modes_can_be_named_and_merged():
-    result = music("1/2")
-    one, two = (mode.id for mode in assess(result).modes)
-    found = assess(result, names={one: "Knows no Stones"}, merged={two: one})
-    assert [(mode.name, len(mode.samples), mode.merged) for mode in found.modes] == [
-        ("Knows no Stones", 4, [two])
-    ]
-    assert assess(result, merged={one: two, two: one}).failures == 4
 
 
 def test_judge_connection_case_and_agent_are_told_apart():
@@ -105,7 +95,7 @@ def test_an_iteration_that_breaks_before_a_check_is_a_failure_too():
     assert [faults for _, faults, _ in modes(grpc)] == [{"case": 1}]
     closed = run(TALK, Scripted(lambda body: TransportError("refused", "This site does not talk to it.")))
     assert [faults for _, faults, _ in modes(closed)] == [{"connection": 2}]
-    assert modes(run("agent: a", says("x"))) == [("Turn 1: There are no interactions.", {"case": 1}, 1)]
+    assert modes(run("agent: a", says("x"))) == [("Turn 1: The case has no interactions.", {"case": 1}, 1)]
     assert assess(down).modes[0].id != assess(late).modes[0].id
     assert text_report(assess(down)).startswith("No verdict: 2 errors.\nModes of failure:")
     assert "an answer to every turn" in text_report(assess(down))
@@ -178,7 +168,7 @@ def test_a_model_chooses_among_the_modes_there_are_or_names_a_new_one():
     ]
     assert [choice.new for choice in made] == [True, False, False]
     assert "(none yet)" in asks.prompts[0]
-    assert "The text holds: noon" in asks.prompts[0]
+    assert "The text contains: noon" in asks.prompts[0]
     assert "1. It names a Greek letter." in asks.prompts[1]
 
 
@@ -217,7 +207,7 @@ def test_faults_of_judge_case_and_connection_are_not_named():
 
 
 def test_the_embedded_namer_names_and_chooses():
-    ask = AgentJudge(EmbeddedTransport(), "namer")
+    ask = AgentJudge(DemoTransport(), "namer")
     made = list(choices(samples_of(says_differently(3)), {}, chooser(ask)))
     assert [choice.name for choice in made] == [
         "It speaks of ‘alpha’.",
@@ -255,6 +245,6 @@ def test_the_text_is_laid_out_as_the_references():
 
 def test_json_has_everything():
     data = json.loads(json.dumps(assess(music("1/2")).as_dict()))
-    assert data["checks"] == {"passed": 2, "made": 6, "errors": 0}
+    assert data["checks"] == {"passed": 2, "n": 6, "errors": 0}
     assert [mode["share"] for mode in data["failure_modes"]] == [0.5, 0.5]
     assert data["failure_modes"][0]["faults"] == {"agent": 2}

@@ -1,4 +1,4 @@
-"""A busy server (429, 503) is asked again when it says so, by all iterations together; what was waited is said."""
+"""Requests to a busy server (429, 503) are repeated by all iterations together, and the waiting time is reported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import time
 
 import pytest
 
-from lmgym.agents import patience
-from lmgym.agents.failures import COLUMNS, rows_of
-from lmgym.agents.patience import MOST_WAITED, Waits, for_a_run
+from lmgym.agents import retries
+from lmgym.agents.failures import iteration_rows
 from lmgym.agents.reports import junit, table
+from lmgym.agents.retries import MAX_WAIT, RetryingTransport, run_transport
+from lmgym.agents.tables import IterationRow
 from lmgym.agents.transport import Deadline, TransportError
+from lmgym.text.columns import header
 from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, run, said
 from tests.lmgym.agents.test_hostile_servers import GOOD, transport
 from tests.lmgym.net.hostile import answer, server
@@ -36,20 +38,20 @@ class Clock:
         self.now += seconds
 
 
-def waiting(*answers, clock: Clock | None = None) -> tuple[Waits, Scripted, Clock]:
+def waiting(*answers, clock: Clock | None = None) -> tuple[RetryingTransport, Scripted, Clock]:
     """A server with these answers, the last one for ever."""
     left, clock = list(answers), clock or Clock()
     scripted = Scripted(lambda body: left.pop(0) if len(left) > 1 else left[0])
-    return Waits(scripted, clock=clock, sleep=clock.sleep), scripted, clock
+    return RetryingTransport(scripted, clock=clock, sleep=clock.sleep), scripted, clock
 
 
-def sent(waits: Waits, deadline: Deadline) -> list[bytes]:
+def sent(waits: RetryingTransport, deadline: Deadline) -> list[bytes]:
     return list(waits.chat("a", {}, {}, deadline))
 
 
 @pytest.fixture
 def fast(monkeypatch):
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.05)
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -69,16 +71,16 @@ def test_without_a_time_the_pauses_grow():
 
 def test_a_server_that_says_0_seconds_for_ever_is_not_asked_for_ever():
     waits, asked, clock = waiting(busy(0))
-    with pytest.raises(TransportError, match=r"at most 120 s are waited"):
+    with pytest.raises(TransportError, match=r"waits for at most 120 s"):
         sent(waits, Deadline(10**12))
-    assert clock.now - 1000 <= MOST_WAITED
+    assert clock.now - 1000 <= MAX_WAIT
     assert len(asked.asked) < 15
 
 
 def test_a_pause_that_is_too_long_is_not_waited_and_nobody_asks_before_it_ends():
     waits, asked, clock = waiting(busy(3600), said("ok"))
     for _ in range(2):
-        with pytest.raises(TransportError, match=r"may be asked again in 3,600 s, but at most 120 s"):
+        with pytest.raises(TransportError, match=r"in 3,600 s, but a request waits for at most 120 s"):
             sent(waits, Deadline(10**12))
     assert len(asked.asked) == 1
     clock.now += 3600
@@ -87,7 +89,7 @@ def test_a_pause_that_is_too_long_is_not_waited_and_nobody_asks_before_it_ends()
 
 def test_the_test_has_less_time_left_than_the_pause():
     waits, *_ = waiting(busy(60))
-    outer = Deadline(patience.time.monotonic() + 30, "The test")
+    outer = Deadline(retries.time.monotonic() + 30, "The test")
     with pytest.raises(TransportError, match="the test has less time left") as raised:
         sent(waits, Deadline(outer.at, outer=outer))
     assert raised.value.trouble == "status"
@@ -114,42 +116,42 @@ class PutsOff(Scripted):
     """As if it had been busy for 90 seconds."""
 
     def chat(self, agent, body, headers, deadline):
-        deadline.put_off(90)
+        deadline.extend(90)
         return super().chat(agent, body, headers, deadline)
 
 
 def test_waiting_is_no_part_of_the_time_for_an_answer_but_of_the_time_of_the_test():
     deadline = Deadline(1010, "The interaction", outer=Deadline(1015, "The test"))
-    deadline.put_off(3)
+    deadline.extend(3)
     assert (deadline.at, deadline.what, deadline.waited) == (1013, "The interaction", 3)
-    deadline.put_off(9)
+    deadline.extend(9)
     assert (deadline.at, deadline.what, deadline.waited) == (1015, "The test", 12)
 
 
 def test_what_was_waited_is_said_in_every_report():
     result = run(CASE.format(1), PutsOff(lambda body: said("ok")))
     turn = result.iterations[0].turns[0]
-    assert turn.notes == ("The server was busy and was asked again after 90.0 s.",)
+    assert turn.notes == ("The server was busy; the request was repeated after 90.0 s.",)
     assert (turn.waited, turn.seconds) == (90, 0)
     named = [("hello", result)]
-    assert "1 checks made, 90.0 s of waiting for a busy server" in table(named)
+    assert "1 checks made, 90.0 s waiting for a busy server" in table(named)
     assert 'name="waited_seconds" value="90.000"' in junit(named)
     assert result.as_dict()["waited"] == 90
-    (row,) = rows_of(named)
-    assert row[COLUMNS.index("waited")] == 90
+    (row,) = iteration_rows(named)
+    assert row[header(IterationRow).index("waited")] == 90
 
 
 def test_the_judge_is_waited_for_too_and_said_apart():
     class BusyJudge(Asks):
         def __call__(self, prompt, deadline):
-            deadline.put_off(2)
+            deadline.extend(2)
             return super().__call__(prompt, deadline)
 
     judge = judge_saying("pass")
     judge.ask = BusyJudge("pass")
     result = run(CASE.format(1).replace("keywords", "gist"), Scripted(lambda body: said("ok")), judge=judge)
     (turn,) = result.iterations[0].turns
-    assert turn.notes == ("The judge's server was busy and was asked again after 2.0 s.",)
+    assert turn.notes == ("The judge's server was busy; the request was repeated after 2.0 s.",)
 
 
 def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
@@ -170,7 +172,7 @@ def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
             under_way[0] -= 1
 
     with server(behave) as there:
-        result = run(CASE.format(8), for_a_run(transport(there.url)), parallel=8)
+        result = run(CASE.format(8), run_transport(transport(there.url)), parallel=8)
     assert (result.counts, most[0]) == ({"pass": 8}, 2)
     assert result.waited > 0
 
@@ -178,15 +180,15 @@ def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
 def test_a_date_of_the_server_counts(fast):
     later = {"Retry_After": "Fri, 31 Dec 1999 23:59:59 GMT", "Date": "Fri, 31 Dec 1999 22:59:59 GMT"}
     with server(answer(b"", "429 Slow", **later)) as there:
-        result = run(CASE.format(2), for_a_run(transport(there.url)), parallel=1)
+        result = run(CASE.format(2), run_transport(transport(there.url)), parallel=1)
     assert result.counts == {"error": 2}
-    assert "may be asked again in 3,600 s" in result.iterations[0].message
-    assert result.iterations[1].message == "Not asked: the server was too busy for earlier requests."
+    assert "accepts a new try in 3,600 s" in result.iterations[0].message
+    assert result.iterations[1].message == "Not sent: the server was too busy for earlier requests."
     assert len(there.seen) == 1
 
 
 def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer_counts_that(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_START", 60)
+    monkeypatch.setattr(retries, "HEAD_START", 60)
     asked = []
 
     class Slow(Scripted):
@@ -196,7 +198,7 @@ def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer
                 time.sleep(0.4)
             yield from super().chat(agent, body, headers, deadline)
 
-    result = run(CASE.format(4), for_a_run(Slow(lambda body: said("ok"))))
+    result = run(CASE.format(4), run_transport(Slow(lambda body: said("ok"))))
     assert len(asked) == 4
     assert asked[1] - asked[0] >= 0.4
     assert sum(made.turns[0].seconds > 0.3 for made in result.iterations) == 1
@@ -204,11 +206,11 @@ def test_iterations_that_begin_together_wait_for_the_first_request_and_no_answer
 
 
 def test_a_first_answer_that_takes_long_holds_nobody_up_for_long(monkeypatch):
-    monkeypatch.setattr(patience, "HEAD_START", 0.05)
+    monkeypatch.setattr(retries, "HEAD_START", 0.05)
     together = threading.Barrier(4, timeout=10)
 
     def answered(body):
         together.wait()
         return said("ok")
 
-    assert run(CASE.format(4), for_a_run(Scripted(answered))).passed == 4
+    assert run(CASE.format(4), run_transport(Scripted(answered))).passed == 4

@@ -1,4 +1,4 @@
-"""What chat endpoints answer: refusals and silence are the agent's, errors within an answer are the server's."""
+"""Answers of chat endpoints: refusals and empty answers count for the agent, errors for the server."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import time
 import pytest
 
 from lmgym import net
-from lmgym.agents import patience
+from lmgym.agents import retries
 from lmgym.agents.case_reader import read_case
 from lmgym.agents.driver import Options, run_case
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
-from lmgym.agents.patience import for_a_run
+from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import ChatTransport, error_within
 from tests.lmgym.net.hostile import answer, server
 
@@ -35,7 +35,7 @@ def asked(*given, case=HELLO, **headers):
 
     with server(behave) as there:
         policy = lambda **limits: net.NetPolicy.allowing("127.0.0.1", **limits)  # noqa: E731
-        transport = for_a_run(ChatTransport(f"{there.url}/v1", policy=policy, secrets=("hush-hush",)))
+        transport = run_transport(ChatTransport(f"{there.url}/v1", policy=policy, secrets=("hush-hush",)))
         result = run_case(read_case(case), transport, None, Options(parallel=1))
     return result, len(there.seen)
 
@@ -107,19 +107,19 @@ def test_an_error_within_an_answer_shows_the_servers_message_without_secrets():
 
 @pytest.mark.parametrize("code", [503, "429", "rate_limit_exceeded"])
 def test_an_error_within_an_answer_that_means_busy_is_waited_for(monkeypatch, code):
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.05)
     overloaded = {"error": {"message": "model overloaded", "type": "server_error", "code": code}}
     result, requests = asked(overloaded, completion("Hello"))
     assert (result.outcome, requests) == ("pass", 3)
     assert turn_of(result).waited > 0
-    monkeypatch.setattr(patience, "MOST_WAITED", 0.01)
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.01)
     error = turn_of(asked(overloaded)[0]).error
     assert error.startswith("The server is busy. ")
     assert error.endswith("The server reported an error: model overloaded")
 
 
 def test_a_busy_server_is_asked_no_earlier_than_its_answer_says(monkeypatch):
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.01)
     began = time.monotonic()
     result, _ = asked({"error": {"code": 503}}, completion("Hello"), Retry_After="1")
     assert (result.outcome, time.monotonic() - began > 0.9) == ("pass", True)

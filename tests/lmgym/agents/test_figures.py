@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from lmgym.agents.pass_rates import (
-    compare,
-    compare_paired,
+    at_k,
     evidence,
-    interval_told,
+    format_limits,
+    format_rate,
     pass_at_k,
     pass_hat_k,
-    rate_told,
-    repeats,
 )
-from lmgym.stats.intervals import Interval
+from lmgym.agents.run_comparison import Side, compare_pairs, compare_rates
 
 
 @pytest.mark.parametrize(("n", "c"), [(5, 0), (5, 2), (5, 5), (7, 3), (1, 1)])
@@ -64,42 +61,50 @@ def test_small_amounts_have_one_form():
         1 - 1e-8: "> 0.999",
         1: "1.00",
     }
-    assert {rate: rate_told(rate) for rate in told} == told
+    assert {rate: format_rate(rate) for rate in told} == told
     for ends, text in {
         (0, 1e-8): "[0.00, < 0.001]",
         (0.0, 0.0044): "[0.000, 0.004]",
         (0.2, 0.5): "[0.20, 0.50]",
     }.items():
-        assert interval_told(Interval(*ends)) == text
-    *_, ten = repeats([(0, 20)])
-    assert (ten.k, *ten.all_told) == (10, "0.00", "[0.00, < 0.001]")
+        assert format_limits(*ends) == text
+    *_, ten = at_k([(0, 20)])
+    assert (ten.k, ten.all_text, ten.all_interval) == (10, "0.00", "[0.00, < 0.001]")
 
 
 def test_a_rate_that_stopped_early_has_no_interval():
     found = evidence(1, 1, 0.5, early_stop=True)
     assert (found.rate, found.interval) == (1.0, None)
-    assert found.verdict == "stops once it is decided: no estimate of the rate"
-    assert compare((1, 1), (0, 9), early_stop=True).p is None
-    assert compare((1, 1), (0, 9), early_stop=True).difference == -1.0
-    assert compare_paired([(True, False)] * 9, early_stop=True).p is None
+    assert found.verdict == "stopped early: no estimate of the rate"
+    early = rates((1, 1), (0, 9), early_stop=True)
+    assert (early.p, early.difference) == (None, -1.0)
+    assert compare_pairs(NAMES, [(True, False)] * 9, early_stop=True).p is None
+
+
+NAMES = ("old", "new")
+
+
+def rates(first, second, **more):
+    return compare_rates(Side("old", *first), Side("new", *second), **more)
 
 
 def test_pairs_are_compared_by_those_that_changed():
-    found = compare_paired([(True, True)] * 50 + [(True, False)] * 6 + [(False, False)] * 4)
-    assert (found.first, found.second, found.changed) == ((56, 60), (50, 60), (0, 6))
+    found = compare_pairs(NAMES, [(True, True)] * 50 + [(True, False)] * 6 + [(False, False)] * 4)
+    assert (found.first_count, found.second_count) == ("56/60", "50/60")
+    assert (found.n, found.only_first, found.only_second) == (60, 6, 0)
     assert found.p == pytest.approx(2 / 2**6)  # six tosses of a coin, all on one side
     assert found.difference == pytest.approx(-0.1)
-    assert compare_paired([(True, True)] * 3).p == 1.0
-    assert compare_paired([]).p is None
-    assert found.p < compare((56, 60), (50, 60)).p
+    assert compare_pairs(NAMES, [(True, True)] * 3).p == 1.0
+    assert compare_pairs(NAMES, []).p is None
+    assert found.p < rates((56, 60), (50, 60)).p
 
 
 def test_two_rates_are_compared_exactly():
-    found = compare((8, 10), (2, 10))
+    found = rates((8, 10), (2, 10))
     assert found.difference == pytest.approx(-0.6)
     assert found.p == pytest.approx(0.0230, abs=0.0005)  # 2 x 2 table 8 2 / 2 8, two-sided
-    assert compare((3, 3), (3, 3)).p == 1.0
-    assert compare((0, 0), (1, 2)).p is None
+    assert rates((3, 3), (3, 3)).p == 1.0
+    assert rates((0, 0), (1, 2)).p is None
 
 
 def test_errors_are_in_no_rate_and_said_beside_it():
@@ -117,21 +122,20 @@ def test_errors_are_in_no_rate_and_said_beside_it():
 
 
 def test_k_iterations_of_one_case_carry_wilsons_interval_along():
-    rows = {row.k: row for row in repeats([(2, 4)])}
+    rows = {row.k: row for row in at_k([(2, 4)])}
     assert list(rows) == [1, 2, 3]
     assert (round(rows[2].any, 4), round(rows[2].all, 4)) == (0.8333, 0.1667)
-    one = rows[1].any_interval
-    assert one.low == pytest.approx(rows[1].all_interval.low)
-    assert rows[2].any_interval.low == pytest.approx(1 - (1 - one.low) ** 2)
-    assert rows[2].all_interval.high == pytest.approx(one.high**2)
+    assert rows[1].any_low == pytest.approx(rows[1].all_low)
+    assert rows[2].any_low == pytest.approx(1 - (1 - rows[1].any_low) ** 2)
+    assert rows[2].all_high == pytest.approx(rows[1].any_high ** 2)
 
 
 def test_k_iterations_of_several_cases_are_a_mean_over_the_same_cases_for_every_k():
-    rows = {row.k: row for row in repeats([(1, 1), (2, 4), (0, 4), (0, 0)])}
-    assert [(k, row.n, row.of) for k, row in rows.items()] == [(1, 2, 4), (2, 2, 4), (3, 2, 4)]
+    rows = {row.k: row for row in at_k([(1, 1), (2, 4), (0, 4), (0, 0)])}
+    assert [(k, row.cases, row.of) for k, row in rows.items()] == [(1, 2, 4), (2, 2, 4), (3, 2, 4)]
     assert rows[1].any == pytest.approx(0.25)
     assert rows[2].all == pytest.approx((1 / 6 + 0) / 2)
-    assert repeats([]) == repeats([(0, 0)]) == []
+    assert at_k([]) == at_k([(0, 0)]) == []
 
 
 @pytest.mark.parametrize(
@@ -144,59 +148,28 @@ def test_k_iterations_of_several_cases_are_a_mean_over_the_same_cases_for_every_
     ],
 )
 def test_k_goes_as_far_as_half_of_the_cases(counts, most, n):
-    rows = repeats(counts)
-    assert (rows[-1].k, {row.n for row in rows}) == (most, {n})
-
-
-def test_of_one_iteration_of_every_case_as_many_it_is_the_interval_of_all_of_them():
-    found = repeats([(0, 10), (7, 10)])[0]
-    pooled = evidence(7, 20, 1.0).interval
-    for interval in (found.any_interval, found.all_interval):
-        assert (interval.low, interval.high) == (pytest.approx(pooled.low), pytest.approx(pooled.high))
+    rows = at_k(counts)
+    assert (rows[-1].k, {row.cases for row in rows}) == (most, {n})
 
 
 @pytest.mark.parametrize("passed", [0, 5, 10])
-@pytest.mark.parametrize("cases", [1, 2, 30])
-def test_no_interval_is_without_a_width(passed, cases):
-    for row in repeats([(passed, 10)] * cases):
-        for rate, interval in ((row.any, row.any_interval), (row.all, row.all_interval)):
-            assert interval.low < interval.high, (row.k, cases)
-            assert interval.low - 1e-9 <= rate <= interval.high + 1e-9
-        for _, told in (row.any_told, row.all_told):
-            low, high = told.strip("[]").split(", ")
+def test_the_interval_of_one_case_has_a_width_and_contains_the_estimate(passed):
+    for row in at_k([(passed, 10)]):
+        assert row.any_low < row.any_high
+        assert row.any_low <= row.any <= row.any_high
+        assert row.all_low < row.all_high
+        assert row.all_low <= row.all <= row.all_high
+        for text in (row.any_interval, row.all_interval):
+            low, high = text.strip("[]").split(", ")
             assert low != high
+
+
+def test_several_cases_have_means_without_intervals():
+    for row in at_k([(5, 10), (7, 10)]):
+        assert [row.any_low, row.any_high, row.all_low, row.all_high] == [None] * 4
+        assert (row.any_interval, row.all_interval) == ("", "")
 
 
 def test_an_interval_never_looks_like_a_point():
     assert evidence(1000, 1000, 1.0).count_with_interval == "1000/1000 [0.996, 1.000]"
     assert evidence(3, 8, 1.0).count_with_interval == "3/8 [0.14, 0.69]"
-
-
-def test_cases_with_few_iterations_make_it_wider():
-    few, many = repeats([(5, 10), (5, 10)])[0], repeats([(50, 100), (50, 100)])[0]
-    mixed = repeats([(5, 10), (50, 100)])[0]
-    few, mixed, many = (row.any_interval.high - row.any_interval.low for row in (few, mixed, many))
-    assert few > mixed > many
-
-
-@pytest.mark.parametrize(
-    "rates",
-    [[0.5] * 4, [0.05, 0.3, 0.6, 0.9], [0.0] * 5 + [1.0] * 5, [0.97] * 9 + [0.3]],
-    ids=["alike", "spread", "never and always", "one is hard"],
-)
-def test_the_intervals_of_several_cases_cover(rates):
-    """At 95% they hold the truth in about 95 of 100 runs, and in more where cases differ."""
-    rates, made = np.array(rates), 10
-    passed = np.random.default_rng(17).binomial(made, rates, (400, len(rates)))
-    held: dict[tuple[int, str], list[bool]] = {}
-    for counts in passed:
-        for row in repeats([(int(count), made) for count in counts]):
-            for name, interval, truth in (
-                ("any", row.any_interval, (1 - (1 - rates) ** row.k).mean()),
-                ("all", row.all_interval, (rates**row.k).mean()),
-            ):
-                held.setdefault((row.k, name), []).append(
-                    interval.low - 1e-9 <= truth <= interval.high + 1e-9
-                )
-    assert {k for k, _ in held} == {1, 2, 3, 5, 10}
-    assert all(np.mean(found) >= 0.92 for found in held.values()), held

@@ -1,4 +1,4 @@
-"""Documents that mean harm: refused quickly, with a name, and without reading, fetching or telling anything."""
+"""Hostile documents are rejected quickly, with a code, and reveal or fetch nothing."""
 
 from __future__ import annotations
 

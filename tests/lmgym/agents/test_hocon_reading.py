@@ -1,4 +1,4 @@
-"""What the HOCON reader promises about documents that mean no harm."""
+"""The HOCON reader on well-formed documents."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_errors_name_their_place(text, code, line, column):
 
 
 def test_a_circle_is_named():
-    with pytest.raises(HoconError, match="in a circle: c → b → c"):
+    with pytest.raises(HoconError, match="in a cycle: c → b → c"):
         read("a: ${b}, b: ${c}, c: ${b}")
 
 

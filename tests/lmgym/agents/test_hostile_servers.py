@@ -1,4 +1,4 @@
-"""Servers that mean harm or are broken: each ends in an outcome with a name, and the run goes on and ends."""
+"""Hostile or broken servers: each leads to a defined outcome, and the run continues and ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from lmgym import net
 from lmgym.agents.transport import HTTPTransport, server_address_problem
-from tests.lmgym.agents.helpers import embedded_server, run
+from tests.lmgym.agents.helpers import demo_server_url, run
 from tests.lmgym.net.hostile import answer, server
 
 TURN = "{text: q, timeout_in_seconds: 0.6, response: {text: {keywords: ok}}}"
@@ -161,7 +161,7 @@ def test_secret_headers_are_sent_and_seen_nowhere():
 
 
 def test_the_embedded_agents_answer_over_a_real_socket():
-    with embedded_server() as url:
+    with demo_server_url() as url:
         there = transport(url)
         case = (
             "agent: calc, connections: [http, direct], success_ratio: 4/4, interactions: [{text: times, "
@@ -169,7 +169,7 @@ def test_the_embedded_agents_answer_over_a_real_socket():
             "response: {sly_data: {equals: {value: 19481}}, structure: {op: {value: times}}}}]"
         )
         result = run(case, there)
-        assert (result.outcome, result.n_checks) == ("pass", 16)
+        assert (result.outcome, result.checks_made) == ("pass", 16)
         assert result.tokens["total_tokens"] > 0
         assert run("agent: nosuch, interactions: [{text: q}]", there).iterations[0].message == (
             "The server has no such agent (404)."

@@ -1,4 +1,4 @@
-"""The judge: strict verdicts, votes, no memory, and samples that try to give the verdict themselves."""
+"""The judge: strict verdicts, votes, no memory, and samples that try to decide the verdict."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 from lmgym.agents import reports
 from lmgym.agents.assessor import assess
 from lmgym.agents.case_reader import read_case
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options, run_iterations
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.failures import Contradictions
 from lmgym.agents.llm_judge import (
     AgentJudge,
-    SurprisalJudge,
     VotingJudge,
     prompt_for,
     reference_verdict,
     verdict_of,
 )
 from lmgym.agents.pass_rates import evidence
-from lmgym.agents.transport import Deadline, TransportError, one_at_a_time
+from lmgym.agents.transport import TransportError
 from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, one_check, run, said, says
 
 COIN = """
@@ -117,7 +116,7 @@ def test_contradicting_verdicts_on_one_answer_are_reported_as_the_judges(name):
 
 def test_other_answers_with_other_verdicts_are_no_contradiction():
     answers = iter(["Hello", "Go away"] * 10)
-    judge = VotingJudge(AgentJudge(EmbeddedTransport(), "judge"))
+    judge = VotingJudge(AgentJudge(DemoTransport(), "judge"))
     case = COIN.replace("is a greeting", "says 'hello'")
     result = run(case, Scripted(lambda body: said(next(answers))), judge=judge, parallel=1)
     assert (result.passed, list(Contradictions(result.iterations))) == (10, [])
@@ -139,23 +138,12 @@ def test_a_sample_that_repeats_the_mark_of_another_gains_nothing():
 
 
 def test_an_agent_judges():
-    judge = VotingJudge(AgentJudge(EmbeddedTransport(), "judge"))
+    judge = VotingJudge(AgentJudge(DemoTransport(), "judge"))
     assert judge.judge("Mentions 'Beatles'", "The Beatles").verdict == "pass"
     assert judge.judge("Mentions 'Stones'", "The Beatles").verdict == "fail"
     assert judge.judge("EQUIVOCATE", "The Beatles").verdict == "error"
-    assert VotingJudge(AgentJudge(EmbeddedTransport(), "broken")).judge("c", "s").verdict == "error"
-    assert VotingJudge(AgentJudge(EmbeddedTransport(), "nosuch")).judge("c", "s").verdict == "error"
-
-
-@pytest.mark.parametrize(
-    ("bits", "verdict"),
-    [([1.0, 3.0], "pass"), ([3.0, 1.0], "fail"), ([2.0, 2.001], "error"), ([None, 1.0], "error")],
-)
-def test_a_language_model_judges_by_surprisal(bits, verdict):
-    opinion = VotingJudge(SurprisalJudge(lambda prompt, words, deadline: bits, "m")).judge("c", "s")
-    assert opinion.verdict == verdict
-    if verdict != "error":
-        assert "bits for pass" in opinion.reason
+    assert VotingJudge(AgentJudge(DemoTransport(), "broken")).judge("c", "s").verdict == "error"
+    assert VotingJudge(AgentJudge(DemoTransport(), "nosuch")).judge("c", "s").verdict == "error"
 
 
 @pytest.mark.parametrize(
@@ -221,30 +209,6 @@ def test_what_just_fits_is_seen_whole():
     asks = Asks("pass")
     assert VotingJudge(asks).judge("c" * 4_000, "s" * 19_999 + "!").verdict == "pass"
     assert "s!\n" in asks.prompts[0]
-
-
-def test_a_judge_by_surprisal_waits_no_longer_than_its_deadline():
-    busy = threading.Lock()
-
-    def bits(prompt, words, deadline):
-        with one_at_a_time(busy, deadline.check):
-            return [1.0, 3.0]
-
-    judge = VotingJudge(SurprisalJudge(bits, "m"))
-    with busy:
-        started = time.monotonic()
-        opinion = judge.judge("c", "s", Deadline(started + 0.2, "The judge"))
-        assert time.monotonic() - started < 2
-        assert (opinion.verdict, opinion.reason) == ("error", "The judge took too long and was given up.")
-        stopped = judge.judge("c", "s", Deadline(started + 60, "The judge", stop=lambda: True))
-        assert (stopped.verdict, stopped.reason) == ("error", "The run was stopped.")
-    assert judge.judge("c", "s", Deadline(time.monotonic() + 5)).verdict == "pass"
-
-
-def test_a_judge_with_no_time_left_scores_nothing():
-    judge = SurprisalJudge(lambda prompt, words, deadline: pytest.fail("it was scored"), "m")
-    opinion = VotingJudge(judge).judge("c", "s", Deadline(time.monotonic() - 1, "The judge"))
-    assert opinion.verdict == "error"
 
 
 def test_stopping_a_run_reaches_the_judge_that_is_being_asked():

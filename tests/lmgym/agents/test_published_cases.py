@@ -1,4 +1,4 @@
-"""The recorded cases give what was recorded: on the embedded agents, and on a real neuro-san server if there is one."""
+"""Recorded cases give the recorded results, on the demo agents and on a real neuro-san server if there is one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from lmgym import net
 from lmgym.agents.case_reader import read_case
 from lmgym.agents.cases import CaseError
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.driver import Options, run_case
-from lmgym.agents.embedded import EmbeddedTransport
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge
 from lmgym.agents.transport import HTTPTransport
 
@@ -88,8 +88,8 @@ def outcome(text: str, transport, reading: str):
 def test_on_the_embedded_agents(conformance, name):
     text = (conformance / "neurosan" / "cases" / f"{name}.hocon").read_text()
     code, document = RECORDED[name]
-    assert outcome(text, EmbeddedTransport(), "reference-compatible") == code
-    assert outcome(text, EmbeddedTransport(), "document") == (document or code)
+    assert outcome(text, DemoTransport(), "reference-compatible") == code
+    assert outcome(text, DemoTransport(), "document") == (document or code)
 
 
 def python_with_neuro_san() -> str:

@@ -1,41 +1,44 @@
-"""`lmgym agents compare`: the p of its table decides its exit status."""
+"""`lmgym agents compare`: the corrected p decides its exit status."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from lmgym.agents.pass_rates import compare, corrected
+from lmgym.agents.run_comparison import RunOutcomes, compare_runs
 from lmgym.cli.agents import parser
+from lmgym.text.columns import record
 
 
 class Answers:
-    """A client whose server compared these cases: {name: (outcome, passed, made, outcome, passed, made)}."""
+    """A client whose server compared these cases: {name: (outcome, passed, n, outcome, passed, n)}."""
 
     def __init__(self, cases, early_stop=False) -> None:
-        rates = [((row[1], row[2]), (row[4], row[5])) for row in cases.values()]
-        pooled = [tuple(map(sum, zip(*side, strict=True))) for side in zip(*rates, strict=True)]
-        found = corrected([compare(*pair, early_stop=early_stop) for pair in rates])
-        (total,) = corrected([compare(*pooled, early_stop=early_stop)])
-        rows = []
-        for (name, row), one in zip(cases.items(), found, strict=True):
-            sides = {
-                side: {"outcome": outcome, "passed": passed, "made": made, "errors": 0}
-                for side, (outcome, passed, made) in (("first", row[:3]), ("second", row[3:]))
-            }
-            rows.append({"name": name, **sides, **figures(one)})
-        totals = {"first": [*total.first], "second": [*total.second], "errors": [0, 0], **figures(total)}
-        other = {"id": "later", "versions": ["2"], "total": totals, "cases": rows}
-        self.found = {"first": {"id": "earlier", "versions": ["1"]}, "comparisons": [other]}
+        first, second = (
+            RunOutcomes(
+                side, side, side, early_stop,
+                {name: Case(*row[at : at + 3], early_stop=early_stop) for name, row in cases.items()},
+            )
+            for side, at in (("earlier", 0), ("later", 3))
+        )  # fmt: skip
+        [pair] = compare_runs(first, [second]).pairs
+        rows = [record(row.facts, row.comparison) for row in pair.cases]
+        other = {"id": "later", "versions": ["2"], "total": record(pair.total), "cases": rows}
+        self.compared = {"first": {"id": "earlier", "versions": ["1"]}, "comparisons": [other]}
 
     def compare_agent_runs(self, first, *others):
-        return self.found
+        return self.compared
 
 
-def figures(one) -> dict:
-    ends = one.interval and [one.interval.low, one.interval.high]
-    return {
-        "difference": one.difference, "interval": ends, "p": one.p, "p_holm": one.p_holm, "test": one.test,
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Case:
+    outcome: str
+    passed: int
+    n: int
+    errors: int = 0
+    early_stop: bool = False
+    text: str = "case"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every row of how `response` is walked, and of what the stock tests say, in both readings."""
+"""Every row of the table of checks: how `response` is walked and how the tests decide, in both readings."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_unknown_parts_and_bare_values_check_nothing_and_fail_nothing(reading, r
         turn = f"{{text: q, response: {{{response}}}}}, {{text: q, response: {{text: {{keywords: {keywords}}}}}}}"
         result = run(f"agent: a, interactions: [{turn}]", says("ok"), reading)
         assert [check.outcome for check in result.iterations[0].checks] == ["skipped", outcome]
-        assert (result.outcome, result.n_checks) == (outcome, 1)
+        assert (result.outcome, result.checks_made) == (outcome, 1)
 
 
 @pytest.mark.parametrize("reading", BOTH)

@@ -1,4 +1,4 @@
-"""Every row of what the keys of a case mean: what the document says, and what the code of neuro-san 0.7.15 does."""
+"""Every row of the table of keys: by the document and by the code of neuro-san 0.7.15."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lmgym.agents.case_reader import read_case
-from lmgym.agents.embedded import EmbeddedTransport
+from lmgym.agents.demo_server import DemoTransport
 from lmgym.agents.transport import TransportError
 from tests.lmgym.agents.helpers import Scripted, findings, refused, run, said, says
 
@@ -50,7 +50,7 @@ def test_all_connections_are_tried_within_one_iteration_each_anew(reading):
     turns = "[{text: one}, {text: two, response: {text: {keywords: ok}}}]"
     case = f"agent: a, connections: [http, https], interactions: {turns}"
     result = run(case, transport, reading)
-    assert (result.outcome, result.n, result.n_checks) == ("pass", 1, 2)
+    assert (result.outcome, result.n, result.checks_made) == ("pass", 1, 2)
     assert [("chat_context" in body) for _, body, _ in transport.asked] == [False, True, False, True]
 
 
@@ -69,7 +69,7 @@ def test_without_connections_every_iteration_fails(reading):
 
 
 def test_unknown_connections_are_named():
-    assert "There is no connection 'ftp'" in refused(f"agent: a, connections: [ftp]\n{ASK}")
+    assert "Unknown connection 'ftp'" in refused(f"agent: a, connections: [ftp]\n{ASK}")
     assert "Did you mean https?" in refused(f"agent: a, connections: htps\n{ASK}")
     assert "text" in refused(f"agent: a, connections: 3\n{ASK}")
 
@@ -116,7 +116,7 @@ def test_an_unquoted_ratio_is_text_as_well():
 
 @pytest.mark.parametrize(("reading", "outcome"), [("document", "pass"), ("reference-compatible", "fail")])
 def test_zero_needed(reading, outcome):
-    """By the document 0 of 2 is enough; 0.7.15 wants one success."""
+    """By the document 0 of 2 is enough; 0.7.15 requires one success."""
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("no"), reading).outcome == outcome
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("ok"), reading).outcome == "pass"
 
@@ -127,13 +127,13 @@ def test_all_iterations_are_made_unless_asked_otherwise():
     assert run(text, says("no")).n == 6
 
 
-@pytest.mark.parametrize(("reading", "hopeless"), [("document", 5), ("reference-compatible", 6)])
-def test_early_stop_on_success_and_by_the_document_on_certain_failure_as_well(reading, hopeless):
+@pytest.mark.parametrize(("reading", "unsatisfiable"), [("document", 5), ("reference-compatible", 6)])
+def test_early_stop_on_success_and_by_the_document_on_certain_failure_as_well(reading, unsatisfiable):
     text = f"agent: a, success_ratio: 2/6\n{ASK}"
     enough = run(text, says("ok"), reading, early_stop=True, parallel=1)
     assert (enough.outcome, enough.n) == ("pass", 2)
     failed = run(text, says("no"), reading, early_stop=True, parallel=1)
-    assert (failed.outcome, failed.n) == ("fail", hopeless)
+    assert (failed.outcome, failed.n) == ("fail", unsatisfiable)
 
 
 @pytest.mark.parametrize("reading", BOTH)
@@ -226,7 +226,7 @@ def test_an_interaction_that_takes_too_long_is_given_up_while_it_is_under_way():
     started = time.monotonic()
     text = "agent: echo, interactions: [{text: SLEEP(5), timeout_in_seconds: 0.2, response: {text: {keywords: e}}}]"
     for reading in BOTH:
-        result = run(text, EmbeddedTransport(), reading)
+        result = run(text, DemoTransport(), reading)
         assert (result.outcome, result.counts) == ("timeout", {"timeout": 1})
         assert result.iterations[0].checks[0].outcome == "timeout"
     assert time.monotonic() - started < 2
@@ -237,10 +237,10 @@ def test_the_tests_time_is_for_all_iterations_by_the_document_and_for_each_by_th
         "agent: echo, success_ratio: 4/4, timeout_in_seconds: 0.45, "
         "interactions: [{text: SLEEP(0.2), response: {text: {keywords: echo}}}]"
     )
-    together = run(text, EmbeddedTransport(), parallel=1)
+    together = run(text, DemoTransport(), parallel=1)
     assert (together.outcome, together.passed) == ("timeout", 2)
     assert together.counts == {"pass": 2, "timeout": 1, "skipped": 1}
-    each = run(text, EmbeddedTransport(), "reference-compatible", parallel=1)
+    each = run(text, DemoTransport(), "reference-compatible", parallel=1)
     assert (each.outcome, each.passed) == ("pass", 4)
 
 
@@ -341,7 +341,7 @@ def test_filters():
 def test_filters_mean_the_same_in_any_case_and_what_is_none_is_minimal(chosen, everything):
     """Told by what comes back: under MAXIMAL the server says who it is and what it heard."""
     text = f"agent: echo, interactions: [{{text: hi, chat_filter: {chosen}, response: {{text: {{keywords: hi}}}}}}]"
-    result = run(text, EmbeddedTransport(), "reference-compatible")
+    result = run(text, DemoTransport(), "reference-compatible")
     kinds = {message["type"] for message in result.iterations[0].turns[0].messages}
     assert result.outcome == "pass"
     assert kinds >= {"SYSTEM", "HUMAN"} if everything else kinds == {"AGENT_FRAMEWORK"}
@@ -373,7 +373,7 @@ def test_the_context_is_sent_back_as_it_came():
 @pytest.mark.parametrize("reading", BOTH)
 def test_without_response_the_conversation_just_goes_on(reading):
     result = run("agent: a, interactions: [{text: q}, {text: q, response: {}}]", says("ok"), reading)
-    assert (result.outcome, result.n_checks) == ("pass", 0)
+    assert (result.outcome, result.checks_made) == ("pass", 0)
     assert "no-checks" in findings("agent: a, interactions: [{text: q}]")
 
 

@@ -1,4 +1,4 @@
-"""What a model thinks aloud is no part of a verdict, nor of an answer where the case says so."""
+"""Thoughts of a model are no part of a verdict, nor of an answer if the case says so."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""What is kept of a conversation, and scoring it again without asking the agent."""
+"""Stored transcripts, and scoring them again without calling the agent."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-
-import pytest
 
 from lmgym.agents import redact
 from lmgym.agents.case_reader import read_case
@@ -13,7 +11,7 @@ from lmgym.agents.driver import Options, run_case, run_iterations
 from lmgym.agents.redact import HIDDEN, hides, redactor
 from lmgym.agents.results import IterationResult
 from lmgym.agents.scoring import rescore
-from lmgym.agents.transport import ChatTransport, ContinuingTransport
+from lmgym.agents.transport import ChatTransport
 from lmgym.net import Answer
 from tests.lmgym.agents.helpers import Scripted, outcomes, run, said, says
 
@@ -24,10 +22,6 @@ def chat_endpoint():
             return Answer(200, {}, b'{"choices": [{"message": {"content": "x"}}]}')
 
     return Chat("https://chat.example", "m", policy=lambda **limits: None)
-
-
-def wrapped_model():
-    return ContinuingTransport("m", lambda text, seconds: ("x", 1, 1))
 
 
 CASE = "agent: a, interactions: [{text: q, sly_data: {key: k}, response: {sly_data: {a: {b: {value: 1}}}}}]"
@@ -86,7 +80,7 @@ def test_answers_are_scored_again_by_the_case_as_it_is_now():
         ("response.sly_data.not_keywords", None): "pass",
     }
     hidden = next(check for check in after.checks if check.outcome == "error")
-    assert "run the case again" in hidden.message
+    assert "Run the case again" in hidden.message
     assert (after.outcome, after.turns) == (
         "fail",
         tuple(replace(turn, reused=True) for turn in before.turns),
@@ -163,11 +157,10 @@ def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
     assert IterationResult.from_dict(there).turns[0].notes == (), "rows of before have none"
 
 
-@pytest.mark.parametrize("make", [chat_endpoint, wrapped_model])
-def test_chat_endpoints_and_models_say_that_they_take_no_private_data(make):
+def test_chat_endpoints_take_no_private_data_and_say_so():
     turn = "{text: q, sly_data: {key: k}}"
-    told = run(f"agent: a, interactions: [{turn}]", make()).iterations[0].turns[0].notes
-    assert told == ("Private data (sly_data) were not sent: such an agent has no place for them.",)
+    told = run(f"agent: a, interactions: [{turn}]", chat_endpoint()).iterations[0].turns[0].notes
+    assert told == ("Private data (sly_data) were not sent, because chat endpoints do not take any.",)
 
 
 def test_a_transcript_has_an_end_and_says_so():

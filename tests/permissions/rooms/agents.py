@@ -95,11 +95,8 @@ ROWS: list[Row] = [
     ("GET", "agent-case-run", [RUN, HIDDEN_CASE_RUN], (404,) * 6),
     ("GET", "agent-case-run-download", [RUN, CASE_RUN], OPEN),
     ("GET", "agent-case-run-download", [HIDDEN_RUN, HIDDEN_CASE_RUN], HIDDEN),
-    ("GET", "agent-assess", [RUN, CASE_RUN], OPEN),
-    ("GET", "agent-assess", [HIDDEN_RUN, HIDDEN_CASE_RUN], HIDDEN),
-    ("GET", "agent-assess-download", [RUN, CASE_RUN, "text"], OPEN),
-    ("GET", "agent-assess-download", [HIDDEN_RUN, HIDDEN_CASE_RUN, "json"], HIDDEN),
-    ("POST", "agent-mode", [RUN, CASE_RUN], MAY_NOT_ACT),
+    ("GET", "agent-failures-download", [RUN, CASE_RUN, "text"], OPEN),
+    ("GET", "agent-failures-download", [HIDDEN_RUN, HIDDEN_CASE_RUN, "json"], HIDDEN),
     ("GET", "agent-naming", [RUN, CASE_RUN], (286,) * 6),
     ("GET", "agent-naming", [HIDDEN_RUN, HIDDEN_CASE_RUN], (404, 404, 286, 286, 286, 286)),
     ("POST", "agent-naming", [RUN, CASE_RUN], ANYBODY_ACTS),  # all of them are told why nothing is queued

@@ -1,4 +1,4 @@
-"""What a run does with a server that does not answer: wait while it is busy, give it up when it is not there. Pure."""
+"""Transports that retry requests to busy servers and give up servers that cannot be reached."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from lmgym.agents.transport import Deadline, Transport, TransportError
 
 BUSY = (429, 503)
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 16.0
-"""Seconds between two tries where the server asks for no longer pause; doubled with each try."""
-MOST_WAITED = 120.0
+"""Seconds between two tries if the server asks for no longer pause; doubled with each try."""
+MAX_WAIT = 120.0
 """Seconds of waiting for one request, all pauses together."""
 PATIENCE = 3
-"""Requests in a row without a connection to a server that answered before, after which it is not asked again. The same
-for requests that a busy server did not take within MOST_WAITED."""
+"""Requests in a row without a connection to a server that answered before, after which no more are sent. Also for
+requests that a busy server did not accept within MAX_WAIT."""
 HEAD_START = 1.0
-"""Seconds that the first request of a run has, at most, to show whether the server is there. Iterations that begin
-together would else all ask a server that is not. No request loses more than a tenth of its time by that."""
+"""Maximum number of seconds for which the first request of a run is sent alone, to see whether the server is there.
+Otherwise all parallel iterations would try a server that is down. No request loses more than a tenth of its time."""
 SLICE = 0.2
-NOT_ASKED = "Not asked: "
+NOT_SENT = "Not sent: "
 
 
-class Waits:
-    """A transport that asks a busy server (429, 503) again, no earlier than its Retry-After says. All threads of a run
-    hold off together. The deadline of a request is put off by what was waited, and says how long that was."""
+class RetryingTransport:
+    """A transport that repeats requests to a busy server (429, 503), no earlier than its Retry-After header asks.
+
+    All threads of a run back off together. The deadline of a request is extended by the time waited, and records it.
+    """
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class Waits:
         self._clock = clock
         self._sleep = sleep
         self._free_at = 0.0
-        self._told = ""
+        self._message = ""
         self._lock = threading.Lock()
 
     def chat(
@@ -57,20 +59,20 @@ class Waits:
             except TransportError as error:
                 if error.code not in BUSY:
                     raise
-                asked = max(error.retry_after or 0.0, pause)
+                delay = max(error.retry_after or 0.0, pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 with self._lock:
-                    self._free_at = max(self._free_at, self._clock() + asked)
-                    self._told = error.message
+                    self._free_at = max(self._free_at, self._clock() + delay)
+                    self._message = error.message
 
     def _wait(self, deadline: Deadline) -> None:
         while (pause := self._free_at - self._clock()) > 0:
-            if deadline.waited + pause > MOST_WAITED:
-                limit = f"at most {MOST_WAITED:g} s are waited for a request"
-                raise _too_busy(deadline, pause, limit, self._told)
+            if deadline.waited + pause > MAX_WAIT:
+                limit = f"a request waits for at most {MAX_WAIT:g} s"
+                raise _too_busy(deadline, pause, limit, self._message)
             if deadline.outer is not None and pause > deadline.outer.left:
-                raise _too_busy(deadline, pause, "the test has less time left", self._told)
-            deadline.put_off(pause)
+                raise _too_busy(deadline, pause, "the test has less time left", self._message)
+            deadline.extend(pause)
             until = self._clock() + pause
             while (rest := until - self._clock()) > 0:
                 deadline.check()
@@ -80,24 +82,25 @@ class Waits:
         return self.transport.get(path, deadline)
 
 
-def _too_busy(deadline: Deadline, pause: float, limit: str, told: str) -> TransportError:
-    """`told`: what the server said of it last."""
-    before = f"It was waited for {deadline.waited:,.0f} s. " if deadline.waited else ""
-    message = f"The server is busy. {before}It may be asked again in {pause:,.0f} s, but {limit}. {told}"
-    return TransportError("status", message, code=BUSY[0])
+def _too_busy(deadline: Deadline, pause: float, limit: str, message: str) -> TransportError:
+    """`message`: of the server's last response."""
+    before = f"The request waited for {deadline.waited:,.0f} s. " if deadline.waited else ""
+    text = f"The server is busy. {before}It accepts a new try in {pause:,.0f} s, but {limit}. {message}"
+    return TransportError("status", text, code=BUSY[0])
 
 
-class GivesUp:
-    """A transport for one run. A server to which there is no connection is not asked for every iteration: it is given
-    up after the first request where it has never answered, else after PATIENCE in a row. So is a server that stays too
-    busy."""
+class CircuitBreaker:
+    """A transport for one run that stops sending requests to a server that cannot be reached, or stays too busy.
+
+    It gives up after the first request if the server never answered, otherwise after PATIENCE failures in a row.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.secrets = transport.secrets
         self.unsent = transport.unsent
         self.scheme = transport.scheme
-        self._left = 1
+        self._tries_left = 1
         self._why = ""
         self._begun = False
         self._known = threading.Event()
@@ -106,9 +109,9 @@ class GivesUp:
     def chat(
         self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
     ) -> Iterator[bytes]:
-        self._let_the_first_begin(deadline)
-        if self._left <= 0:
-            raise TransportError("unreachable", f"{NOT_ASKED}{self._why}.")
+        self._wait_for_first_request(deadline)
+        if self._tries_left <= 0:
+            raise TransportError("unreachable", f"{NOT_SENT}{self._why}.")
         try:
             for data in self.transport.chat(agent, body, headers, deadline):
                 self._known.set()
@@ -117,7 +120,7 @@ class GivesUp:
             busy = error.code in BUSY
             if error.no_connection or busy:
                 with self._lock:
-                    self._left -= 1
+                    self._tries_left -= 1
                     self._why = (
                         "the server was too busy for earlier requests"
                         if busy
@@ -126,9 +129,9 @@ class GivesUp:
             raise
         finally:
             self._known.set()
-        self._left = PATIENCE
+        self._tries_left = PATIENCE
 
-    def _let_the_first_begin(self, deadline: Deadline) -> None:
+    def _wait_for_first_request(self, deadline: Deadline) -> None:
         with self._lock:
             is_first, self._begun = not self._begun, True
         if not is_first and not self._known.is_set():
@@ -140,6 +143,6 @@ class GivesUp:
         return self.transport.get(path, deadline)
 
 
-def for_a_run(transport: Transport) -> Transport:
-    """The server as all requests of one run ask it."""
-    return GivesUp(Waits(transport))
+def run_transport(transport: Transport) -> Transport:
+    """Wrap a transport for all requests of one run."""
+    return CircuitBreaker(RetryingTransport(transport))

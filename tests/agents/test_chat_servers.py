@@ -1,18 +1,12 @@
-"""Causal models and chat endpoints as agents, and a model as judge by surprisal: the demo GPT-2 and real sockets."""
+"""Chat endpoints as agents, over real sockets."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import time
 
 import pytest
 
-from gym.agents import agent_adapters
-from gym.demo.loader import MODELS_DIR
-from lmgym.agents.transport import Deadline
 from tests.agents.site import make_run, make_server, make_suite
-from tests.factories import checked, make_model
 from tests.lmgym.net.hostile import answer, server
 
 TWO_TURNS = """agent: any
@@ -22,61 +16,6 @@ interactions: [
   {text: "what is my name", response: {text: {keywords: Ann}}}
 ]
 """
-
-
-def soon() -> Deadline:
-    return Deadline(time.monotonic() + 30)
-
-
-@pytest.fixture
-def gpt2(people, settings, tmp_path):
-    settings.GYM_MODEL_DIR = tmp_path
-    shutil.copytree(MODELS_DIR / "demo-gpt2", tmp_path / "demo-gpt2")
-    config = {"source": "directory", "path": "demo-gpt2", "device": "cpu"}
-    model = make_model(people.alice, slug="demo-gpt2", backend="causal", config=config, visibility="public")
-    return checked(model)
-
-
-def test_a_causal_model_answers_as_an_agent(people, gpt2):
-    agent = make_server(people.alice, "wrapped", kind="model", wraps=gpt2)
-    assert [row["agent_name"] for row in agent.agents] == ["demo-gpt2"]
-    case = 'agent: demo-gpt2, success_ratio: 2/2, interactions: [{text: "the dog", response: {text: {not_value: "~"}}}]'
-    run = make_run(make_suite(people.alice, cases={"talk": case}), agent)
-    case_run = run.case_runs.get()
-    assert (case_run.outcome, case_run.error) == ("pass", "")
-    said = [result.turns[0].text for result in case_run.results()]
-    assert said[0]
-    assert said[0] == said[1], "the likeliest continuation is always the same"
-    assert case_run.tokens
-
-
-def test_a_continuation_keeps_to_the_models_context(gpt2):
-    say = agent_adapters.continuing(gpt2)
-    text, read, written = say("the dog " * 3000, 30.0)
-    assert "\n" not in text
-    assert 0 < read + written <= gpt2.facts["context_length"]
-
-
-def test_no_time_left_means_no_tokens(gpt2):
-    assert agent_adapters.continuing(gpt2)("the dog", -1.0)[2] == 0
-
-
-def test_surprisals_of_a_causal_model_judge(people, gpt2):
-    suite = make_suite(
-        people.alice,
-        cases={"gist": "agent: echo, interactions: [{text: hello, response: {text: {gist: greets}}}]"},
-        judge=gpt2,
-    )
-    run = make_run(suite, make_server(people.alice))
-    [check] = run.case_runs.get().results()[0].checks
-    assert check.outcome in ("pass", "fail"), check
-    passing, failing = agent_adapters.bits_of(gpt2)("The dog sleeps.", [" pass", " fail"], soon())
-    assert passing is not None
-    assert failing is not None
-    assert passing > 0
-    assert agent_adapters.bits_of(gpt2)("The dog sleeps.", [" fail"], soon()) == [
-        pytest.approx(failing, abs=1e-3)
-    ]
 
 
 def completion(connection, request):

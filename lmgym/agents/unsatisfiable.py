@@ -1,4 +1,4 @@
-"""What can be known before an agent is asked: that no iteration of a case can pass. Pure."""
+"""Find cases that no iteration can pass, before the agent is called."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from lmgym.agents.cases import ORDERED, UNSUPPORTED, Check, Reading, TestCase
 from lmgym.agents.checks import skipped_by
 
 
-def why_none_can_pass(case: TestCase, reading: Reading, *, has_judge: bool) -> str:
-    """A sentence, or an empty text where an iteration may pass. Such a case is asked once, for a transcript; by the
-    rules of neuro-san as often as there."""
+def unsatisfiable_reason(case: TestCase, reading: Reading, *, has_judge: bool) -> str:
+    """Return why no iteration can pass; empty if one may.
+
+    Such a case is run once, for a transcript. In the reference-compatible reading it is run as often as neuro-san does.
+    """
     if reading == "reference-compatible":
         return ""
     for connection in case.connections:
@@ -17,12 +19,12 @@ def why_none_can_pass(case: TestCase, reading: Reading, *, has_judge: bool) -> s
             return f"Connections by {connection} are not supported; use http."
     for number, turn in enumerate(case.interactions, 1):
         for check in turn.checks:
-            if not skipped_by(check, reading) and (why := _never_passes(check, has_judge)):
+            if not skipped_by(check, reading) and (why := _failure_reason(check, has_judge)):
                 return f"Turn {number}, {check.where.removeprefix('response.')}: {why}"
     return ""
 
 
-def _never_passes(check: Check, has_judge: bool) -> str:
+def _failure_reason(check: Check, has_judge: bool) -> str:
     if check.part == "text" and check.path:
         return "The text of an answer has no keys."
     if check.only_present:

@@ -1,7 +1,7 @@
-"""Checks that neuro-san does not have: regular expressions and JSON Schema. Pure.
+"""Checks that neuro-san does not have: regular expressions and JSON Schema.
 
-Both come from people who may be strangers, so they are bounded: patterns by their length and by time, schemas by their
-length and by the number of steps. Schemas refer to nothing outside themselves.
+Both are untrusted input, so they are bounded: patterns by length and time, schemas by length and number of steps.
+Schemas may refer only to themselves.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MAX_SCHEMA = 20_000
 MAX_VALUE = 1_000_000
 """Characters of a value that is compared with a schema, as JSON."""
 MAX_STEPS = 100_000
-"""Keywords of a schema that are looked at, for all parts of a value together."""
-MAX_TOLD = 300
+"""Keywords of a schema that are evaluated, for all parts of a value together."""
+MAX_MESSAGE = 300
 WITHIN_TEXT = "within_text"
-"""A key of the schema, and no keyword of JSON Schema: the text of the answer may hold JSON among other words."""
+"""A key of the schema, but no keyword of JSON Schema: search the text of the answer for JSON."""
 MAX_FOUND = 100
-"""Objects and lists that are looked at in a text."""
+"""Objects and lists in a text that are compared."""
 MAX_TRIES = 200
-"""Brackets of a text after which there is no JSON."""
+"""Brackets in a text that begin no JSON, after which the search is given up."""
 NOT_SUPPORTED = ("patternProperties", "$dynamicRef", "$recursiveRef", "$vocabulary")
 
 Result = tuple[Literal["pass", "fail", "error"], str]
@@ -43,16 +43,16 @@ Result = tuple[Literal["pass", "fail", "error"], str]
 
 
 class _TooMuch(Exception):
-    """Given up; `str()` says why."""
+    """A limit was exceeded; the message says which."""
 
 
 # --- regular expressions ---
 
 
 def pattern_problem(pattern: Any) -> str:
-    """Why this cannot be looked for, or an empty text."""
+    """Return why this is not a valid pattern; empty if it is."""
     if not isinstance(pattern, str):
-        return "A regular expression is text. Put it in quotes."
+        return "A regular expression must be text. Put it in quotes."
     if len(pattern) > MAX_PATTERN:
         return f"A regular expression may have {MAX_PATTERN:,} characters; this one has {len(pattern):,}."
     try:
@@ -63,9 +63,9 @@ def pattern_problem(pattern: Any) -> str:
 
 
 def search(pattern: str, value: Any) -> Result:
-    """Is it found anywhere in a text?"""
+    """Search a text for a pattern."""
     if not isinstance(value, str):
-        return "error", "Regular expressions are for text, and this is none."
+        return "error", "A regular expression can only be applied to text."
     try:
         found = _found(pattern, value)
     except _TooMuch as error:
@@ -88,21 +88,21 @@ def _found(pattern: str, text: str) -> bool:
 
 
 def schema_problem(schema: Any) -> str:
-    """Why nothing can be compared with this schema, or an empty text."""
+    """Return why this is not a usable schema; empty if it is."""
     if not isinstance(schema, dict):
-        return "A JSON Schema is an object, such as { type: object }."
+        return "A JSON Schema must be an object, such as { type: object }."
     if len(json.dumps(schema)) > MAX_SCHEMA:
         return f"A JSON Schema may have {MAX_SCHEMA:,} characters as JSON."
     if not isinstance(schema.get(WITHIN_TEXT, False), bool):
         return f"{WITHIN_TEXT} must be true or false, without quotes."
     try:
-        # Patterns are looked at below: here they would have to be those of `re`.
+        # Patterns are checked below: here they would have to be valid for `re`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
         place = "".join(f".{part}" for part in error.absolute_path)
-        return f"This is no JSON Schema (2020-12): ${place}: {_in_json(error)}."
+        return f"This is not a valid JSON Schema (2020-12): ${place}: {_in_json(error)}."
     except RecursionError:
-        return "The JSON Schema is nested too deep."
+        return "The JSON Schema is nested too deeply."
     return next(filter(None, map(_part_problem, _objects(schema))), "")
 
 
@@ -128,8 +128,11 @@ def _part_problem(part: dict[str, Any]) -> str:
 
 
 def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
-    """Does a value fit? `is_text`: it is the text of an answer, which has to be JSON, or to hold some where the schema
-    says `within_text: true`."""
+    """Compare a value with a schema.
+
+    `is_text`: the value is the text of an answer, which has to be JSON, or to contain some if the schema has
+    `within_text: true`.
+    """
     if not is_text:
         return _fits(schema, value, _Steps())
     try:
@@ -151,7 +154,7 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
 
 
 def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
-    """Does one of these values fit? The reason is about the longest of them."""
+    """Pass if one of these values fits; otherwise the reason is that of the longest."""
     if not found:
         return "fail", "The text of the answer contains no JSON object or list."
     steps = _Steps()
@@ -160,8 +163,10 @@ def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
 
 
 def _json_within(text: str) -> list[Any]:
-    """JSON objects and lists among other words: those in code fences, else all that begin with a bracket. Raises
-    _TooMuch."""
+    """Return JSON objects and lists in a text: those in code fences, otherwise all that begin with a bracket.
+
+    Raises _TooMuch.
+    """
     if len(text) > MAX_VALUE:
         raise _TooMuch(f"The text has more than {MAX_VALUE:,} characters.")
     fenced = (FENCE_LANGUAGE.sub("", part) for part in text.split("```")[1::2])
@@ -196,7 +201,8 @@ def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
     if len(json.dumps(value)) > MAX_VALUE:
         return "error", f"The value has more than {MAX_VALUE:,} characters as JSON."
     rules = {
-        name: partial(steps.one, rule) for name, rule in {**Draft202012Validator.VALIDATORS, **OURS}.items()
+        name: partial(steps.count, rule)
+        for name, rule in {**Draft202012Validator.VALIDATORS, **RULES}.items()
     }
     validator = extend(Draft202012Validator, rules)(schema, registry=Registry())
     try:
@@ -204,9 +210,9 @@ def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
     except _TooMuch as given_up:
         return "error", str(given_up)
     except RecursionError:
-        return "error", "The JSON Schema refers to itself without an end."
+        return "error", "The JSON Schema refers to itself endlessly."
     except Exception as trouble:  # noqa: BLE001  a reference that leads nowhere has one of many private classes
-        return "error", f"The JSON Schema cannot be used: {str(trouble)[:MAX_TOLD]}."
+        return "error", f"The JSON Schema cannot be used: {str(trouble)[:MAX_MESSAGE]}."
     if error is None:
         return "pass", ""
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
@@ -214,24 +220,24 @@ def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
 
 
 def _in_json(error: ValidationError | SchemaError) -> str:
-    """The library's message, which writes values as Python does."""
+    """Return the library's message, with values as JSON instead of Python literals."""
     message: str = error.message
     for value in (error.instance, error.validator_value):
         message = message.replace(repr(value), json.dumps(value, ensure_ascii=False, default=str))
-    return message[:MAX_TOLD]
+    return message[:MAX_MESSAGE]
 
 
 class _Steps:
     def __init__(self) -> None:
         self.left = MAX_STEPS
 
-    def one(self, rule: Callable[..., Any], *given: Any) -> Iterator[ValidationError]:
+    def count(self, rule: Callable[..., Any], *arguments: Any) -> Iterator[ValidationError]:
         self.left -= 1
         if self.left < 0:
             raise _TooMuch(
                 f"Comparing with the JSON Schema was given up after {MAX_STEPS:,} steps. Make it simpler."
             )
-        yield from rule(*given) or ()
+        yield from rule(*arguments) or ()
 
 
 def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
@@ -239,9 +245,9 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _unique(validator: Any, wanted: bool, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _unique(validator: Any, required: bool, value: Any, schema: Any) -> Iterator[ValidationError]:
     """In linear time; 1 and 1.0 are one number."""
-    if wanted and isinstance(value, list) and len({_canonical(one) for one in value}) < len(value):
+    if required and isinstance(value, list) and len({_canonical(one) for one in value}) < len(value):
         yield ValidationError(f"{value!r} has non-unique elements")
 
 
@@ -256,4 +262,4 @@ def _canonical(value: Any) -> str:
     return json.dumps(plain(value), sort_keys=True)
 
 
-OURS = {"pattern": _pattern, "uniqueItems": _unique}
+RULES = {"pattern": _pattern, "uniqueItems": _unique}

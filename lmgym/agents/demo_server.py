@@ -1,19 +1,18 @@
-"""An agent server for the demo and the tests, without model, key or network. Pure.
+"""An agent server for the demo and the tests, without model, key or network.
 
-neuro-san's addresses and stream, as a WSGI application and as a transport; `python -m lmgym.agents.embedded
-[--host 127.0.0.1] [--port 8080] [--version 2.0]` serves it, `EmbeddedTransport` talks to it without any network. Its
-agents:
+It has neuro-san's addresses and stream, as a WSGI application (`python -m lmgym.agents.demo_server [--host 127.0.0.1]
+[--port 8080] [--version 2.0]`) and as a transport (`DemoTransport`). Its agents:
 
     echo         "echo: <text>"
-    music_nerd   Yellow Submarine -> The Beatles, and remembers it; else "I do not know."
+    music_nerd   Yellow Submarine -> The Beatles, and remembers it; otherwise "I do not know."
     music_nerd_pro  the same as a structure, with a running cost
     math_guy     computes with x and y of the private data (plus or add, minus, times, over) and returns `equals`
-    judge        answers pass when all 'quoted' words of the criterion are in the sample, else fail
-    namer        says why an answer failed: the number of a known reason that fits, or a new one
+    judge        replies pass if all 'quoted' words of the criterion are in the sample, otherwise fail
+    namer        names why an answer failed: the number of a known reason that fits, or a new one
     broken       reports an error of its model, as servers do: with status 200, after a retry
 
-Everywhere SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression to find: its
-agents forget what was said before.
+In every text SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression to find:
+its agents forget earlier turns.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ PAUSE = re.compile(r"SLEEP\((\d+(?:\.\d+)?)\)")
 
 
 @dataclass
-class Said:
-    """An answer. `steps`: further messages under MAXIMAL."""
+class Reply:
+    """`steps`: further messages under MAXIMAL."""
 
     text: str
     structure: dict[str, Any] | None = None
@@ -59,46 +58,48 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Heard:
+class Request:
     text: str
     history: list[str]
     sly_data: dict[str, Any]
     flaky: itertools.count[int]
 
 
-def _music(heard: Heard) -> str:
-    if "FLAKY" in heard.text:
-        return "Hello world" if next(heard.flaky) % 2 else UNKNOWN
-    if "yellow submarine" in heard.text.lower():
+def _music(request: Request) -> str:
+    if "FLAKY" in request.text:
+        return "Hello world" if next(request.flaky) % 2 else UNKNOWN
+    if "yellow submarine" in request.text.lower():
         return "The Beatles"
-    if "where" in heard.text.lower() and any("yellow submarine" in said.lower() for said in heard.history):
+    if "where" in request.text.lower() and any(
+        "yellow submarine" in text.lower() for text in request.history
+    ):
         return "Liverpool, England"
     return UNKNOWN
 
 
-def music_nerd(heard: Heard) -> Said:
-    return Said(_music(heard))
+def music_nerd(request: Request) -> Reply:
+    return Reply(_music(request))
 
 
-def music_nerd_pro(heard: Heard) -> Said:
-    cost = 3.0 * (len(heard.history) + 1)
-    return Said("", {"answer": _music(heard), "running_cost": cost})
+def music_nerd_pro(request: Request) -> Reply:
+    cost = 3.0 * (len(request.history) + 1)
+    return Reply("", {"answer": _music(request), "running_cost": cost})
 
 
-def echo(heard: Heard) -> Said:
-    if "FLAKY" in heard.text:
-        return Said("Hello world" if next(heard.flaky) % 2 else "Goodbye moon")
-    return Said(f"echo: {heard.text}")
+def echo(request: Request) -> Reply:
+    if "FLAKY" in request.text:
+        return Reply("Hello world" if next(request.flaky) % 2 else "Goodbye moon")
+    return Reply(f"echo: {request.text}")
 
 
-def math_guy(heard: Heard) -> Said:
-    found = re.search("|".join([*OPERATORS, *VERBS]), heard.text, re.IGNORECASE)
-    operands = [heard.sly_data.get(name) for name in ("x", "y")]
+def math_guy(request: Request) -> Reply:
+    found = re.search("|".join([*OPERATORS, *VERBS]), request.text, re.IGNORECASE)
+    operands = [request.sly_data.get(name) for name in ("x", "y")]
     if found is None or not all(isinstance(value, int | float) for value in operands):
-        return Said("I need an operator, and the numbers x and y in the private data.")
+        return Reply("I need an operator, and the numbers x and y in the private data.")
     name = VERBS.get(found[0].lower(), found[0].lower())
     if name == "over" and not operands[1]:
-        return Said("Division by zero has no result.")
+        return Reply("Division by zero has no result.")
     equals = float(OPERATORS[name](float(operands[0] or 0), float(operands[1] or 0)))
     steps: list[dict[str, Any]] = [
         {
@@ -108,52 +109,52 @@ def math_guy(heard: Heard) -> Said:
         },
         {"type": "AGENT_TOOL_RESULT", "text": json.dumps({"answer": "see sly_data", "op": name})},
     ]
-    return Said("", {"answer": "see sly_data", "op": name}, {"equals": equals}, steps)
+    return Reply("", {"answer": "see sly_data", "op": name}, {"equals": equals}, steps)
 
 
-def judge(heard: Heard) -> Said:
-    criterion, _, sample = heard.text.rpartition("Criterion:\n")[2].partition("\n\n<<<")
+def judge(request: Request) -> Reply:
+    criterion, _, sample = request.text.rpartition("Criterion:\n")[2].partition("\n\n<<<")
     if not sample:
-        criterion, _, sample = heard.text.partition("text_sample is:")
+        criterion, _, sample = request.text.partition("text_sample is:")
     if "EQUIVOCATE" in criterion:
-        return Said("It could pass or fail.")
+        return Reply("It could pass or fail.")
     words = re.findall(r"'([^']+)'", criterion)
-    return Said("pass" if words and all(word.lower() in sample.lower() for word in words) else "fail")
+    return Reply("pass" if words and all(word.lower() in sample.lower() for word in words) else "fail")
 
 
-def namer(heard: Heard) -> Said:
-    known, _, rest = heard.text.partition("Known reasons:\n")[2].partition("\n\n<<<")
+def namer(request: Request) -> Reply:
+    known, _, rest = request.text.partition("Known reasons:\n")[2].partition("\n\n<<<")
     sample = rest.partition("\n")[2].rpartition("\n<<<")[0]
     words = re.findall(r"[^\W\d_]{4,}", sample)
     for line in known.split("\n"):
         number, _, reason = line.partition(". ")
         quoted = re.search(r"‘(.+)’", reason)
         if number.isdigit() and quoted and quoted[1].lower() in map(str.lower, words):
-            return Said(number)
-    return Said(f"NEW: It speaks of ‘{words[0].lower()}’." if words else "I cannot say.")
+            return Reply(number)
+    return Reply(f"NEW: It speaks of ‘{words[0].lower()}’." if words else "I cannot say.")
 
 
-def broken(heard: Heard) -> Said:
-    return Said("Error from broken: Agent stopped due to exception Connection error.", retries=3)
+def broken(request: Request) -> Reply:
+    return Reply("Error from broken: Agent stopped due to exception Connection error.", retries=3)
 
 
 @dataclass(frozen=True)
 class Agent:
-    answer: Callable[[Heard], Said]
+    answer: Callable[[Request], Reply]
     description: str
     public: bool = True
     tools: tuple[str, ...] = ()
 
 
 AGENTS = {
-    "echo": Agent(echo, "Says what it is told."),
-    "music_nerd": Agent(music_nerd, "Knows one song, and remembers that it was asked about it."),
-    "music_nerd_pro": Agent(music_nerd_pro, "Knows one song, answers in a structure and keeps account."),
-    "math_guy": Agent(math_guy, "Computes with numbers from the private data.", tools=("calculator",)),
-    "judge": Agent(judge, "Says whether a text meets a criterion."),
-    "namer": Agent(namer, "Says why an answer does not meet a criterion."),
-    "broken": Agent(broken, "Its model is never there.", public=False),
-    "hidden": Agent(echo, "Not in the list, but it answers.", public=False),
+    "echo": Agent(echo, "Repeats the message."),
+    "music_nerd": Agent(music_nerd, "Knows one song, and remembers earlier questions."),
+    "music_nerd_pro": Agent(music_nerd_pro, "Knows one song; answers with a structure and its running cost."),
+    "math_guy": Agent(math_guy, "Calculates with numbers from the private data.", tools=("calculator",)),
+    "judge": Agent(judge, "Judges whether a text meets a criterion."),
+    "namer": Agent(namer, "Names why an answer does not meet a criterion."),
+    "broken": Agent(broken, "Its model is never available.", public=False),
+    "hidden": Agent(echo, "Not listed, but it answers.", public=False),
     "basic/echo": Agent(echo, "Has a slash in its name."),
 }
 ALIASES = {"music": "music_nerd", "calc": "math_guy"}
@@ -172,7 +173,7 @@ MAX_PAUSE = 600.0
 SLICE = 0.05
 
 
-class EmbeddedServer:
+class DemoServer:
     """Its only state is a counter, by which FLAKY alternates."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = "") -> None:
@@ -184,10 +185,10 @@ class EmbeddedServer:
     def version(self) -> str:
         return self._version or VERSION
 
-    # --- what it knows ---
+    # --- GET ---
 
     def get(self, path: str) -> Any:
-        """JSON of a GET, or None for an address that is none."""
+        """Return the JSON of a GET, or None for an unknown address."""
         if path in ("/", "/healthz", "/readyz", "/livez"):
             return {"service": "gym.Agent", "status": "ok", "versions": {"lm-gym-embedded": self.version}}
         if path == "/api/v1/list":
@@ -198,22 +199,22 @@ class EmbeddedServer:
                     if agent.public
                 ]
             }
-        name, _, what = path.removeprefix("/api/v1/").rpartition("/")
+        name, _, kind = path.removeprefix("/api/v1/").rpartition("/")
         agent = find(name)
         if agent is None or not path.startswith("/api/v1/"):
             return None
-        if what == "function":
+        if kind == "function":
             return {"function": {"description": agent.description}}
-        if what == "connectivity":
+        if kind == "connectivity":
             front = {"origin": name, "tools": list(agent.tools), "display_as": "llm_agent"}
             tools = [{"origin": tool, "tools": [], "display_as": "coded_tool"} for tool in agent.tools]
             return {"connectivity_info": [front, *tools], "metadata": {"description": agent.description}}
         return None
 
-    # --- what it says ---
+    # --- chat ---
 
     def lines(self, name: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The JSON lines of an answer. The agent has to exist."""
+        """Yield the JSON lines of an answer of an existing agent."""
         agent = find(name)
         assert agent is not None
         message = body.get("user_message")
@@ -221,27 +222,28 @@ class EmbeddedServer:
         if text is None:
             yield {}
             return
-        earlier = [said for kind, said in history_of(body.get("chat_context")) if kind == "HUMAN"]
+        earlier = [text for kind, text in history_of(body.get("chat_context")) if kind == "HUMAN"]
         if self.version == FORGETFUL:
             earlier = []
         sly_data = body.get("sly_data")
-        heard = Heard(str(text), earlier, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
-        if pause := PAUSE.search(heard.text):
+        request = Request(str(text), earlier, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
+        if pause := PAUSE.search(request.text):
             self.sleep(min(float(pause[1]), MAX_PAUSE))
-        said = agent.answer(heard)
-        yield from self._told(name, body, heard, said)
+        yield from self._messages(name, body, request, agent.answer(request))
 
-    def _told(self, name: str, body: dict[str, Any], heard: Heard, said: Said) -> Iterator[dict[str, Any]]:
+    def _messages(
+        self, name: str, body: dict[str, Any], request: Request, reply: Reply
+    ) -> Iterator[dict[str, Any]]:
         origin = [{"tool": name, "instantiation_index": 1}]
-        answer = said.text or json.dumps(said.structure)
-        given = (body.get("chat_filter") or {}).get("chat_filter_type", "MINIMAL")
-        maximal = str(given).upper() == "MAXIMAL"
+        answer = reply.text or json.dumps(reply.structure)
+        chat_filter = (body.get("chat_filter") or {}).get("chat_filter_type", "MINIMAL")
+        maximal = str(chat_filter).upper() == "MAXIMAL"
 
         def line(kind: str, text: str, **more: Any) -> dict[str, Any]:
-            told: dict[str, Any] = {"response": {"type": kind, "text": text, "origin": origin, **more}}
-            return {**told, "request": body} if maximal else told
+            message: dict[str, Any] = {"response": {"type": kind, "text": text, "origin": origin, **more}}
+            return {**message, "request": body} if maximal else message
 
-        for _ in range(said.retries):
+        for _ in range(reply.retries):
             yield line(
                 "AGENT_FRAMEWORK",
                 "Retrying: the model returned an error - Connection error.",
@@ -249,25 +251,25 @@ class EmbeddedServer:
             )
         if maximal:
             yield line("SYSTEM", AGENTS[ALIASES.get(name, name)].description)
-            yield line("HUMAN", heard.text)
-            for step in said.steps:
+            yield line("HUMAN", request.text)
+            for step in reply.steps:
                 yield line(
                     step["type"], step["text"], **{k: v for k, v in step.items() if k not in ("type", "text")}
                 )
-            prompt, completion = len(heard.text.split()), len(answer.split())
+            prompt, completion = len(request.text.split()), len(answer.split())
             counts = {
                 "prompt_tokens": prompt,
                 "completion_tokens": completion,
                 "total_tokens": prompt + completion,
             }
             yield line("AGENT", "", structure={**counts, "total_cost": 0.0, "successful_requests": 1})
-        turns = [*history_of(body.get("chat_context")), ("HUMAN", heard.text), ("AI", answer)]
+        turns = [*history_of(body.get("chat_context")), ("HUMAN", request.text), ("AI", answer)]
         more: dict[str, Any] = {"chat_context": chat_context(origin, turns)}
-        if said.structure is not None:
-            more["structure"] = said.structure
-        if said.sly_data is not None:
-            more["sly_data"] = said.sly_data
-        yield line("AGENT_FRAMEWORK", said.text, **more)
+        if reply.structure is not None:
+            more["structure"] = reply.structure
+        if reply.sly_data is not None:
+            more["sly_data"] = reply.sly_data
+        yield line("AGENT_FRAMEWORK", reply.text, **more)
 
     # --- WSGI ---
 
@@ -299,15 +301,15 @@ class EmbeddedServer:
         return (json.dumps(line).encode() + b"\n" for line in self.lines(name, body))
 
 
-class EmbeddedTransport:
-    """Talks to an embedded server in this process; the deadline also ends an agent's SLEEP."""
+class DemoTransport:
+    """Talks to a demo server in this process. The deadline also ends a SLEEP of an agent."""
 
     secrets: tuple[str, ...] = ()
     unsent: tuple[str, ...] = ()
     scheme = ""
 
-    def __init__(self, server: EmbeddedServer | None = None) -> None:
-        self.server = server or EmbeddedServer()
+    def __init__(self, server: DemoServer | None = None) -> None:
+        self.server = server or DemoServer()
 
     def chat(
         self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
@@ -321,7 +323,7 @@ class EmbeddedTransport:
                 deadline.check()
                 time.sleep(min(SLICE, max(0.0, until - time.monotonic())))
 
-        serving = EmbeddedServer(sleep)
+        serving = DemoServer(sleep)
         serving.flaky = self.server.flaky
         for line in serving.lines(agent, json.loads(json.dumps(body))):
             yield json.dumps(line).encode() + b"\n"
@@ -329,16 +331,16 @@ class EmbeddedTransport:
     def get(self, path: str, deadline: Deadline) -> Any:
         found = self.server.get(path)
         if found is None:
-            raise TransportError("status", "The server knows no such address (404).")
+            raise TransportError("status", "The server has no such address (404).")
         return found
 
 
-# --- how long a test case takes there at least ---
+# --- minimum duration of a test case ---
 
 
 def least_seconds(case: TestCase, options: Options) -> float:
-    """Wall-clock seconds for all iterations, limited by timeouts. With early stop the ratio is assumed to be decided as
-    soon as possible."""
+    """Return a lower bound of the wall-clock seconds for all iterations, given their pauses and timeouts. With early
+    stop the ratio is assumed to be decided as soon as possible."""
     iterations = case.ratio.iterations
     if options.early_stop:
         needed = case.ratio.required(options.reading)
@@ -353,16 +355,16 @@ def least_seconds(case: TestCase, options: Options) -> float:
 
 
 def _conversation(case: TestCase, options: Options) -> float:
-    """One connection of one iteration. A turn that times out ends it."""
+    """Return the seconds of one connection of one iteration. A turn that times out ends it."""
     seconds = 0.0
     for turn in case.interactions:
         pause = PAUSE.search(turn.text or "")
-        asked = min(float(pause[1]), MAX_PAUSE) if pause else 0.0
+        requested = min(float(pause[1]), MAX_PAUSE) if pause else 0.0
         limit = (
             options.request_seconds if turn.timeout is None else min(turn.timeout, options.request_seconds)
         )
-        seconds += min(asked, limit)
-        if asked > limit:
+        seconds += min(requested, limit)
+        if requested > limit:
             break
     return seconds
 
@@ -382,23 +384,23 @@ class Quiet(wsgiref.simple_server.WSGIRequestHandler):
 def make_server(
     host: str = "127.0.0.1", port: int = 0, version: str = ""
 ) -> wsgiref.simple_server.WSGIServer:
-    """A server that has yet to be told to serve; port 0 finds a free one."""
+    """Return a server that does not serve yet. Port 0: a free one."""
     return wsgiref.simple_server.make_server(
-        host, port, EmbeddedServer(version=version), server_class=Server, handler_class=Quiet
+        host, port, DemoServer(version=version), server_class=Server, handler_class=Quiet
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Serve the embedded agents.")
+    parser = argparse.ArgumentParser(description="Serve the demo agents.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument(
-        "--version", choices=[VERSION, FORGETFUL], default=VERSION, help="2.0 forgets what was said before"
+        "--version", choices=[VERSION, FORGETFUL], default=VERSION, help="2.0 forgets earlier turns"
     )
-    given = parser.parse_args()
+    args = parser.parse_args()
     with (
         contextlib.suppress(KeyboardInterrupt),
-        make_server(given.host, given.port, given.version) as server,
+        make_server(args.host, args.port, args.version) as server,
     ):
         server.serve_forever()
 

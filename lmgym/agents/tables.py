@@ -1,0 +1,80 @@
+"""Rows of the tables of agent tests: a frozen dataclass a table, whose fields are the names of its columns.
+
+`lmgym.text.columns` makes header, rows and JSON of them, and docs/names.md lists them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lmgym.agents.pass_rates import AtK
+from lmgym.agents.run_comparison import ComparedCase, ComparedCheck, RateComparison
+from lmgym.text.columns import described
+
+
+@dataclass(frozen=True)
+class IterationRow:
+    """An iteration of a run. The last five columns describe the first check that did not pass, or the turn without an
+    answer."""
+
+    case: str = described("name of the case; its file on the command line")
+    agent: str = described("agent tested")
+    iteration: int = described("number of the iteration, from 1")
+    outcome: str = described("pass, fail, error, timeout or skipped")
+    seconds: float = described("duration", "seconds")
+    waited: float = described("time that servers were busy; not in `seconds` of the turns", "seconds")
+    total_tokens: int | None = described("tokens of agent and judge; empty: not reported", "tokens")
+    total_cost: float | None = described("cost of agent and judge; empty: not reported", "US dollars")
+    checks_made: int = described("checks that had something to compare", "checks")
+    checks_passed: int = described("checks that passed", "checks")
+    failed_turn: int | None = described("turn that failed, from 1")
+    failed_check: str | None = described("path of the check that failed")
+    criterion: str | None = described("expected value, or the judge’s criterion")
+    answer: str | None = described("answer to the turn, its first 2,000 characters")
+    reason: str | None = described("why it did not pass")
+
+
+@dataclass(frozen=True)
+class TrendRow:
+    """A run of a trend."""
+
+    run: str = described("id of the run")
+    created: str = described("when it was queued", "ISO 8601")
+    server: str = described("name of the server")
+    version: str = described("version that the server reported; several are joined by arrows")
+    passed: int = described("iterations that passed", "iterations")
+    n: int = described("iterations with a verdict", "iterations")
+    errors: int = described("iterations without a verdict", "iterations")
+    rate: float | None = described("pass rate", "0 to 1")
+    low: float | None = described("lower limit of the rate’s 95% interval (Wilson)", "0 to 1")
+    high: float | None = described("upper limit of that interval", "0 to 1")
+
+
+@dataclass(frozen=True)
+class CaseTrendRow(TrendRow):
+    """A run of a case over time (`agent-trend`)."""
+
+    required_rate: float = described("rate that the case requires", "0 to 1")
+    outcome: str = described("outcome of the case in the run")
+    text_as_now: bool = described("whether the case had its present text")
+    early_stop: bool = described(
+        "whether iterations stopped once the ratio was decided; the rate has no interval"
+    )
+
+
+@dataclass(frozen=True)
+class SuiteTrendRow(TrendRow):
+    """A run of a suite over time (`agent-suite-trend`), over the cases that all runs of the trend share."""
+
+    run_number: int = described("place of the run in the trend, from 1")
+
+
+TABLES: dict[str, tuple[type, ...]] = {
+    "Agent tests: iterations of a run": (IterationRow,),
+    "Agent tests: cases compared": (ComparedCase, RateComparison),
+    "Agent tests: checks compared": (ComparedCheck, RateComparison),
+    "Agent tests: pass@k": (AtK,),
+    "Agent tests: a case over time": (CaseTrendRow,),
+    "Agent tests: a suite over time": (SuiteTrendRow,),
+}
+"""For docs/names.md."""
