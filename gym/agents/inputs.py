@@ -15,7 +15,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
 def secret_problem(name: str, value: str, *, headers: bool) -> str:
     """Return why this cannot be a secret header or variable, without repeating the value; empty if it can."""
-    allowed = HEADER.fullmatch(name) and name.lower() not in RESERVED_HEADERS if headers else NAME.fullmatch(name)
+    allowed = (
+        HEADER.fullmatch(name) and name.lower() not in RESERVED_HEADERS if headers else NAME.fullmatch(name)
+    )
     if not allowed:
         return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
     if headers and not (value.isascii() and value.isprintable()):

@@ -26,7 +26,7 @@ from gym.api.requests import Body, Several
 from gym.jobs.api import results_unavailable, waiting_reason
 from gym.propara import exports, permissions, selectors, services
 from gym.propara.api.sets import FORM
-from gym.propara.comparison_views import not_comparable
+from gym.propara.comparison_views import MAX_COMPARED, not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.presenters import compare_submissions
 from gym.propara.submission_views import process_of
@@ -35,8 +35,8 @@ from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from lmgym.propara.digest import digest
 from lmgym.propara.groups import repair_groups
-from lmgym.propara.report import digest, evaluate
-from lmgym.propara.uploads import MAX_BYTES, read_answers, take_in
+from lmgym.propara.report import evaluate
+from lmgym.propara.uploads import MAX_BYTES, parse_upload, read_answers
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
@@ -249,7 +249,9 @@ class SubmissionList(ListView):
         data = read_upload(file, MAX_BYTES)
         agreed = body["agree_to_repairs"]
         made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
-        shown = selectors.with_twin(selectors.submissions_for(request.user), request.user).get(pk=made.pk)
+        shown = selectors.with_duplicate(selectors.submissions_for(request.user), request.user).get(
+            pk=made.pk
+        )
         return self.respond(shown, "api-propara-submission", made.key)
 
 
@@ -264,7 +266,7 @@ class Evaluate(ApiView):
         contains the same as `/submissions/{id}/processes/{process}/`."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
-        intake = take_in(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
+        intake = parse_upload(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
         agreed = not intake.repairs or body["agree_to_repairs"]
         report = evaluate(answers, intake.text, sentences or None) if agreed else None
         detailed = report.processes[:MOST_DETAILS] if report and body["details"] else ()
