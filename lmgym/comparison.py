@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lmgym.errors import InvalidArgument
-from lmgym.runs.tables import Column, Compared, Row, RunFacts, columns
+from lmgym.runs.tables import Compared, RunFacts
 from lmgym.stats import holm, mcnemar, paired_rates
+from lmgym.text.columns import Column, Row, columns
 
 if TYPE_CHECKING:
     import pandas as pd

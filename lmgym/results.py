@@ -19,10 +19,10 @@ from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 from lmgym.stats import margin_summary
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
+from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from lmgym.runs import tables
+from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
     "rates": (tables.Rate, tables.Policy),
@@ -42,7 +43,7 @@ def _section(title: str, kinds: tuple[type, ...]) -> str:
     first = " ".join((kinds[0].__doc__ or "").split())
     lines = [f"## {title}", "", first, "", "| name | type | unit | meaning |", "|---|---|---|---|"]
     for kind in kinds:
-        types = dict(tables.columns(kind))
+        types = dict(columns(kind))
         lines += [
             f"| `{one.name}` | {_TYPES[types[one.name]]} | {one.metadata['unit'] or '–'} | {one.metadata['meaning']} |"
             for one in fields(kind)

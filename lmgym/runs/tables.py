@@ -8,30 +8,16 @@ table of tokens has millions, and an instance of the class takes 8 µs, a tuple 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cache
-from types import NoneType
-from typing import Any, Literal, TypeAlias, get_args, get_type_hints
+from dataclasses import dataclass, fields
+from typing import Any
 
 from lmgym.runs.against_chance import CHANCE_TEST, Verdict
 from lmgym.runs.compute import RegionBits, TokenBits
 from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
 from lmgym.runs.rules import MARGINS
 from lmgym.stats import MarginSummary
-
-Kind: TypeAlias = Literal["string", "int64", "float64", "bool"]
-Column: TypeAlias = tuple[str, Kind]
-Row: TypeAlias = tuple[Any, ...]
-
-TEXT: Kind = "string"
-WHOLE: Kind = "int64"
-REAL: Kind = "float64"
-YES_NO: Kind = "bool"
-_KINDS: Mapping[type, Kind] = {str: TEXT, int: WHOLE, float: REAL, bool: YES_NO}
-
-
-def _is(meaning: str, unit: str = "") -> Any:
-    return field(metadata={"meaning": meaning, "unit": unit})
+from lmgym.text.columns import Row, columns
+from lmgym.text.columns import described as _is
 
 
 @dataclass(frozen=True)
@@ -201,19 +187,6 @@ IN_BITS = frozenset(
     if one.metadata["unit"] == "bits"
 )
 """Names of values in bits, for headings."""
-
-
-@cache
-def columns(kind: type) -> tuple[Column, ...]:
-    """Names and types of a row's columns, in order."""
-    hints = get_type_hints(kind)
-    return tuple((one.name, _KINDS[_plain(hints[one.name])]) for one in fields(kind))
-
-
-def _plain(hint: Any) -> type:
-    """The type without None."""
-    known: type = next((one for one in get_args(hint) if one is not NoneType), hint)
-    return known
 
 
 _RATES = (*COUNTS, "p")

@@ -1,5 +1,6 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
+from .comparison import BOOTSTRAP, FISHER, MCNEMAR, SIGN, TESTS, Comparison, SignificanceTest, corrected
 from .equivalence import equivalence_p
 from .intervals import (
     effective_n,
@@ -11,6 +12,7 @@ from .intervals import (
     weighted_mean,
 )
 from .multiple_comparisons import (
+    BENJAMINI_HOCHBERG,
     CORRECTIONS,
     HOLM,
     Correction,
@@ -33,14 +35,23 @@ from .skew import is_skewed_for_its_size
 from .summaries import MarginSummary, Spread, margin_summary, spread
 
 __all__ = [
+    "BENJAMINI_HOCHBERG",
+    "BOOTSTRAP",
     "CORRECTIONS",
+    "FISHER",
     "HOLM",
+    "MCNEMAR",
+    "SIGN",
+    "TESTS",
+    "Comparison",
     "Correction",
     "Difference",
     "MarginSummary",
     "McNemar",
+    "SignificanceTest",
     "Spread",
     "benjamini_hochberg",
+    "corrected",
     "correction_of",
     "drawn_sums",
     "effective_n",

@@ -19,8 +19,8 @@ from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import TokenScores
 from lmgym.models.given import open_model
 from lmgym.runs import tables
-from lmgym.runs.tables import columns
 from lmgym.suites.formats import read_suite, write_long_csv
+from lmgym.text.columns import columns
 from tests.lmgym.conftest import ROOT
 from tests.lmgym.models import tiny
 from tests.lmgym.models.conftest import tiny_models  # noqa: F401  a fixture

@@ -25,7 +25,8 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.outcomes import COUNTS
-from lmgym.runs.tables import Rate, columns
+from lmgym.runs.tables import Rate
+from lmgym.text.columns import columns
 from suites import services
 from tests.factories import checked, make_model
 from tests.lmgym.conftest import CONFORMANCE, ROOT

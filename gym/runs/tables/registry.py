@@ -24,8 +24,9 @@ from lmgym.runs.against_chance import ALONE, verdicts
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
-from lmgym.runs.tables import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns, values
+from lmgym.runs.tables import values
 from lmgym.suites.formats.designs import KEY, column_of
+from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 from suites.models import SuiteRevision
 from suites.selectors import design_of
 
