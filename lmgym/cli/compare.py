@@ -87,22 +87,15 @@ def _at_site(client: Client, options: argparse.Namespace) -> Any:
         raise shared.Failed(str(error)) from error
     for fact in found["unlike"]:
         shared.note(f"The runs differ in {fact['fact']}: {', '.join(str(value) for value in fact['values'])}")
-    first, second, rate, test = (found[name] for name in ("first", "second", "rate", "test"))
-    row = {
-        "suite": found["suite"], "first": first["label"], "second": second["label"], "n": rate["n"],
-        "first_rate": first["rate"], "second_rate": second["rate"], "difference": rate["mean"],
-        "low": rate["low"], "high": rate["high"], "only_first": test["only_first"],
-        "only_second": test["only_second"], "p": test["p"], "p_corrected": test["p_corrected"],
-    }  # fmt: skip
-    return pd.DataFrame([row])
+    return pd.DataFrame([{"suite": found["suite"], **found["rate"]}])
 
 
 def _table(found: Any) -> str:
     names = [name for name in ("suite", "prediction", "first", "second") if name in found.columns]
-    head = (*names, "first", "second", "difference", "95 %", "p", "p (Holm)")
+    head = (*names, "first rate", "second rate", "difference", "95 %", "p", "p (Holm)")
     body = [
         (
-            *(str(row[name]) for name in names), percent(row["first_rate"]), percent(row["second_rate"]),
+            *(str(row[name]) for name in names), percent(row["first_value"]), percent(row["second_value"]),
             _points(row["difference"]), f"{_points(row['low'])} to {_points(row['high'])}",
             _p(row["p"]), _p(row["p_corrected"]),
         )

@@ -166,8 +166,8 @@ class Client(Games, Submissions, AgentTests):
         """Two runs on the same items, two models or two revisions of a suite: the numbers of the compare page.
 
         Returns:
-            `first` and `second`, the two sides with their rates; `rate`, the difference second − first with its
-            interval; `test` with its p; `unlike`, how the runs differ otherwise; `note`, how it was computed.
+            `first` and `second`, the two sides; `rate`, their pass rates compared, with the columns of
+            `lmgym.Result.compare`; `unlike`, other settings that differ; `note`, how the numbers were computed.
 
         Raises:
             ValueError: they cannot be compared, or are not the runs that count: the newest of a model on a revision.

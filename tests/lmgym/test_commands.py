@@ -230,7 +230,9 @@ def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, mo
     assert (status, "choose one with --second-model" in err) == (2, True)
     given = ("compare", "one", "both", "--second-model", "other")
     assert "other" not in run(capsysbinary, *given)[2]
-    found = pd.read_csv(io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]))
+    found = pd.read_csv(
+        io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]), converters={"note": str}
+    )
     wanted = lmgym.evaluate("agreement.json", [model, str(other)]).compare("tiny", "other")
     pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
     head, row = run(capsysbinary, *given)[1].splitlines()

@@ -227,7 +227,7 @@ def test_models_are_compared_item_by_item(suite: Path) -> None:
     result = lmgym.evaluate(suite, {"long": Words(), "short": Reverse()})
     (row,) = result.compare("long", "short").to_dict("records")
     assert (row["n"], row["only_first"], row["only_second"]) == (3, 1, 2)
-    assert (row["first_rate"], row["second_rate"]) == (1 / 3, 2 / 3)
+    assert (row["first_value"], row["second_value"]) == (1 / 3, 2 / 3)
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["low"] < row["difference"] < row["high"]
     assert row["p"] == row["p_corrected"] == 1.0

@@ -122,7 +122,7 @@ def test_two_runs_are_compared_as_on_the_compare_page(site, gym):
     assert found["test"]["p"] == 1.0
     status, out, _ = cli(site, "compare", "--site", *keys, "--format", "json")
     (row,) = json.loads(out)
-    assert (status, row["first_rate"], row["p"]) == (0, found["first"]["rate"], 1.0)
+    assert (status, row["first_value"], row["p"]) == (0, found["first"]["rate"], 1.0)
     other = gym.run_batch(["islands"], ["demo-gpt2"])[0]
     status, _, err = cli(site, "compare", "--site", keys[0], other)
     assert (status, "runs on two suites: binding and islands" in err) == (2, True)

@@ -75,7 +75,7 @@ def test_what_runs_differ_in_is_said_and_margins_of_other_bits_are_not_subtracte
     assert ("Margin, bits" in page) == ("Effect size g" in page) == ("Margin in bits" in page) == margins
     assert (response.context["figure"] is not None) == margins
     [pair] = response.context["pairs"]
-    assert pair.rate.mean == pytest.approx(0.6)
+    assert pair.rate.difference == pytest.approx(0.6)
     assert (pair.margin is not None) == margins
     answer = client.get("/api/v1/compare/s/?model=first,second").json()
     assert [row["fact"] for row in answer["unlike"]] == [fact]
@@ -218,9 +218,9 @@ def test_the_test_is_named_by_rule_and_number_of_predictions(client, people, rul
         assert other not in page
     answer = client.get(f"/api/v1/compare/two/?model=a,b&rule={rule}").json()
     assert said in answer["note"]
-    assert answer["pairs"][0]["test"]["method"] == key
+    assert answer["pairs"][0]["rate"]["test"] == key
     [row] = client.get(f"/api/v1/compare/?model=a,b&rule={rule}").json()["results"]
-    assert row["against_baseline"][0]["test"]["method"] == key
+    assert row["against_baseline"][0]["rate"]["test"] == key
     chart = pd.read_csv(
         io.BytesIO(content_of(client.get(f"/figures/compare-suites.csv?model=a,b&rule={rule}")))
     )

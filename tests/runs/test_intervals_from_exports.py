@@ -100,10 +100,12 @@ def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
     return groups_by_suite(rows, found)
 
 
-def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None) -> None:
+def check_rates(
+    value, shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None
+) -> None:
     mean = np.mean([values.mean() for values in second]) - np.mean([values.mean() for values in first])
     limits = difference(first, second, predictions=2 if rule == "each" else 1, groups=groups)
-    assert [shown.mean, shown.low, shown.high] == pytest.approx([mean, *limits], **EXACT)
+    assert [value, shown.low, shown.high] == pytest.approx([mean, *limits], **EXACT)
 
 
 def check_difference(shown, values: pd.Series) -> None:
@@ -139,14 +141,14 @@ def test_differences_of_the_compare_page(client, outcomes, suite, rule):
     tests = []
     for pair, (first, second) in zip(page["pairs"], combinations(SLUGS, 2), strict=True):
         ours, theirs = (counts(outcomes, suite, slug, rule) for slug in (first, second))
-        check_rates(pair.rate, [ours[0]], [theirs[0]], rule)
+        check_rates(pair.rate.difference, pair.rate, [ours[0]], [theirs[0]], rule)
         check_difference(pair.margin, (theirs[1] - ours[1]).dropna())
         only_first, only_second = int((ours[0] > theirs[0]).sum()), int((theirs[0] > ours[0]).sum())
-        assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
+        assert (pair.rate.only_first, pair.rate.only_second) == (only_first, only_second)
         differing = only_first + only_second
         tests.append(binomtest(only_first, differing).pvalue if differing else 1.0)
-        assert pair.test.p == pytest.approx(tests[-1])
-    assert [pair.p_corrected for pair in page["pairs"]] == pytest.approx(
+        assert pair.rate.p == pytest.approx(tests[-1])
+    assert [pair.rate.p_corrected for pair in page["pairs"]] == pytest.approx(
         multipletests(tests, method="holm")[1]
     )
     for side, slug in zip(page["sides"], SLUGS, strict=True):
@@ -161,12 +163,12 @@ def test_differences_of_sg_scores(client, outcomes, rule):
     for total, slug in zip(found.totals, SLUGS[1:], strict=True):
         first, second = ([counts(outcomes, name, one, rule)[0] for name in names] for one in ("m1", slug))
         groups = groups_among(names, [len(values) for values in first])
-        check_rates(total.difference, first, second, rule, groups)
+        check_rates(total.difference.mean, total.difference, first, second, rule, groups)
         changes = [b - a for a, b in zip(first, second, strict=True)]
         assert total.shared_items_factor == pytest.approx(shared_factor(changes, groups), **EXACT)
     every = [pair for row in found.rows for pair in row.pairs]
-    corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
-    assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
+    corrected = multipletests([pair.rate.p for pair in every], method="holm")[1]
+    assert [pair.rate.p_corrected for pair in every] == pytest.approx(corrected)
 
 
 # --- means over suites: models' pages and the leaderboard -------------------------------------------------------------

@@ -172,7 +172,7 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
-    """Second − first over the items both have. The interval of pass rates is Newcombe's; that of margins is a paired
+    """Second − first over the items both have. The interval of SG scores is Newcombe's; that of margins is a paired
     bootstrap, null when all items are alike."""
 
     n = serializers.IntegerField(help_text="items")
@@ -182,21 +182,31 @@ class DifferenceSerializer(serializers.Serializer[Any]):
     effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
 
 
-class TestSerializer(serializers.Serializer[Any]):
-    """Exact and two-sided."""
+class RateComparisonSerializer(serializers.Serializer[Any]):
+    """Two pass rates over the items that both runs have: a row of `lmgym.runs.comparison.RateComparison`."""
 
-    method = serializers.ChoiceField(
+    first = serializers.CharField(help_text="label of the first run")
+    second = serializers.CharField(help_text="label of the second run")
+    measure = serializers.CharField()
+    n = serializers.IntegerField(help_text="items")
+    first_value = serializers.FloatField(allow_null=True)
+    second_value = serializers.FloatField(allow_null=True)
+    difference = serializers.FloatField(allow_null=True, help_text="second_value − first_value")
+    low = LimitField(help_text="of the difference, by Newcombe")
+    high = LimitField()
+    only_first = serializers.IntegerField(
+        help_text="items that only the first gets right, or of which it gets the greater share"
+    )
+    only_second = serializers.IntegerField()
+    test = serializers.ChoiceField(
         ["mcnemar", "sign"],
-        source="method.key",
         help_text="McNemar's test; the sign test on shares where items count with the share of several predictions",
     )
-    only_first = serializers.IntegerField(
-        source="test.only_first",
-        help_text="items that only the first gets right, or of which it gets the greater share",
-    )
-    only_second = serializers.IntegerField(source="test.only_second")
-    p = serializers.FloatField(source="test.p")
+    p = serializers.FloatField(help_text="exact, two-sided")
     p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
+    correction = serializers.CharField()
+    note = serializers.CharField(allow_blank=True)
+    effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
 
 
 class EquivalenceSerializer(serializers.Serializer[Any]):
@@ -240,8 +250,7 @@ class RateSerializer(serializers.Serializer[Any]):
 
 
 class AgainstBaselineSerializer(serializers.Serializer[Any]):
-    difference = DifferenceSerializer(source="rate")
-    test = TestSerializer(source="*")
+    rate = RateComparisonSerializer()
 
 
 class ComparedSuiteSerializer(serializers.Serializer[Any]):
@@ -312,8 +321,7 @@ class PairSerializer(serializers.Serializer[Any]):
 
     first = serializers.SerializerMethodField()
     second = serializers.SerializerMethodField()
-    rate = DifferenceSerializer()
-    test = TestSerializer(source="*")
+    rate = RateComparisonSerializer()
     equivalence = EquivalenceSerializer(
         allow_null=True,
         help_text="null without `bound`, and where items count with the share of several predictions",

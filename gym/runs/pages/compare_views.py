@@ -4,7 +4,7 @@ charts. What cannot be had of the choices is said: nothing is left out unsaid.""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,11 +22,13 @@ from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.comparison import MAX_SIDES, Pair, RateComparison, tests_in_words
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
+from lmgym.text.columns import header as names_of
+from lmgym.text.columns import row as values_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
@@ -331,12 +333,12 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     marks = [
         RowMark(
             row.revision.suite.title,
-            pair.rate.mean,
+            pair.rate.difference,
             pair.rate.low,
             pair.rate.high,
             reference=0.0,
             series=k,
-            note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
+            note=f"{pair.rate.only_first} items favour {base.label}, {pair.rate.only_second} {others[k].label}",
         )
         for row, pair, k in known
     ]
@@ -357,12 +359,9 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         note=f"Newcombe’s paired interval. Scoring rule: {choices.options.rule.label}"
         + (f". {differing}" if differing else ""),
     )
-    header = (
-        "suite", "revision", "first", "second", "first_rate", "second_rate", "n", "difference", "low", "high",
-        "only_first", "only_second", "test", "p", "p_corrected", "correction", "made_differently", "first_whitespace",
-        "second_whitespace",
-    )  # fmt: skip
-    table = [_table_row(row, pair, choices.correction) for row, pair, _ in known]
+    settings = ("made_differently", "first_whitespace", "second_whitespace")
+    header = ("suite", "revision", *names_of(RateComparison), *settings)
+    table = [_table_row(row, pair) for row, pair, _ in known]
     return Figure(
         "compare-suites",
         title,
@@ -375,12 +374,11 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     )
 
 
-def _table_row(row: SuiteRow, pair: Pair[RunSide], correction: Correction) -> tuple[object, ...]:
+def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
+    slugs = {"first": pair.first.run.model.slug, "second": pair.second.run.model.slug}
     return (
-        row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,
-        pair.first.rate, pair.second.rate, pair.n, pair.rate.mean, pair.rate.low, pair.rate.high,
-        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected, correction.key,
+        row.revision.suite.slug, row.revision.number, *values_of(replace(pair.rate, **slugs)),
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip

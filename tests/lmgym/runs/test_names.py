@@ -12,6 +12,7 @@ from lmgym.runs.compute import RegionBits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.outcomes import COUNTS
 from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.text.columns import columns
 from tests.lmgym.conftest import ROOT
 
 
@@ -25,7 +26,7 @@ def test_one_name_has_one_type_in_every_table() -> None:
     kinds: dict[str, set[str]] = {}
     for table in names.TABLES.values():
         for kind in (tables.RunFacts, tables.StoredRunFacts, *table):
-            for name, type_ in tables.columns(kind):
+            for name, type_ in columns(kind):
                 kinds.setdefault(name, set()).add(type_)
     assert {name for name, found in kinds.items() if len(found) > 1} == {"passed", "too_close"}
 
@@ -39,7 +40,7 @@ def test_every_column_has_a_meaning(kind: type) -> None:
 
 def test_rows_are_made_in_the_order_of_the_fields() -> None:
     def named(kind: type) -> tuple[str, ...]:
-        return tuple(name for name, _ in tables.columns(kind))
+        return tuple(name for name, _ in columns(kind))
 
     predicted = named(tables.Predicted)
     assert named(tables.Rate) == (*predicted, *COUNTS, "p", *CHANCE_TEST, *MARGINS[1:])
