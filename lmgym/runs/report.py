@@ -1,6 +1,6 @@
-"""A run as JSON, as a table of regions, and as text for a terminal.
+"""Report one run as JSON, as a table of regions, and as text for a terminal.
 
-`head` has suite, model, policy, provenance and coverage of the run; a site adds where its rows come from.
+`head` has suite, model, policy, provenance and coverage of the run; a site adds its own facts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ INCOMPLETE = (
 
 
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
-    """Lossless JSON of a result; values without a number are null, units are bits.
+    """Lossless JSON of a result; values in bits, null = no value.
 
-    `predictions[].{formula, passed, n, outcomes}`: `outcomes[k]` says whether the prediction held for item
-    number k of `items`; `details` adds ties, missing values and margins.
-    `items[].conditions[].regions[].surprisal`: the value of each region; `tokens` what lies under them. `complete` is
-    false if only needed tokens were computed.
+    `predictions[].outcomes[k]`: did the prediction hold for item number k of `items`? `details` adds ties, missing
+    values and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens` below them.
+    `complete` is false if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -75,8 +74,8 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     return {
         "condition": row.condition,
         "text": row.text,
-        "surprisal": row.total_bits,
-        "special_surprisal": row.special_bits,
+        "surprisal": row.surprisal,
+        "special_surprisal": row.special_surprisal,
         "failure": row.failure or None,
         "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
         "tokens": [_said(one) for one in token_bits(row)],
@@ -84,7 +83,7 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
 
 
 def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
-    """`not_computed` only where it is true."""
+    """As JSON; `not_computed` only if true."""
     return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
 
 
@@ -95,14 +94,14 @@ REGION_HEADER = (
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
-    """Columns of `region_rows`; of a run of needed tokens also whether the region was not computed."""
+    """Columns of `region_rows`; `not_computed` only if the run has just the needed tokens."""
     return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
 
 
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str, score_kind: str, whitespace: str
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per item x condition x region; see `region_header`. A table with `score_kind` is in bits."""
+    """One row per item × condition × region; see `region_header`. Values are in bits."""
     complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents

@@ -246,7 +246,6 @@ WITHOUT: dict[str, str] = {
     "help": LINKS,
     "help-page": "texts for people, which are files of the project",
     "help-template": "files of the project, the same for everybody",
-    "matrix": "an old address that leads to the leaderboard",
     "propara-compare-former": LINKS,
     "propara-compare-former-process": LINKS,
     "healthz": "is itself for programs",

@@ -26,7 +26,7 @@ def test_a_run_ends_with_outcomes_tokens_and_a_record_of_how(people):
     assert (result.n, result.ties, result.passed) == (3, 3, 0)
     score = run.sentence_scores.first()
     assert score.regions[:2] == [20.0, 10.0]
-    assert score.total_bits == sum(token[4] for token in score.tokens)
+    assert score.surprisal == sum(token[4] for token in score.tokens)
     assert run.provenance["suite_sha256"] == revision.sha256
     assert run.provenance["model_fingerprint"]
     assert run.policy == ScoringPolicy().to_dict()

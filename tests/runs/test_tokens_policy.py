@@ -79,7 +79,7 @@ def test_a_run_of_needed_tokens_has_the_regions_of_its_predictions_and_says_what
     assert all(needed is not None for _, needed in calls)
     for row in run.sentence_scores.all():
         assert [bits is None for bits in row.regions] == [True, False, True]
-        assert row.total_bits is None
+        assert row.surprisal is None
         assert {row.tokens[number][5] for number in row.not_computed} == {0, 2}
     assert run.is_done
     assert not RunChunk.objects.exclude(scores=None).exists()

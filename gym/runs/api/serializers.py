@@ -193,10 +193,8 @@ class SentenceHead(serializers.Serializer[Any]):
     item = serializers.IntegerField(source="sentence.item")
     condition = serializers.CharField(source="sentence.condition")
     text = serializers.CharField(help_text="as the model read it")
-    surprisal = serializers.FloatField(
-        source="total_bits", allow_null=True, help_text="of the sentence, bits"
-    )
-    special_surprisal = serializers.FloatField(source="special_bits", help_text="outside regions, bits")
+    surprisal = serializers.FloatField(allow_null=True, help_text="of the sentence, bits")
+    special_surprisal = serializers.FloatField(help_text="outside regions, bits")
     failure = serializers.CharField(help_text="why there are no scores, or empty")
 
 

@@ -137,7 +137,7 @@ def test_a_first_token_of_zero_bits_is_unscored_in_a_table_of_tokens():
 def test_a_first_region_of_zero_bits_is_unscored_and_the_sum_of_the_sentence_stays():
     notices, found = notices_and_result(regions_file(0.0), FERRY)
     assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
-    assert [row.total_bits for row in found.result.sentences] == [9.0, 9.0]
+    assert [row.surprisal for row in found.result.sentences] == [9.0, 9.0]
     assert "2 sentences whose first region has 0 bits: taken as not scored" in notices
 
 
