@@ -35,7 +35,6 @@ def main(argv: Sequence[str], prog: str = "lmgym compare") -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    shared.check_output(options)
     found = _local(options) if options.site is None else _at_site(at_site.client_of(options), options)
     text = _table(found) if options.format == "table" else shared.rendered(found, options.format)
     shared.write(text, options.output)

@@ -1,4 +1,4 @@
-"""`lmgym pull`: a suite of a site as a file."""
+"""`lmgym pull`: download a suite of a site as a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-exce
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=prog, description="Download a frozen revision of a suite as a file.")
     top.add_argument("suite", metavar="SLUG")
-    top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen one")
+    top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen revision")
     top.add_argument("--format", choices=FORMATS, help="default: by the ending of --output, else json")
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     at_site.add_site(top)
@@ -29,6 +29,6 @@ def main(argv: Sequence[str], prog: str = "lmgym pull") -> int:
 
 
 def _pull(client: Client, options: argparse.Namespace) -> int:
-    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS, "--format")
+    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS)
     shared.write(client.suite_file(options.suite, options.revision, form), options.output)
     return shared.DONE

@@ -44,7 +44,6 @@ def main(argv: Sequence[str], prog: str = "lmgym run") -> int:
 
 
 def _run(client: Client, options: argparse.Namespace) -> int:
-    shared.check_output(options)
     keys = client.run_batch(options.suites, options.models, policy=policy_of(options), again=options.again)
     if not options.wait:
         shared.write("".join(f"{key}\n" for key in keys), options.output)

@@ -34,7 +34,6 @@ def main(argv: Sequence[str], prog: str = "lmgym score") -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    shared.check_output(options)
     texts = options.texts or _lines()
     if not texts:
         raise shared.Failed("There is no text to score.")

@@ -32,7 +32,6 @@ def main(argv: Sequence[str], prog: str = "lmgym wait") -> int:
 
 
 def _wait(client: Client, options: argparse.Namespace) -> int:
-    shared.check_output(options)
     return finished(client, options.runs, options)
 
 

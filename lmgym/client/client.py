@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -14,7 +13,7 @@ from .agent_tests import AgentTests
 from .games import Games
 from .submissions import Submissions
 from .transport import ApiError
-from .values import Model, Prediction, Run, ScoredSentence, Suite
+from .values import Model, Run, ScoredSentence, Suite
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,22 +144,23 @@ class Client(Games, Submissions, AgentTests):
         return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """A DataFrame with a row for each prediction of these runs: run, suite, revision, model, prediction_number
-        (from 1), prediction, formula, and the counts, rate, 95% interval, chance level and p of `Prediction`."""
+        """A DataFrame with a row for each prediction of the finished runs among these.
+
+        The columns are those of `lmgym.Result.rates` after `run`, `revision` and `source`; see docs/names.md.
+        """
+        import io
+
         import pandas as pd
 
-        rows = [
-            {
-                "run": run.id, "suite": run.suite, "revision": run.revision, "model": run.model,
-                "prediction_number": number, "prediction": row.name or f"Prediction {number}",
-                **{name: value for name, value in asdict(row).items() if name != "name"},
-            }
-            for run in runs
-            for number, row in enumerate(run.predictions, start=1)
-        ]  # fmt: skip
-        context = ["run", "suite", "revision", "model", "prediction_number", "prediction"]
-        columns = [*context, *(one.name for one in fields(Prediction) if one.name != "name")]
-        return pd.DataFrame(rows, columns=columns)
+        from lmgym.runs.tables import Policy, Rate, StoredRunFacts
+        from lmgym.text.columns import header
+
+        frames = [pd.DataFrame(columns=header(StoredRunFacts, Rate, Policy))]
+        for run in runs:
+            if run.state == "done":
+                table = self.transport.send("GET", "exports/predictions/csv/", query={"run": run.id}).body
+                frames.append(pd.read_csv(io.BytesIO(table), keep_default_na=False, na_values=[""]))
+        return pd.concat(frames[1:], ignore_index=True) if len(frames) > 1 else frames[0]
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
         """Two runs on the same items, two models or two revisions of a suite: the numbers of the compare page.

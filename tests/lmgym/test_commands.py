@@ -178,6 +178,9 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
         (["evaluate", "broken.json", "-m", "MODEL"], "broken.json cannot be read as a suite"),
         (["evaluate", "agreement.json", "-m", "MODEL", "-o", "no/folder/out"], "no/folder/out"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-o", "rates.doc"], "rates.doc: unknown ending"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-m", "MODEL"], "is given twice"),
+        (["evaluate", "agreement.json", "-m", "./a/x", "-m", "./b/x.ngram"], "lmgym compare"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--bos", "NOWORD"], "NOWORD"),
         (["lint", "none.json"], "none.json: No such file"),
         (["convert", "none.json"], "none.json: No such file"),
@@ -230,9 +233,8 @@ def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, mo
     assert (status, "choose one with --second-model" in err) == (2, True)
     given = ("compare", "one", "both", "--second-model", "other")
     assert "other" not in run(capsysbinary, *given)[2]
-    found = pd.read_csv(
-        io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]), converters={"note": str}
-    )
+    found = pd.read_csv(io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]))
+    found["note"] = found["note"].astype(object).fillna("")
     wanted = lmgym.evaluate("agreement.json", [model, str(other)]).compare("tiny", "other")
     pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
     head, row = run(capsysbinary, *given)[1].splitlines()
@@ -298,10 +300,36 @@ def test_a_closed_pipe_ends_the_command_quietly() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_ending_of_the_output_decides_its_format(capsysbinary, tmp_path, model) -> None:
+    assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "-o", "rates.json")[0] == 0
+    assert json.loads((tmp_path / "rates.json").read_text())[0]["suite"] == "agreement"
+    assert run(capsysbinary, "score", "The boys", "-m", model, "-o", "bits.json")[0] == 0
+    assert json.loads((tmp_path / "bits.json").read_text())[0]["token"] == "<s>"
+    given = ("evaluate", "agreement.json", "-m", model, "--format", "csv", "-o", "rates.md")
+    assert run(capsysbinary, *given)[0] == 0
+    assert (tmp_path / "rates.md").read_text().startswith("suite,")
+
+
+def test_reading_options_without_effect_are_named(capsysbinary, tmp_path) -> None:
+    given = ("--sheet", "Main", "--encoding", "windows-1252")
+    status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
+    assert (status, err) == (0, "agreement.json is JSON: --sheet, --encoding ignored\n")
+    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
+    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text: --sheet ignored\n"
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])
+def test_timeout_is_a_number_of_seconds(capsysbinary, seconds) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["wait", "run-1", "--timeout", seconds])
+    assert ended.value.code == 2
+    assert f"'{seconds}' is not a number of seconds" in capsysbinary.readouterr().err.decode()
+
+
 def test_an_ending_that_cannot_be_written_is_refused(capsysbinary, tmp_path) -> None:
     status, _, err = run(capsysbinary, "convert", "agreement.json", "-o", "agreement.ods")
     assert status == 2
-    assert "agreement.ods: no format that can be written ends so. Use .csv, .json, .jsonl, " in err
+    assert "agreement.ods: unknown ending. Use .csv, .json, .jsonl, " in err
     assert not (tmp_path / "agreement.ods").exists()
 
 

@@ -94,7 +94,7 @@ def test_the_file_is_for_its_owner_alone_and_logout_deletes_it(monkeypatch, site
 
 def test_a_wrong_token_is_not_stored(monkeypatch, site, capsys):
     assert login(monkeypatch, site, "lmg_bad") == 2
-    assert "refuses the token: No such token." in capsys.readouterr().err
+    assert "rejected the token: No such token." in capsys.readouterr().err
     assert login(monkeypatch, site, "") == 2
     assert "This is no token" in capsys.readouterr().err
     assert not login_file.path().exists()
@@ -134,8 +134,8 @@ def test_without_a_site_every_command_says_what_to_run(capsys, argv):
     ("answer", "says"),
     [
         ((200, "text/html", "<html>"), "no JSON. Is this the address of an LM Gym?"),
-        ((200, "application/json", {"hello": 1}), "answers, but it is no LM Gym."),
-        ((200, "application/json", [1]), "answers, but it is no LM Gym."),
+        ((200, "application/json", {"hello": 1}), "responds, but it is not an LM Gym site."),
+        ((200, "application/json", [1]), "responds, but it is not an LM Gym site."),
         ((404, "text/html", "<html>"), "Is this the address of an LM Gym?"),
         ((301, "text/html", ""), "Is this the address of an LM Gym?"),
     ],

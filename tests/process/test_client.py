@@ -119,7 +119,7 @@ def test_two_runs_are_compared_as_on_the_compare_page(site, gym):
     keys = [run.id for run in gym.wait_all(gym.run_batch(["binding"], ["demo-gpt2", "demo-ngram"]))]
     found = gym.compare(*keys)
     assert [found[side]["run"] for side in ("first", "second")] == keys
-    assert found["test"]["p"] == 1.0
+    assert found["rate"]["p"] == 1.0
     status, out, _ = cli(site, "compare", "--site", *keys, "--format", "json")
     (row,) = json.loads(out)
     assert (status, row["first_value"], row["p"]) == (0, found["first"]["rate"], 1.0)
