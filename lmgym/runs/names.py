@@ -33,7 +33,7 @@ classes in `lmgym/runs/tables.py` and `lmgym/stats/comparison.py`. How the numbe
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Render the page as Markdown."""
     parts = [
         HEAD,
         _section("Every table", (tables.RunFacts,)),

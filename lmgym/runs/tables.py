@@ -196,7 +196,7 @@ def region_row(item: int, condition: str, region: RegionBits) -> Row:
 
 
 def token_row(item: int, condition: str, number: int, token: TokenBits) -> Row:
-    """`number`: of the token, from 1."""
+    """Row of a token; `number` from 1."""
     return (
         item, condition, number, token.token, token.token_id, token.start, token.end, token.region_number,
         token.straddles, token.region_number is None, token.surprisal, token.not_computed,
@@ -204,7 +204,8 @@ def token_row(item: int, condition: str, number: int, token: TokenBits) -> Row:
 
 
 def outcome_rows(position: int, label: str, formula: str, items: Sequence[int], result: Any) -> Iterator[Row]:
-    """`result`: a PredictionOutcome or its database row. Uploaded outcomes do not state what is too close."""
+    """Rows of a prediction. `result`: a PredictionOutcome or its database row. Uploaded outcomes do not state what is
+    too close."""
     near = result.close or [None] * len(items)
     for item, code, margin, close in zip(items, result.outcomes, result.margins, near, strict=True):
         name = OUTCOME_NAMES[code] if code < len(OUTCOME_NAMES) else "not held"
@@ -220,7 +221,7 @@ def rate_row(
     margin: MarginSummary,
     policy: Mapping[str, Any],
 ) -> Row:
-    """`result`: a PredictionOutcome or its database row."""
+    """Row of a prediction. `result`: a PredictionOutcome or its database row."""
     return (
         position + 1, label, formula, *values(result, _RATES), *values(verdict, CHANCE_TEST),
         *values(margin, MARGINS[1:]), *policy_values(policy),

@@ -1,5 +1,5 @@
-"""The compare page: models on all suites, models on one suite, one item, or revisions under one model; its choices, its
-charts. What cannot be had of the choices is said: nothing is left out unsaid."""
+"""The compare page: models on all suites, on one suite, or on one item, or two revisions under one model. Choices that
+cannot be met are named on the page; nothing is left out silently."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ MAX_REVISIONS = 2
 
 @dataclass(frozen=True)
 class Choices:
-    """`models`: those that may be seen, the baseline first if one is named. `baseline`: as named, or None."""
+    """Choices of the query string. `models`: visible ones, the baseline first if one is named; `baseline`: None if
+    none is named."""
 
     options: Options
     correction: Correction
@@ -68,7 +69,7 @@ class Choices:
 
     @cached_property
     def bound(self) -> float | None:
-        """0..1; None where none is named, or what is named is none."""
+        """Equivalence bound, 0..1; None if missing or invalid."""
         try:
             points = float(self.bound_points)
         except ValueError:
@@ -76,7 +77,7 @@ class Choices:
         return points / 100 if 0 < points < 100 else None
 
     def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
-        """Those of `r=`, the newest frozen one without; and what of `r=` is no frozen revision or too much."""
+        """Revisions of `r=` (default: the newest frozen one), and the parts of `r=` that are unknown or too many."""
         wanted = self.numbers[:MAX_REVISIONS]
         numbers = [int(text) for text in wanted if text.isascii() and text.isdecimal() and len(text) < 9]
         revisions = selectors.chosen_revisions(suite, numbers)
@@ -87,7 +88,7 @@ class Choices:
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
-        """The names of the address, for addresses of charts; suite and revisions are theirs to add."""
+        """Query parameters for the addresses of charts, without suite and revisions."""
         asked: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
             asked["base"] = self.baseline.slug
@@ -101,8 +102,8 @@ class Choices:
 
 
 def read_choices(request: HttpRequest) -> Choices:
-    """`?model=a&model=b&base=b&r=1,2&bound=10`, and what Options has: rule, suite, tag. A baseline need not be named
-    twice."""
+    """Read `?model=a&model=b&base=b&r=1,2&bound=10`, and rule, suite and tag of Options. The baseline need not be
+    repeated as a model."""
     options = read_options(request.GET)
     named = request.GET.get("base", "").replace("\0", "")[:80]
     names = tuple(dict.fromkeys([named, *options.models] if named else options.models))
@@ -130,13 +131,14 @@ def _numbers(request: HttpRequest) -> tuple[str, ...]:
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
-    `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
+    `&r=1&r=2` two revisions; `&item=3` one item with its tokens.
 
-    Context: choices, options, rules, correction, corrections, models, all_models, choosing (suites, too?), all_suites,
-    all_tags (to call);
-    with a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders;
-    with an item also lenses; without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests;
-    figure (or None, as for more suites than a page has)."""
+    Context: choices, options, rules, correction, corrections, models, all_models, choosing (is the form open?),
+    all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a
+    page of ItemRow), only, sort, orders; with an item also lenses. Without a suite: found (OnAllSuites), suite_rows
+    (a page of SuiteRow), unlike (sentences), tests. figure is None if there is nothing to draw, or more suites than
+    one page has.
+    """
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
     all_models = list(with_results.order_by("name"))
@@ -173,7 +175,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
 
 
 def suites_per_page(choices: Choices) -> int:
-    """A page has at most PAIRS_PER_PAGE differences."""
+    """Number of suites with at most PAIRS_PER_PAGE differences."""
     return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
@@ -189,7 +191,7 @@ def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
 
 
 def suites_chart(request: HttpRequest) -> Figure:
-    """The chart of `?model=a,b`."""
+    """Chart of `?model=a,b`."""
     choices = read_choices(request)
     _require_all(choices.unknown, choices.left_out)
     if len(choices.models) < 2:
@@ -205,7 +207,7 @@ def suites_chart(request: HttpRequest) -> Figure:
 
 
 def items_chart(request: HttpRequest) -> Figure:
-    """The chart of `?model=a,b&suite=s`, or of two revisions."""
+    """Chart of `?model=a,b&suite=s`, or of two revisions."""
     choices = read_choices(request)
     if len(choices.options.suites) != 1:
         raise Http404("Name one suite.")
@@ -221,7 +223,7 @@ def items_chart(request: HttpRequest) -> Figure:
 
 
 def _require_all(*left_out: Sequence[str]) -> None:
-    """A chart has nobody to tell what it leaves out."""
+    """Raise 404 for choices that cannot be met: a chart cannot state what it leaves out."""
     names = [name for some in left_out for name in some]
     if names:
         raise Http404(f"Not there, or too much for one chart: {', '.join(names)[:200]}.")
@@ -275,7 +277,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
 
 
 def _orders(found: OnASuite) -> dict[str, Any]:
-    """Items by number, or under side `s1` by margin, by what they count where there is no common margin."""
+    """Sort orders: by item number, or on side `s1` by margin (by passing share if margins are not comparable)."""
     column = (
         2
         if found.same_bits
@@ -325,7 +327,7 @@ def _lens(side: RunSide, item: int) -> dict[str, Any]:
 
 
 def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
-    """Every model less the baseline on every suite that both have run; None without such a suite."""
+    """Draw each model’s difference from the baseline on every suite both have run; None without any."""
     base, *others = found.models
     known = [(row, pair, k) for row in found.rows for k, pair in enumerate(row.pairs) if pair]
     if not known:
@@ -376,17 +378,17 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
 
 def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
-    slugs = {"first": pair.first.run.model.slug, "second": pair.second.run.model.slug}
+    first, second = pair.first.run.model.slug, pair.second.run.model.slug
     return (
-        row.revision.suite.slug, row.revision.number, *values_of(replace(pair.rate, **slugs)),
+        row.revision.suite.slug, row.revision.number, *values_of(replace(pair.rate, first=first, second=second)),
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
 
 
 def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
-    """Margins of the others against those of the first, a point per item; None where margins or others are missing, or
-    the bits of the sides are not the same quantity."""
+    """Draw margins of the other runs against those of the first, a point per item; None without margins, or if the
+    values are different quantities."""
     if not found.same_bits:
         return None
     sides, rows = found.sides, found.items
@@ -419,7 +421,10 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         note=" ".join(filter(None, (note, drawn, differing))),
     )
     header = ("item", *(f"margin_{label}" for label in labels), "whitespace", "not_compared")
-    said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
+    said = (
+        sides[0].run.whitespace,
+        left_out or None,
+    )  # equal for all sides, since their bits are the same quantity
     table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
     said_of_all = f"{differing} {left_out}".strip()

@@ -1,4 +1,4 @@
-"""The form that starts runs, and the one that takes results computed elsewhere."""
+"""Forms to start runs and to upload results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "m
 
 
 class RunForm(forms.Form):
-    """Models and policy for one revision. `revision` and `user` decide what is offered and preset."""
+    """Models and policy for one revision. `revision` and `user` determine choices and initial values."""
 
     models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
@@ -109,7 +109,7 @@ class RunForm(forms.Form):
         try:
             self.policy()
         except KeyError:
-            return given  # a choice is missing, and its own error says so
+            return given  # the missing choice has an error of its own
         except ValueError as error:
             self.add_error("whitespace", f"{str(error)[0].upper()}{str(error)[1:]}.")
         return given
@@ -135,7 +135,7 @@ UNIT_CHOICES = [
 
 
 class ResultsForm(forms.Form):
-    """A file of results, and whose they are. `choice()` and `given()` are what the use cases take."""
+    """A file of results, and the model they belong to. `choice()` and `given()` are arguments of the use cases."""
 
     file = OneFileField(
         label="File of results",

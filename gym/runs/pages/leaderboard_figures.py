@@ -1,4 +1,4 @@
-"""Charts over many models and suites: of the leaderboard, and of one model against the field."""
+"""Charts over many models and suites: of the leaderboard, and of one model compared with the others."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 
 
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
-    """Of `heat_figure`: the page has the same numbers as a table."""
+    """Files of `heat_figure`, which the page shows as a table."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 
 def heat_figure(board: StoredBoard, **of: str) -> Figure:
-    """Rates as colours; `of` is the collection, if the board is one's."""
+    """Rates as colours. `of`: slug of the collection, if the board belongs to one."""
     rows, columns = [row.label for row in board.rows], [column.key for column in board.columns]
     rates = [[cell.rate if cell else None for cell in row.cells] for row in board.rows]
     if board.has_suites_in_rows:
@@ -110,14 +110,14 @@ def _of(
     header: tuple[str, ...],
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
-    """A chart of one model's page."""
+    """A chart on one model's page."""
     return Figure(
         kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
     )
 
 
 def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Pass rates by tag (circuit), beside the mean of the other models."""
+    """Pass rates by tag (circuit), with the mean of the other models."""
     found = tag_rows(board, model)
     marks = [
         RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
@@ -140,7 +140,7 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Suites without and with modifier: every model that has run both, as in the paper's stability figure."""
+    """Suites without and with modifier, for every model that has run both, as in the paper's stability figure."""
     found = robustness(board)
     marks = []
     for row in found:
@@ -219,7 +219,7 @@ def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
 
 
 def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """The learning curve of this model's checkpoints: SG score and tags by training step."""
+    """Learning curve of this model's checkpoints: SG score and tags by training step."""
     found = checkpoints(board, model)
     series = [
         (
@@ -253,9 +253,9 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
-    """For a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most five each,
-    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard), missing (what
-    its score lacks, in words)."""
+    """Context for a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most
+    five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing (suites
+    missing in its score, in words)."""
     board = leaderboard(user, Options(rule=rule))
     own = row_of(board, model)
     if own is None:

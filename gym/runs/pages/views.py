@@ -57,8 +57,8 @@ PER_PAGE = 50
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
-    """`run=KEY` of ticked runs leads to their comparison. Context: page (of SuiteRun), mine (only this user's?), asked,
-    wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    """List runs; `run=KEY` of ticked runs redirects to their comparison. Context: page (of SuiteRun), mine (only this
+    user's?), asked, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
     if "run" in request.GET:
         return _compare(request)
     runs = (
@@ -88,7 +88,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _compare(request: HttpRequest) -> HttpResponse:
-    """To the comparison of the ticked runs: of their models on their suites."""
+    """Redirect to the comparison of the ticked runs: their models on their suites."""
     keys = [key.replace("\0", "")[:24] for key in request.GET.getlist("run")[:PER_PAGE]]
     ticked = list(listed_runs(request.user).filter(key__in=keys, completed_at__isnull=False).order_by("pk"))
     if len(ticked) < 2:
@@ -142,13 +142,11 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public; when done also results
-    (ShownResult),
-    items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
-    filter), chart (svg), summary (rows of the
-    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
-    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
-    intervals?). Deleted: see _deleted."""
+    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public. When done also results
+    (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
+    filter), chart (svg), summary (rows of the table next to it), critical, failures (SentenceScore without scores),
+    command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures (Figure), with_items,
+    within (within-item intervals?). Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -183,7 +181,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page. Context: run, job, state, behind."""
+    """Live part of a run's page. Context: run, job, state, behind."""
     run = _visible(request, key)
     context = {"run": run, **progress_of(run.job, request.user, run.state)}
     return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
@@ -217,9 +215,9 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the
-    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item
-    numbers or None), unknown_words (of this item), others (models with results on this revision)."""
+    """One item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the strip as
+    a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item numbers or
+    None), unknown_words (of this item), others (models with results on this revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -265,7 +263,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
 
 @require_safe
 def run_chart(request: HttpRequest, key: str) -> HttpResponse:
-    """The region chart as a file that stands alone."""
+    """The region chart as a standalone file."""
     run = _done(request, key)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
@@ -274,7 +272,7 @@ def run_chart(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
-    """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
+    """Download json (everything), or one table as .csv: outcomes, predictions, scores, regions or tokens."""
     run = _done(request, key)
     if form == "json":
         data = report.as_dict(document_of(run.revision), result_of(run), run_head(run))
@@ -286,7 +284,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
 
 
 def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
-    """Of one item; none where the run does not count them."""
+    """Unknown words of one item; empty if the run does not count them."""
     if run.n_words is None:
         return []
     found = coverage_of(
@@ -298,9 +296,8 @@ def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """410 and what it was, if the run was public when it was deleted; else 404.
-
-    Context: deleted, revision (or None)."""
+    """410 with a description if the run was public when it was deleted; else 404. Context: deleted, revision (or
+    None)."""
     deleted = deleted_run_at(request.user, key)
     if deleted is None:
         raise Http404("There is no such run.")

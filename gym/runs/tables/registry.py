@@ -1,7 +1,7 @@
-"""Long tables of many runs: CSV row by row, Parquet some rows at a time.
+"""Tables of many runs: CSV row by row, Parquet in row groups.
 
-A Parquet file and a collection's zip are made as a whole before their first byte leaves, and so their rows are limited.
-Tables in CSV are sent while they are made, and have no limit.
+A Parquet file and a collection's zip are complete before their first byte is sent, so their rows are limited. CSV is
+streamed without limit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTEXT = columns(tables.StoredRunFacts)
 
 @dataclass(frozen=True)
 class Frame:
-    """`columns` after the context's; `rows(run)` yields values for them. Margins are bits."""
+    """`columns` after those of the context; `rows(run)` yields values for them. Margins are in bits."""
 
     columns: tuple[Column, ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
@@ -55,7 +55,7 @@ def _context(run: SuiteRun) -> Row:
 
 
 def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
-    """Item, condition and these fields of every sentence, in the suite's order, some at a time."""
+    """Item, condition and these fields of every sentence, in the suite's order, streamed."""
     rows = run.sentence_scores.order_by("sentence__position")
     names = ("sentence__item", "sentence__condition", "tokens", "not_computed", *fields)
     return rows.values_list(*names, named=True).iterator(chunk_size=200)
@@ -106,8 +106,8 @@ FRAMES: dict[str, Frame] = {
 
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
-    """The table of these revisions' runs. Where a row has a condition, it also has a column for each factor of their
-    designs, after the others: `factor_number`."""
+    """Table for runs of these revisions. Tables with a condition also get a column per factor of the designs, at the
+    end."""
     frame = FRAMES[what]
     if ("condition", TEXT) not in frame.columns:
         return frame
@@ -119,7 +119,7 @@ def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
 
 
 def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
-    """None for factors of other suites, and for conditions outside the design."""
+    """Append factor levels; None for factors of other suites, and for conditions outside the design."""
     place = [name for name, _ in frame.columns].index("condition")
     levels = {column_of(factor.name): factor.conditions for factor in design_of(run.revision)}
     for row in frame.rows(run):
@@ -127,13 +127,13 @@ def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterato
 
 
 def designed(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
-    """The revisions of these runs that have a factorial design."""
+    """Revisions of these runs that have a factorial design."""
     rows = SuiteRevision.objects.filter(pk__in=runs.order_by().values("revision"), meta__has_key=KEY)
     return rows.order_by("pk").only("meta", "condition_names").iterator(chunk_size=100)
 
 
 def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:
-    """One run after the other; nothing else is kept in memory."""
+    """Rows run by run; keeps one run in memory."""
     for run in runs:
         context = _context(run)
         for row in frame.rows(run):
@@ -141,11 +141,11 @@ def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None
 
 
 ROWS_AT_ONCE = 20_000
-"""Rows of a Parquet file in memory, and of its row groups."""
+"""Rows of a Parquet row group, which are in memory at once."""
 
 
 def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
-    """A temporary Parquet file of these rows. Types are stated, so that empty columns have one."""
+    """Write rows to a temporary Parquet file. Types are declared, so that empty columns have one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -165,7 +165,7 @@ def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
 
 @contextmanager
 def closed_on_error(file: IO[bytes]) -> Iterator[None]:
-    """A temporary file that nobody will read is given back at once."""
+    """Close a temporary file if an error occurs."""
     try:
         yield
     except BaseException:
@@ -174,7 +174,7 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 
 class TooMuch(ValueError):
-    """`hint`: how to have it all the same."""
+    """Too many rows for one file. `hint`: an alternative."""
 
     def __init__(self, rows: int, hint: str) -> None:
         most = settings.GYM_EXPORT_MAX_ROWS
@@ -185,8 +185,8 @@ class TooMuch(ValueError):
 
 
 def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
-    """Rows of a table over these runs, from stored aggregates alone. How many tokens a region has is not stored: for
-    tokens it is the number of regions."""
+    """Lower bound on the rows of a table over these runs, from stored aggregates. Tokens per region are not stored:
+    for tokens it is the number of regions."""
     wanted = runs.order_by().values("pk")
     if what == "scores":
         return RunScore.objects.filter(run__in=wanted).count()
@@ -202,20 +202,20 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
 
 
 def require_room(rows: int, hint: str) -> None:
-    """Raises TooMuch, before anything is made."""
+    """Raise TooMuch before anything is made."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
 
 
 class Budget:
-    """Counts rows while they are written, over all tables of a file; raises TooMuch beyond the limit."""
+    """Count rows over all tables of a file while they are written; raise TooMuch beyond the limit."""
 
     def __init__(self, hint: str) -> None:
         self.hint = hint
         self.taken = 0
 
     def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
-        """The rows. However this ends, theirs have ended too, with the cursor they come from."""
+        """Pass rows through, and close their generator, with its database cursor, in any case."""
         with closing(rows):
             for row in rows:
                 self.taken += 1

@@ -1,4 +1,4 @@
-"""Several models on several suites in one go. A run that is there already is named, not made again."""
+"""Queue several models on several suites. Existing runs are reported instead of queued again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from suites.bulk import BulkResult
 from suites.models import Suite, SuiteRevision
 
 LISTED = 6
-"""Models that one line of the report names."""
+"""Models named in one line of the report."""
 
 
 def queue_each(
     suites: Iterable[Suite], models: Sequence[RegisteredModel], *, actor: User, again: bool = False
 ) -> list[BulkResult]:
-    """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits hold
-    for each run; `again`: also where the same run is there."""
+    """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits
+    apply to each run. `again`: even if the same run exists."""
     tell_apart(models)
     said: list[BulkResult] = []
     for suite in suites:

@@ -1,4 +1,4 @@
-"""Use cases of runs: queue, cancel, retry, delete, and run what a leaderboard lacks."""
+"""Use cases of runs: queue, cancel, retry, delete, and compute what a leaderboard lacks."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ NOTHING_NEEDED = "This suite makes no predictions, so none of its tokens is need
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision, whatever is there already: people ask through `queue_once`. Run and job
-    are written together or not at all.
+    """Queue one model on one frozen revision without looking for an existing run; users go through `queue_once`. Run
+    and job are written together or not at all.
 
-    Raises OverQuota, TooManySentences and TooManyJobs when the account's allowances are used up."""
+    Raises OverQuota, TooManySentences and TooManyJobs.
+    """
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
@@ -85,8 +86,8 @@ def queue_run(
 def same_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy, *, user: User
 ) -> SuiteRun | None:
-    """The newest run that this user may see, done or under way, of the same files of the model on this revision under
-    this policy, by this version of the engine. A new one would give the same numbers."""
+    """Newest visible run, done or under way, with the same model files, revision, policy and engine version. A new one
+    would give the same numbers."""
     policy = plain(policy, model)
     done = Q(completed_at__isnull=False)
     if model.fingerprint:
@@ -103,7 +104,7 @@ def same_run(
 
 @dataclass(frozen=True)
 class Answered:
-    """A run that answers what was asked for. `is_new`: it was queued for it; otherwise it was there."""
+    """A run that meets a request. `is_new`: it was queued for it; else it existed."""
 
     run: SuiteRun
     is_new: bool
@@ -117,10 +118,11 @@ def queue_once(
     actor: User,
     again: bool = False,
 ) -> Answered:
-    """The same run where there is one, else a new one. `again`: a new one all the same.
+    """Return an existing equal run, or queue a new one; `again`: always a new one.
 
-    Holds the account from the look to the new row, so of requests that arrive together one makes the run and the
-    others find it. Raises what `queue_run` raises."""
+    Locks the account from the lookup to the new row, so that simultaneous requests make one run. Raises as
+    `queue_run`.
+    """
     policy = policy or default_policy(revision)
     with transaction.atomic():
         actor.hold()
@@ -131,14 +133,14 @@ def queue_once(
 
 
 def cancel_run(run: SuiteRun, *, actor: User) -> None:
-    """Stop a run. What its finished chunks scored stays in the cache."""
+    """Stop a run. Scores of finished chunks stay in the cache."""
     _require_steer(actor, run)
     if run.job is not None:
         jobs.request_cancel(run.job, actor=actor)
 
 
 def retry_run(run: SuiteRun, *, actor: User) -> None:
-    """Queue a failed or cancelled run again. Chunks that were done stay done."""
+    """Queue a failed or cancelled run again. Finished chunks are kept."""
     _require_steer(actor, run)
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
@@ -147,9 +149,8 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
 
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
-    """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick. The address
-    of a finished public run goes on saying what it was, and the note. Raises InUse for a run that a published
-    collection shows."""
+    """Delete a run that has ended, with its results. Scores stay in the cache, so a new run is fast. The address of a
+    finished public run keeps a description and the note. Raises InUse for a run that a published collection shows."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is not None and run.job.is_active:
@@ -165,12 +166,12 @@ def _require_steer(actor: User, run: SuiteRun) -> None:
 
 
 MAX_AT_ONCE = 100
-"""Runs that one click queues."""
+"""Runs queued by one click."""
 
 
 @dataclass(frozen=True)
 class Queued:
-    """`runs` now wait; `waiting` were under way already; `stopped` says why not all of them could be queued."""
+    """`runs` are now queued; `waiting` were under way already; `stopped`: why not all could be queued."""
 
     runs: Sequence[SuiteRun]
     waiting: int
@@ -179,8 +180,8 @@ class Queued:
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Models on suites of this table that have no rate under its rule, and that this user could have computed: the
-    model is hosted, ready and may be run. Seeds count one by one, and results that a filter hides are there."""
+    """Missing cells of the board that this user could have computed: the model is hosted, ready and may be run. Counts
+    seeds one by one, and ignores filters."""
     if not user.is_authenticated:
         return []
     models = {model.pk for row in board.rows for model in row.models}
@@ -200,7 +201,7 @@ def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision
 
 
 def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]]:
-    """(revision, model) with a rate under the board's rule, wherever it comes from."""
+    """(revision, model) with a rate under the board's rule, from any run."""
     rows = RunScore.objects.filter(
         rule=board.options.rule.key,
         rate__isnull=False,
@@ -212,7 +213,7 @@ def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]
 
 
 def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
-    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; what is under way stays alone."""
+    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out those under way."""
     with transaction.atomic():
         actor.hold()
         return _queue_missing(missing_pairs(board, actor), actor)

@@ -1,4 +1,4 @@
-"""Use cases of results that were computed elsewhere: match a file to suites, look at it, keep it, take it back."""
+"""Use cases of uploaded results: match a file with suites, preview, save, delete."""
 
 from __future__ import annotations
 
@@ -67,19 +67,20 @@ __all__ = [
     "warnings_of",
 ]
 JOB = "results_upload"
-"""Kind of job: it makes the runs of a large file a few at a time, and a later attempt goes on from there."""
+"""Kind of job that makes the runs of a large file a few at a time; a later attempt resumes."""
 AT_ONCE = 300
-"""Pairs of model and suite that are kept while somebody waits. A file of more becomes a job."""
+"""Largest number of runs saved within a request; larger files become a job."""
 STEP = 20
-"""Pairs kept in one transaction: on SQLite nobody else can write meanwhile."""
+"""Runs saved per transaction: on SQLite nobody else can write in the meantime."""
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Whose results these are: a model that is there, or new ones. Without a name they get the file's.
+    """Model of the results: an existing one, or new ones, named as in the file by default.
 
-    `group` and `perplexity` are for the cards of all these models: of which model they are seeds, and what its authors
-    report."""
+    `group` and `perplexity`: for the cards of all these models, the model of which they are seeds, and its reported
+    perplexity.
+    """
 
     model: RegisteredModel | None = None
     name: str = ""
@@ -90,8 +91,8 @@ class ModelChoice:
 
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """Keep what a plan found: one run per model and suite, and the record they belong to. All or nothing, at once; of
-    more than AT_ONCE runs the record alone, and a job that makes them. Raises TooManyJobs."""
+    """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
+    AT_ONCE runs only the upload, and a job that makes them. Raises TooManyJobs."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -104,8 +105,8 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 def save_in_steps(
     plan: Plan, choice: ModelChoice, *, actor: User, tell: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """The same for who waits however long it takes; others may write in between. Broken off, it leaves no run.
-    `tell(done)` is called after each step."""
+    """Save a plan in several transactions, for callers that can wait. If interrupted, it leaves no run. `tell(done)`
+    is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
@@ -117,7 +118,7 @@ def save_in_steps(
 
 
 def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """The record of an upload, and the models its runs belong to."""
+    """Create the upload and the models of its runs."""
     for run in plan.good:
         require_target(run.revision, actor)
     RUNS.require_room(actor, len(plan.good))
@@ -134,7 +135,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
 
 
 def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
-    """A job makes the runs, on the revisions and for the models that were found now."""
+    """Queue a job that makes the runs, on the revisions and for the models matched now."""
     file, *spec = plan.files
     UploadInput.objects.create(
         upload=upload,
@@ -163,7 +164,7 @@ def keep(
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
     tell: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Make the runs, a few in each `step`. `tell(done)` is called after each; nothing is locked then."""
+    """Make the runs, a few in each `step`. `tell(done)` is called after each, without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
@@ -175,7 +176,7 @@ def keep(
 
 
 def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
-    """One finished run, marked as uploaded. Call inside a transaction."""
+    """Make one finished run, marked as uploaded. Call inside a transaction."""
     applied, model = planned.applied, planned.model
     assert applied is not None
     assert model is not None
@@ -215,7 +216,7 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
 
 
 def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
-    """Refuse models that the plan's results cannot belong to."""
+    """Reject models that the plan's results cannot belong to."""
     names = plan.models
     if choice.model is not None:
         if not model_permissions.can_upload_to(actor, choice.model):
@@ -255,7 +256,7 @@ def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str,
 
 
 def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
-    """What the choice says about a model that its card does not."""
+    """Card fields from the choice that the model's card lacks."""
     changes: dict[str, Any] = {}
     if choice.group:
         others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
@@ -290,12 +291,12 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
 
 
 def may_see(user: AnyUser, upload: ResultUpload) -> bool:
-    """A report names private suites: it is for the person who uploaded and for staff."""
+    """Reports name private suites: only the uploader and staff see them."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Go on with a file whose job failed or was cancelled. What was kept stays. Raises WrongState and TooManyJobs."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and TooManyJobs."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to somebody else")
     if upload.job is None:
@@ -304,8 +305,8 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Take uploaded results back, with all their runs and the job that makes more; the models' cards stay. Returns the
-    number of runs. Raises InUse when a published collection shows one of them."""
+    """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
+    InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to somebody else")
     with transaction.atomic():
@@ -375,7 +376,7 @@ def _left(
     models: dict[int, RegisteredModel],
     done: set[tuple[str, str]],
 ) -> Iterator[PlannedRun]:
-    """The runs of the file that are not made yet."""
+    """Runs of the file that are not made yet."""
     spec = bytes(waiting.spec) if waiting.spec is not None else None
     uploaded = read_results(bytes(waiting.file), spec=spec, kind=waiting.upload.kind, unit=waiting.unit)
     documents = {pk: document_of(revision) for pk, revision in revisions.items()}

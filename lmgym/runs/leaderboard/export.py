@@ -1,4 +1,4 @@
-"""A leaderboard as files: wide and long tables, JSON."""
+"""Export a leaderboard: wide and long tables, JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG_HEADER = (
 
 
 def note(board: Board) -> str:
-    """What every table and export says about its numbers."""
+    """Note on how the numbers were computed, for every table and file."""
     rule = board.options.rule
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
@@ -62,7 +62,7 @@ def note(board: Board) -> str:
 
 
 def _sharing(board: Board) -> str:
-    """Which suites share material, and what the intervals make of it."""
+    """Which suites share material, and how this affects the intervals."""
     suites = f"Suites whose items share material: {some(board.sharing)}."
     known = [factor for factor in board.shared_factors if factor is not None]
     if not board.shared_factors:
@@ -78,7 +78,7 @@ def _sharing(board: Board) -> str:
 
 
 def weights_said(board: Board) -> dict[str, str]:
-    """A column for wide files: {"weights": "a:2,b:0.5"}; nothing where all are 1."""
+    """Weights as a column of wide files: {"weights": "a:2,b:0.5"}; empty if all are 1."""
     named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
     return {"weights": ",".join(named)} if named else {}
 
@@ -91,7 +91,7 @@ def _weights(board: Board) -> str:
 
 
 def wide(board: Board) -> Table:
-    """One row per model, a column per suite: rates 0..1, as printed in papers."""
+    """One row per model, one column per suite: rates 0..1, as printed in papers."""
     fixed = ("model", "rank", "SG score", "low", "high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
@@ -117,7 +117,7 @@ def wide(board: Board) -> Table:
 
 
 def for_paper(board: Board) -> Table:
-    """What a page of a paper has room for: ranks, scores and rates, in the layout that the board has."""
+    """Compact table for papers: ranks, scores and rates, in the board's layout."""
     table = wide(board)
     if not board.has_suites_in_rows:
         return table
@@ -129,7 +129,7 @@ def for_paper(board: Board) -> Table:
 
 
 def _policies(row: Row, board: Board) -> str:
-    """Cells of the row that are not under the default policy: "npi: bos=never"."""
+    """Cells of the row with another than the default policy: "npi: bos=never"."""
     cells = zip(board.columns, row.cells, strict=True)
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 
@@ -142,12 +142,12 @@ def missing_said(row: Row) -> str:
 
 
 def members(row: Row) -> str:
-    """Short names of the models that a row stands for."""
+    """Slugs of the models that a row groups."""
     return " ".join(model.slug for model in row.models)
 
 
 def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
-    """Over several seeds there is no interval: the limits are then the least and the greatest."""
+    """Mean and its limits: of the interval, or over seeds the minimum and maximum."""
     if mean is None:
         return None, None, None
     return (mean.rate, mean.low, mean.high) if mean.spread is None else (mean.rate, None, None)
@@ -158,8 +158,8 @@ def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
 
 
 def long_rows(board: Board) -> list[tuple[Any, ...]]:
-    """One row per model and suite that has a result, see LONG_HEADER; where the result has no rate under the rule,
-    `missing` says why, and there are no numbers."""
+    """One row per model and suite with a result, see LONG_HEADER. Without a rate under the rule, `missing` says why,
+    and there are no numbers."""
     return [*_rated(board), *_unrated(board)]
 
 
@@ -221,7 +221,7 @@ _chance_test = attrgetter(*CHANCE_TEST)
 
 
 def _told(cell: Cell) -> Any:
-    """Over several seeds there is no run and no interval."""
+    """The cell as exported: a group of seeds has neither run nor interval."""
     return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
 
 
@@ -230,12 +230,12 @@ def _source(one: Cell | MissingRate) -> str:
 
 
 def score_kind(row: Row, cell: Cell) -> str:
-    """What the model's bits are; empty for uploads, which do not say."""
+    """Kind of the model's values; empty for uploads that do not state it."""
     return "" if cell.uploaded else "pseudo-log-likelihood" if row.is_masked else "surprisal"
 
 
 def as_json(board: Board, address: str) -> dict[str, Any]:
-    """Everything on the page; rates are 0..1, what is missing is null."""
+    """Everything on the page as JSON; rates are 0..1, missing values null."""
     return {
         "address": address,
         **head_json(board),
@@ -244,7 +244,7 @@ def as_json(board: Board, address: str) -> dict[str, Any]:
 
 
 def head_json(board: Board) -> dict[str, Any]:
-    """What holds for all rows: rule, note, suites with their weights."""
+    """JSON common to all rows: rule, note, suites with their weights."""
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),
@@ -267,7 +267,7 @@ def _column_json(column: Column) -> dict[str, Any]:
 
 
 def row_json(board: Board, row: Row) -> dict[str, Any]:
-    """A model, or the seeds of one."""
+    """JSON of one row: a model, or grouped seeds."""
     return {
         "model": [model.slug for model in row.models],
         "name": row.name,

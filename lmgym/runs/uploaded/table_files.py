@@ -1,6 +1,6 @@
-"""The tables that are read: surprisals by region (our download, the SyntaxGym site's raw file) or by token (ours),
-the output of an LM Zoo container's `get_surprisals` (`sentence_id token_id token surprisal`, tab-separated), and
-outcomes alone (`model,suite,item,correct`, and our download of outcomes)."""
+"""Supported tables: surprisals by region (our export, the SyntaxGym site's raw file) or by token (our export), the
+output of an LM Zoo container's `get_surprisals` (`sentence_id token_id token surprisal`, tab-separated), and
+outcomes alone (`model,suite,item,correct`, and our export of outcomes)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOKEN_COLUMNS = (
 
 
 def read_regions(text: str, unit: str, report: Report) -> Uploaded:
-    """One part per model and suite. Raises `FormatError`."""
+    """Read one part per model and suite. Raises `FormatError`."""
     table = read_table(text, roles(REGION_COLUMNS), REGION_NEEDED, report)
     column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
@@ -60,7 +60,7 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
 
 
 def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
-    """One part per model and suite; tokens in the order of their numbers. Raises `FormatError`."""
+    """Read one part per model and suite; tokens are ordered by their numbers. Raises `FormatError`."""
     table = read_table(text, roles(TOKEN_COLUMNS), TOKEN_NEEDED, report)
     column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
@@ -151,7 +151,7 @@ LMZOO_ROLES = {
 
 
 def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uploaded:
-    """One part with numbered sentences. Raises `FormatError`."""
+    """Read one part with numbered sentences. Raises `FormatError`."""
     table = read_table(text, LMZOO_ROLES, tuple(LMZOO_ROLES), report, raw=True)
     column = value_column(table, unit, report, defined="bits")
     by_sentence: dict[int, FileSentence] = {}
@@ -186,7 +186,7 @@ def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uplo
 
 
 def _from_one(sentences: dict[int, FileSentence], report: Report) -> None:
-    """LM Zoo counts sentences from 1; a file that counts from 0 is understood."""
+    """Number sentences from 1, as LM Zoo does; a file that counts from 0 is shifted."""
     if 0 not in sentences:
         return
     report.notice("file", "the sentences are counted from 0; LM Zoo counts from 1")
@@ -199,7 +199,7 @@ OUTCOME_COLUMNS = ("item", "passed", "model", "suite", "prediction", "prediction
 
 
 def read_outcomes(text: str, report: Report) -> Uploaded:
-    """One part per model and suite, in the file's order. Raises `FormatError`."""
+    """Read one part per model and suite, in the file's order. Raises `FormatError`."""
     table = read_table(text, roles(OUTCOME_COLUMNS), OUTCOME_NEEDED, report)
     parts: dict[tuple[str, str], OutcomePart] = {}
     seen: dict[object, str] = {}
@@ -225,9 +225,10 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
 
 
 def numbering(found: Collection[int], items: Collection[int], report: Report) -> int | None:
-    """What to add to the file's item numbers to have the suite's: 0 or 1. None, with a problem, when no way fits.
+    """Find the shift from the file's item numbers to the suite's: 0 or 1; None, with a problem reported, if neither
+    fits.
 
-    Published result files count items from 0, suites from 1.
+    Published result files number items from 0, suites from 1.
     """
     given, wanted = set(found), set(items)
     for shift in (0, 1):

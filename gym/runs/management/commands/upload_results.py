@@ -23,7 +23,7 @@ from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision
 
 PLACES = 3
-"""Places of a notice that are named; the rest is counted."""
+"""Places named per notice; the rest is counted."""
 
 
 class Command(SiteCommand):
@@ -142,7 +142,7 @@ class Command(SiteCommand):
         self.notices.setdefault(message, []).append(place)
 
     def _say_notices(self) -> None:
-        """Each once, with how often it applies and where first."""
+        """Print each notice once, with how often it applies and its first places."""
         for message, places in self.notices.items():
             often = f" ({len(places):,} times: {listing(places, PLACES)})" if len(places) > 1 else ""
             self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
@@ -159,7 +159,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """The slug of the model; of one that is still to be made what it will be called."""
+    """Slug of the model; for one still to be made its future name."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 
@@ -189,7 +189,7 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
 
 
 def _choice(options: dict[str, Any]) -> ModelChoice:
-    """Asked for each file: the first one may have made the model."""
+    """Choice for one file; read for each file, as the first one may have created the model."""
     slug, group = options["model"], options["group"].strip()
     if "," in group:
         raise CommandError("--group is the name of one model; commas separate tags.")

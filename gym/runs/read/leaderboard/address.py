@@ -1,4 +1,4 @@
-"""Choices of a leaderboard as its address has them."""
+"""Parse the options of a leaderboard from its address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmgym.runs.rules import rule_of
 
 
 def read_options(given: QueryDict) -> Options:
-    """Never fails; nonsense is left out."""
+    """Ignore invalid values; never raises."""
 
     def text(name: str) -> str:
         return given.get(name, "").replace("\0", "").strip()[:200]
@@ -36,7 +36,7 @@ def read_options(given: QueryDict) -> Options:
 
 
 def _weights(given: QueryDict) -> dict[str, float]:
-    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
+    """Weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default."""
     pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
     found = {name.strip(): value for name, _, value in pairs if name.strip()}
     found |= {key[2:]: str(value) for key, value in given.items() if key.startswith("w.")}
