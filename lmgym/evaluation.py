@@ -55,7 +55,7 @@ def load_suite(
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
-        raise InvalidArgument(f"{encoding!r} is no encoding that is read: choose {', '.join(ENCODINGS)}.")
+        raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
     answers = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
@@ -63,13 +63,17 @@ def load_suite(
         try:
             return read_json(json.dumps(source).encode())
         except TypeError as error:
-            raise FormatError([Problem("suite", f"This dictionary is no JSON: {error}.")]) from error
+            raise FormatError(
+                [Problem("suite", f"The dictionary cannot be written as JSON: {error}.")]
+            ) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
         return read_any(path.read_bytes(), name or path.name, answers)
     if hasattr(source, "to_csv"):
         return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", answers)
-    raise InvalidArgument(f"{type(source).__name__} is no suite: give a file, a dictionary or a DataFrame.")
+    raise InvalidArgument(
+        f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
+    )
 
 
 def evaluate(
@@ -111,10 +115,10 @@ def evaluate(
     """
     documents = list(_documents(suites))
     if not documents:
-        raise InvalidArgument(f"No suite is there: {suites!r}.")
+        raise InvalidArgument(f"No suite found: {suites!r}.")
     named = _named(models)
     if not named:
-        raise InvalidArgument("No model is given.")
+        raise InvalidArgument("No model given.")
     policies = [_policy(document, policy) for document in documents]
     runs: list[Run] = []
     try:
@@ -153,7 +157,7 @@ def score(
     """
     rows = [texts] if isinstance(texts, str) else list(texts)
     if not all(isinstance(one, str) for one in rows):
-        raise InvalidArgument("A text is a string; give one or a list of them.")
+        raise InvalidArgument("Texts must be strings: pass one or a list.")
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
     given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
     require_possible(loaded.kind, given)
@@ -195,7 +199,7 @@ def _documents(suites: Any) -> Iterator[SuiteDocument]:
         suites = [suites]
     if not isinstance(suites, Iterable):
         raise InvalidArgument(
-            f"{type(suites).__name__} is no suite: give a file, a dictionary or a DataFrame."
+            f"{type(suites).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
         )
     for one in suites:
         if isinstance(one, str) and (files := files_like(one)) != [one]:
@@ -224,7 +228,7 @@ def _named(models: Any) -> list[tuple[str, Any]]:
     names = [name for name, _ in named]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InvalidArgument(
-            f"Two models are called {twice!r}: give them names, as in {{'first': …, 'second': …}}."
+            f"Two models are called {twice!r}. Pass a dictionary with unique names: {{'first': …, 'second': …}}."
         )
     return named
 
@@ -233,7 +237,9 @@ def _policy(document: SuiteDocument, given: ScoringPolicy | Mapping[str, Any] | 
     if isinstance(given, ScoringPolicy):
         return given
     if given is not None and not isinstance(given, Mapping):
-        raise InvalidArgument(f"{given!r} is no policy: give a ScoringPolicy or a dictionary of its fields.")
+        raise InvalidArgument(
+            f"{given!r} is not a policy. Pass a ScoringPolicy or a dictionary of its fields."
+        )
     return _of_mapping({"metric": metric_of(document), **(given or {})})
 
 
@@ -241,7 +247,7 @@ def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
     try:
         return ScoringPolicy.from_dict(given)
     except ValueError as error:
-        raise InvalidArgument(f"The policy cannot be followed: {error}.") from error
+        raise InvalidArgument(f"Invalid policy: {error}.") from error
 
 
 def _run(

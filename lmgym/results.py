@@ -19,7 +19,8 @@ from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.stats import margin_summary
+from lmgym.runs.rules import EACH, shares_of
+from lmgym.runs.statistics import statistics
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -54,8 +55,8 @@ class Run:
     def _predictions(self) -> Iterator[Row]:
         policy = self.policy.to_dict()
         for row, verdict in zip(self.result.predictions, self.verdicts, strict=True):
-            margin = margin_summary(row.margins)
-            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, margin, policy)
+            found = statistics(shares_of([row.outcomes], EACH), row.margins)
+            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, found, policy)
 
     def _outcomes(self) -> Iterator[Row]:
         for row in self.result.predictions:
@@ -87,7 +88,7 @@ class Result:
         """One row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
         `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
         docs/names.md."""
-        return self._frame((*columns(tables.Rate), *columns(tables.Policy)), Run._predictions)
+        return self._frame(columns(*tables.RATES), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
         """One row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
@@ -136,10 +137,10 @@ class Result:
             InvalidArgument: unknown chart, or not exactly one run fits.
         """
         if what != "regions":
-            raise InvalidArgument(f"There is no chart {what!r}: choose regions.")
+            raise InvalidArgument(f"Unknown chart {what!r}. Choose 'regions'.")
         found = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
         if len(found) != 1:
-            raise InvalidArgument(f"{len(found)} runs are meant: name suite and model.")
+            raise InvalidArgument(f"{len(found)} runs match. Name suite and model.")
         return _regions_figure(found[0])
 
     def save(self, folder: str | Path) -> Path:
@@ -152,7 +153,7 @@ class Result:
         """
         place = Path(folder).expanduser()
         if place.is_file():
-            raise InvalidArgument(f"{place} is a file: name a folder.")
+            raise InvalidArgument(f"{place} is a file. Name a folder.")
         place.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(place / f"{name}.csv", index=False)
@@ -205,7 +206,7 @@ class Result:
     def _known(self, name: str) -> str:
         known = list(dict.fromkeys(run.model for run in self.runs))
         if name not in known:
-            raise InvalidArgument(f"There is no run of {name!r}. Models: {', '.join(known) or 'none'}.")
+            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(known) or 'none'}.")
         return name
 
 

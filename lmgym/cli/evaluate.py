@@ -18,7 +18,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--model", "-m", dest="models", action="append", required=True, metavar="MODEL",
-        help="a folder, an n-gram file, or organisation/name[@revision] on the hub; may be repeated",
+        help="a folder, an n-gram or GGUF file, or organisation/name[@revision] on the Hub; may be repeated",
     )  # fmt: skip
     shared.add_output(top)
     top.add_argument(
@@ -40,7 +40,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym evaluate") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_evaluate, parser(prog), argv)
 
 
@@ -78,7 +78,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _require_different_names(models: Sequence[str]) -> None:
-    """Results name models by their last path component. Raises Failed where two would have the same name."""
+    """Results name a model by the last part of its path. Raise Failed if two models would have the same name."""
     from lmgym.models.given import name_of
 
     by_name: dict[str, str] = {}

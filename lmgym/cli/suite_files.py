@@ -74,11 +74,11 @@ def _note_unused(path: str, given: Mapping[str, Any]) -> None:
     with Path(path).open("rb") as file:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] in (b"{", b"["):
-        kind, unused = "JSON", given.keys()
+        kind, unused = "JSON", set(given)
     elif start.startswith(b"PK"):
-        kind, unused = "a workbook", given.keys() & {"encoding"}
+        kind, unused = "a workbook", set(given) & {"encoding"}
     else:
-        kind, unused = "text", given.keys() & {"sheet"}
+        kind, unused = "text", set(given) & {"sheet"}
     if unused:
         names = ", ".join(f"--{name}" for name in NAMES if name in unused)
         note(f"{path} is {kind}: {names} ignored")

@@ -152,10 +152,10 @@ class Client(Games, Submissions, AgentTests):
 
         import pandas as pd
 
-        from lmgym.runs.tables import Policy, Rate, StoredRunFacts
+        from lmgym.runs.tables import RATES, StoredRunFacts
         from lmgym.text.columns import header
 
-        frames = [pd.DataFrame(columns=header(StoredRunFacts, Rate, Policy))]
+        frames = [pd.DataFrame(columns=header(StoredRunFacts, *RATES))]
         for run in runs:
             if run.state == "done":
                 table = self.transport.send("GET", "exports/predictions/csv/", query={"run": run.id}).body

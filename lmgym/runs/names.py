@@ -12,12 +12,12 @@ from lmgym.runs.comparison import RateComparison
 from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
-    "rates": (tables.Rate, tables.Policy),
+    "rates": tables.RATES,
     "outcomes": (tables.Outcome,),
     "regions": (tables.Region,),
     "tokens": (tables.Token,),
     "compare": (RateComparison,),
-    "scores": (tables.Score, tables.Policy),
+    "scores": tables.SCORES,
 }
 """Table -> classes of its columns, after those of the suite, run and prediction."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}

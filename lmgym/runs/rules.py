@@ -12,14 +12,15 @@ They agree on suites with one prediction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.stats import MarginSummary, effective_n, margin_summary, score_interval, tail_above
+from lmgym.runs.statistics import NO_STATISTICS, RunStatistics, statistics
+from lmgym.stats import effective_n, score_interval, tail_above
 from lmgym.suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
 
 
@@ -69,19 +70,14 @@ class RuleCounts:
     not_evaluable: int
 
 
-@dataclass(frozen=True, slots=True)
-class Score(RuleCounts):
-    """A run under a rule. Rates are None if the run lacks predictions the rule needs. Margins are in bits."""
+@dataclass(frozen=True)
+class Score(RunStatistics, RuleCounts):
+    """A run under a rule. Rates are None if the run lacks predictions the rule needs."""
 
-    mean_margin: float | None
-    margin_low: float | None
-    margin_high: float | None
-    effect_size_g: float | None
-    rule: str
+    rule: str = field(kw_only=True)
 
 
 RULE_COUNTS = tuple(one.name for one in fields(RuleCounts))
-MARGINS = tuple(one.name for one in fields(MarginSummary))
 
 
 def counted(
@@ -125,7 +121,21 @@ def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | 
 
 def no_score(rule: Rule) -> Score:
     """Score of a run that lacks predictions the rule needs."""
-    return Score(0, 0, 0, None, None, None, None, None, 0, 0, 0, None, None, None, None, rule.key)
+    return Score(
+        n=0,
+        passed=0,
+        judged=0,
+        rate=None,
+        low=None,
+        high=None,
+        chance=None,
+        p=None,
+        ties=0,
+        too_close=0,
+        not_evaluable=0,
+        rule=rule.key,
+        **asdict(NO_STATISTICS),
+    )
 
 
 def score(
@@ -162,7 +172,7 @@ def score(
         too_close=too_close,
         not_evaluable=int(missing.sum()),
         rule=rule.key,
-        **asdict(margin_summary(item_margins(rows, rule))),
+        **asdict(statistics(shares, item_margins(rows, rule))),
     )
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from lmgym.runs.against_chance import CHANCE_TEST, Verdict
 from lmgym.runs.compute import RegionBits, TokenBits
 from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
-from lmgym.runs.rules import MARGINS
-from lmgym.stats import MarginSummary
+from lmgym.runs.statistics import STATISTICS, RunStatistics
 from lmgym.text.columns import Row, columns, described
 
 
@@ -87,17 +86,11 @@ class Rate(Predicted):
         "outcomes within the bound on the numeric error; they count by their sign", "items"
     )
     not_evaluable: int = described("outcomes with a region without a value; they do not pass", "items")
-    mean_margin: float | None = described("mean of the items’ margins", "bits")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     p_corrected: float | None = described("p, corrected by Holm for the predictions of the run")
     p_below_corrected: float | None = described("p_below, corrected by Holm for the predictions of the run")
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
-    margin_low: float | None = described("lower limit of the 95% interval of the mean margin", "bits")
-    margin_high: float | None = described("upper limit of the 95% interval of the mean margin", "bits")
-    effect_size_g: float | None = described(
-        "Hedges’ g: mean over standard deviation, corrected for few items"
-    )
 
 
 @dataclass(frozen=True)
@@ -166,12 +159,12 @@ class Score:
     not_evaluable: int = described("outcomes with a region without a value, of those judged")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
-    mean_margin: float | None = described("mean of the items’ margins", "bits")
-    margin_low: float | None = described("lower limit of the 95% interval of the mean margin", "bits")
-    margin_high: float | None = described("upper limit of the 95% interval of the mean margin", "bits")
-    effect_size_g: float | None = described(
-        "Hedges’ g: mean over standard deviation, corrected for few items"
-    )
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Words of a run."""
+
     n_words: int | None = described("distinct words in the run’s sentences; empty: not counted")
     n_unknown_words: int | None = described(
         "distinct words that the model does not know or splits into pieces"
@@ -179,16 +172,21 @@ class Score:
     coverage: float | None = described("share of the distinct words that the model knows", "0 to 1")
 
 
+RATES = (Rate, RunStatistics, Policy)
+"""Columns of the table of predictions: `rates()`, the site's `predictions`."""
+SCORES = (Score, RunStatistics, WordCounts, Policy)
+"""Columns of the site's table `scores`."""
+
 IN_BITS = frozenset(
     column.name
-    for kind in (Rate, Outcome, Region, Token, Score)
+    for kind in (Rate, RunStatistics, Outcome, Region, Token, Score)
     for column in fields(kind)
     if column.metadata["unit"] == "bits"
 )
 """Columns in bits, for headings."""
 
 
-_RATES = (*COUNTS, "p")
+_COUNTS_OF_RATES = tuple(name for name in (*COUNTS, "p") if name not in STATISTICS)
 
 
 def region_row(item: int, condition: str, region: RegionBits) -> Row:
@@ -218,13 +216,13 @@ def rate_row(
     formula: str,
     result: Any,
     verdict: Verdict,
-    margin: MarginSummary,
+    statistics: RunStatistics,
     policy: Mapping[str, Any],
 ) -> Row:
     """Row of a prediction. `result`: a PredictionOutcome or its database row."""
     return (
-        position + 1, label, formula, *values(result, _RATES), *values(verdict, CHANCE_TEST),
-        *values(margin, MARGINS[1:]), *policy_values(policy),
+        position + 1, label, formula, *values(result, _COUNTS_OF_RATES), *values(verdict, CHANCE_TEST),
+        *values(statistics, STATISTICS), *policy_values(policy),
     )  # fmt: skip
 
 

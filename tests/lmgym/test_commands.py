@@ -207,7 +207,7 @@ def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
     status, out, _ = run(capsysbinary, "convert", "two.xlsx", "--sheet", "Fillers", "--to", "tsv")
     assert (status, out.splitlines()[1]) == (0, "1\ta\tL'été\tvient")
     assert lmgym.load_suite("latin.csv", encoding="windows-1252").conditions == ("été", "b")
-    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is no encoding"):
+    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is not a supported encoding"):
         lmgym.load_suite("latin.csv", encoding="klingon")
 
 
@@ -348,4 +348,4 @@ def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, mo
 def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
-    assert "agreement.json is a file: name a folder" in err
+    assert "agreement.json is a file. Name a folder" in err

@@ -89,7 +89,7 @@ def test_the_file_is_for_its_owner_alone_and_logout_deletes_it(monkeypatch, site
     assert main(["logout"]) == 0
     assert not place.exists()
     assert main(["logout"]) == 0
-    assert "There was no login." in capsys.readouterr().err
+    assert "You were not logged in." in capsys.readouterr().err
 
 
 def test_a_wrong_token_is_not_stored(monkeypatch, site, capsys):

@@ -159,7 +159,7 @@ def test_saved_results_are_uploaded_once(site, gym, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n")
     status, out, err = cli(site, "upload", str(bad), str(tmp_path / "out"))
-    assert (status, out.count("\n"), f"{bad} was not kept:" in err) == (2, 1, True)
+    assert (status, out.count("\n"), f"{bad} was not stored:" in err) == (2, 1, True)
 
 
 def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):

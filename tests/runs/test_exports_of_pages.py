@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import PredictionResult
-from gym.runs.read.scores import margin_of, store_scores
+from gym.runs.read.scores import statistics_of, store_scores
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
@@ -119,7 +119,7 @@ def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(clie
 
 def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
     first = run.prediction_results.get(position=0)
-    stored, computed = margin_of(first, run.scores.all()), margin_of(first, [])
+    stored, computed = statistics_of(first, run.scores.all()), statistics_of(first, [])
     assert astuple(stored) == pytest.approx(astuple(computed))
     assert stored.margin_low < stored.mean_margin < stored.margin_high
 

@@ -19,8 +19,8 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
 from gym.runs.read.shared_items import groups_of
-from lmgym.runs.rules import MARGINS
 from lmgym.runs.shared_material import groups_by_suite
+from lmgym.runs.statistics import STATISTICS
 from suites import services as suites
 from suites.models import SuiteRevision
 from tests.factories import make_model, make_revision
@@ -129,7 +129,7 @@ def test_margins_of_a_run_page(client, outcomes, suite):
         )
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()
-        found = [getattr(row.score, name) for name in MARGINS]
+        found = [getattr(row.score, name) for name in STATISTICS]
         assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
 
 

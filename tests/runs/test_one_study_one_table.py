@@ -25,6 +25,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.statistics import RunStatistics
 from lmgym.runs.tables import Rate
 from lmgym.text.columns import columns
 from suites import services
@@ -152,7 +153,7 @@ def test_the_api_has_the_table_of_the_library(client, study):
 
 def test_the_sites_file_of_all_predictions_is_the_table_of_the_library(client, study):
     found = read_csv(text_of(client, reverse("export-table", args=["predictions", "csv"])))
-    assert_same(found, study.rates, [name for name, _ in columns(Rate) if name not in KEY])
+    assert_same(found, study.rates, [name for name, _ in columns(Rate, RunStatistics) if name not in KEY])
 
 
 def test_the_file_of_the_collections_page_has_its_rates(client, study):

@@ -16,7 +16,8 @@ from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
 from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
 
 STATES = Job.State.values
 
@@ -79,7 +80,7 @@ class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
 
     class Meta:
         model = RunScore
-        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *MARGINS]
+        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *STATISTICS]
 
 
 class ProgressSerializer(serializers.Serializer[Any]):

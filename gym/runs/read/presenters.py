@@ -14,13 +14,14 @@ from django.db.models import prefetch_related_objects
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
-from gym.runs.read.scores import margin_of
+from gym.runs.read.scores import statistics_of
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
 from lmgym.runs.lens import ShownSentence, shown_sentence
 from lmgym.runs.region_means import within_item_means
 from lmgym.runs.run_differences import MASKED_WORDS
-from lmgym.stats import MarginSummary, is_skewed_for_its_size
+from lmgym.runs.statistics import RunStatistics
+from lmgym.stats import is_skewed_for_its_size
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
@@ -46,7 +47,7 @@ class ShownResult:
 
     shown: ShownPrediction
     result: PredictionResult
-    margin: MarginSummary
+    margin: RunStatistics
     verdict: Verdict
 
     @property
@@ -78,7 +79,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         ShownResult(
             shown_prediction(result.prediction, revision.regions),
             result,
-            margin_of(result, run.scores.all()),
+            statistics_of(result, run.scores.all()),
             verdict,
         )
         for result, verdict in zip(results, verdicts(results, coverage=run.coverage), strict=True)
@@ -105,12 +106,13 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
     """Mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`: Student's t
     over items, or the within-item interval."""
+    summary: list[dict[str, Any]] = run.region_summary
     if not within:
-        return run.region_summary
+        return summary
     rows = run.sentence_scores.order_by("sentence__position").values_list(
         "sentence__item", "sentence__condition", "sentence__contents", "regions"
     )
-    return within_item_means(run.region_summary, rows, len(run.revision.region_names))
+    return within_item_means(summary, rows, len(run.revision.region_names))
 
 
 def in_order(

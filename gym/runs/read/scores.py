@@ -1,5 +1,5 @@
-"""Stored aggregates: one row per run and scoring rule, written with the run's results; runs with their score; margins
-of predictions."""
+"""Stored aggregates, one row per run and scoring rule, written with the results; runs with their score; statistics of
+predictions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import policy_differences
 from gym.runs.signals import results_written
 from lmgym.runs.against_chance import Verdict, alone
-from lmgym.runs.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
-from lmgym.stats import MarginSummary, margin_summary
+from lmgym.runs.rules import FIRST, RULES, Rule, Score, no_score, score, shares_of
+from lmgym.runs.statistics import STATISTICS, RunStatistics, statistics
 from lmgym.suites.formulas import FormulaError, parse
 from models_registry.names import tell_apart
 
 
-def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSummary:
-    """Margin summary of one prediction. `stored`: scores of its run, which include the first prediction's; the others
-    take 9,999 resamples."""
+def statistics_of(result: PredictionResult, stored: Iterable[RunScore]) -> RunStatistics:
+    """Statistics of one prediction. `stored`: scores of its run, which include the first prediction's; the others take
+    9,999 resamples."""
     first = next((row for row in stored if row.rule == FIRST.key and result.position == 0), None)
     if first is not None:
-        return MarginSummary(*(getattr(first, name) for name in MARGINS))
-    return margin_summary(result.margins)
+        return RunStatistics(*(getattr(first, name) for name in STATISTICS))
+    return statistics(shares_of([result.outcomes], FIRST), result.margins)
 
 
 def store_scores(run: SuiteRun) -> None:

@@ -18,12 +18,13 @@ from django.conf import settings
 from django.db.models import QuerySet, Sum
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.read.scores import margin_of
+from gym.runs.read.scores import statistics_of
 from lmgym.runs import tables
 from lmgym.runs.against_chance import ALONE, verdicts
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
 from lmgym.runs.tables import values
 from lmgym.suites.formats.designs import KEY, column_of
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -84,14 +85,14 @@ def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
     rows = list(run.prediction_results.select_related("prediction"))
     for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
-        one, margin = row.prediction, margin_of(row, stored)
-        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, margin, run.policy)
+        one, found = row.prediction, statistics_of(row, stored)
+        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, found, run.policy)
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
         yield (
-            row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, MARGINS),
+            row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, STATISTICS),
             *values(run, COVERAGE), *tables.policy_values(run.policy),
         )  # fmt: skip
 
@@ -100,8 +101,8 @@ FRAMES: dict[str, Frame] = {
     "regions": Frame(columns(tables.Region), _regions),
     "tokens": Frame(columns(tables.Token), _tokens),
     "outcomes": Frame(columns(tables.Outcome), _outcomes),
-    "predictions": Frame((*columns(tables.Rate), *columns(tables.Policy)), _predictions),
-    "scores": Frame((*columns(tables.Score), *columns(tables.Policy)), _scores),
+    "predictions": Frame(columns(*tables.RATES), _predictions),
+    "scores": Frame(columns(*tables.SCORES), _scores),
 }
 
 

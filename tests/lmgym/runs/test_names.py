@@ -11,7 +11,8 @@ from lmgym.runs.against_chance import ALONE, CHANCE_TEST
 from lmgym.runs.compute import RegionBits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.outcomes import COUNTS
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
 from lmgym.text.columns import columns
 from tests.lmgym.conftest import ROOT
 
@@ -43,6 +44,8 @@ def test_rows_are_made_in_the_order_of_the_fields() -> None:
         return tuple(name for name, _ in columns(kind))
 
     predicted = named(tables.Predicted)
-    assert named(tables.Rate) == (*predicted, *COUNTS, "p", *CHANCE_TEST, *MARGINS[1:])
-    assert named(tables.Score) == ("rule", *RULE_COUNTS, *ALONE, *MARGINS, *COVERAGE)
+    counts = tuple(name for name in COUNTS if name not in STATISTICS)
+    assert named(tables.Rate) == (*predicted, *counts, "p", *CHANCE_TEST)
+    assert named(tables.Score) == ("rule", *RULE_COUNTS, *ALONE)
+    assert named(tables.WordCounts) == COVERAGE
     assert named(tables.Region) == ("item", "condition", *RegionBits._fields)
