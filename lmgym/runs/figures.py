@@ -134,7 +134,7 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
     ]
     title = f"{run.on}, item {item}"
     blanks = any("·" in token.text for strip in strips for tokens in strip.columns for token in tokens)
-    note = "·: a blank that belongs to the token." if blanks else ""
+    note = "·: a space that belongs to the token." if blanks else ""
     draw = partial(token_strip, strips, columns, title, note=note)
     header = (
         "condition", "region_number", "region", "token", "start", "end", "surprisal", "special",

@@ -32,9 +32,9 @@ class MissingRate:
         if not self.run:
             return NOT_RUN
         if self.held >= self.of:
-            return "its results hold no item"
+            return "its run has no items"
         lacking = ", but not the first" if self.rule is FIRST else ""
-        return f"its results hold {self.held} of {self.of} predictions{lacking}"
+        return f"its run has {self.held} of {self.of} predictions{lacking}"
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -28,7 +28,7 @@ Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `
 `compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the client.
 Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from the
 classes in `lmgym/runs/tables.py` and `lmgym/stats/comparison.py`. How the numbers are computed:
-[results.md](results.md).
+[statistics.md](statistics.md).
 """
 
 

@@ -60,7 +60,7 @@ def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
         else:
             pairs.append(pair)
     if not document.predictions:
-        reasons.append("The suite makes no prediction.")
+        reasons.append("The suite has no predictions.")
     if reasons:
         raise Refused(
             "minimal pairs",
@@ -246,15 +246,15 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
     reasons = []
     for node, _ in walk(formula.ast):
         if isinstance(node, Negative | Not | Call):
-            reasons.append(f"{text.strip()} uses an operator that syntaxgym-core does not know.")
+            reasons.append(f"{text.strip()} uses an operator that syntaxgym-core does not support.")
         elif isinstance(node, Comparison) and node.operator not in {"<", ">", "="}:
-            reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not know.")
+            reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not support.")
     operators = {piece.text.strip() for piece in formula.pieces({}) if piece.kind == "op"}
     if operators & {"*", "/"}:
         reasons.append(f"{text.strip()} multiplies or divides, which syntaxgym-core cannot.")
     for reference in references(formula.ast):
         if any(character not in _WORD for character in reference.condition):
-            reasons.append(f"Condition {reference.condition} is not spelled with A-Z a-z 0-9 _ - alone.")
+            reasons.append(f"Condition {reference.condition} has characters other than A-Z a-z 0-9 _ -.")
         if reference.region == "*" and not whole_is_sum:
             reasons.append(
                 f"{text.strip()} refers to the whole sentence: syntaxgym-core adds up region values instead, which "
@@ -268,7 +268,7 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
 def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, model: str) -> str:
     """The suite with this run's values. Raises Refused if a prediction has no counterpart, or there are no values."""
     if not result.sentences:
-        raise Refused("evaluated JSON", ["This run has outcomes alone, no surprisals."])
+        raise Refused("evaluated JSON", ["This run has only outcomes, no surprisals."])
     items: dict[int, dict[str, Any]] = {}
     for row in result.sentences:
         contents = document.sentences[row.position].contents

@@ -18,7 +18,7 @@ from lmgym.text import listing
 from lmgym.text.number_format import p_told
 
 INCOMPLETE = (
-    "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
+    "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
     "true there are no bits; a run with tokens=all has them."
 )
 

@@ -96,7 +96,7 @@ def test_a_wrong_token_is_not_stored(monkeypatch, site, capsys):
     assert login(monkeypatch, site, "lmg_bad") == 2
     assert "rejected the token: No such token." in capsys.readouterr().err
     assert login(monkeypatch, site, "") == 2
-    assert "This is no token" in capsys.readouterr().err
+    assert "Not a token" in capsys.readouterr().err
     assert not login_file.path().exists()
 
 

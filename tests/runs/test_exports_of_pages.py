@@ -79,7 +79,7 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
     page = client.get(run.get_absolute_url())
     for shown in page.context["results"]:
-        number, margin = shown.result.position + 1, shown.margin
+        number, margin = shown.result.position + 1, shown.statistics
         bits = outcomes.loc[outcomes["prediction_number"] == number, "margin"].dropna()
         told = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
         assert predictions.loc[number, told].tolist() == pytest.approx(astuple(margin))

@@ -1,9 +1,8 @@
-"""What docs/results.md tells an outsider to compute from the CSV is what the pages say, intervals to the last digit."""
+"""Numbers computed from the CSV as in docs/statistics.md equal those of the pages, intervals to the last digit."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import astuple
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
 from gym.runs.read.shared_items import groups_of
 from lmgym.runs.shared_material import groups_by_suite
-from lmgym.runs.statistics import STATISTICS
 from suites import services as suites
 from suites.models import SuiteRevision
 from tests.factories import make_model, make_revision
@@ -28,7 +26,8 @@ from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 
-DOCS = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+MARGINS = ("mean_margin", "margin_low", "margin_high", "effect_size_g")
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 TOLD: dict[str, Any] = {}
 exec(re.search(r"```python\n(import numpy.*?)```", DOCS, re.DOTALL)[1], TOLD)
 bootstrap_mean, difference = TOLD["bootstrap_mean"], TOLD["difference"]
@@ -124,12 +123,11 @@ def test_margins_of_a_run_page(client, outcomes, suite):
     _, margins = by_item(outcomes, suite, "m1")
     for shown in context["results"]:
         values = margins[shown.result.position + 1].dropna()
-        assert astuple(shown.margin) == pytest.approx(
-            [values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT
-        )
+        found = [getattr(shown.statistics, name) for name in MARGINS]
+        assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()
-        found = [getattr(row.score, name) for name in STATISTICS]
+        found = [getattr(row.score, name) for name in MARGINS]
         assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
 
 

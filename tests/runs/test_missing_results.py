@@ -13,7 +13,7 @@ from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
-WHY = "its results hold 1 of 2 predictions"
+WHY = "its run has 1 of 2 predictions"
 TWO = (AGREEMENT, "(1;%mismatch%) > (1;%match%)")
 
 

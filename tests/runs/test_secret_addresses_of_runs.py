@@ -167,8 +167,7 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
     for word in (run.key, uploaded.key, run.revision.suite.slug):
         assert word not in after
     assert (
-        "1 run on suites that you may not see any more"
-        in client.get(upload.get_absolute_url()).content.decode()
+        "1 run on suites that you may no longer see" in client.get(upload.get_absolute_url()).content.decode()
     )
     client.force_login(people.staff)
     assert uploaded.key in client.get(upload.get_absolute_url()).content.decode()

@@ -195,14 +195,14 @@ def suites_chart(request: HttpRequest) -> Figure:
     choices = read_choices(request)
     _require_all(choices.unknown, choices.left_out)
     if len(choices.models) < 2:
-        raise Http404("Name two models at least.")
+        raise Http404("Choose at least two models.")
     found = _on_all_suites(request, choices)
     _require_all(found.unknown)
     if len(found.rows) > suites_per_page(choices):
         raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
     figure = suites_figure(found, choices)
     if figure is None:
-        raise Http404("There is no suite that these models have both run.")
+        raise Http404("These models have run no suite in common.")
     return figure
 
 
@@ -226,12 +226,12 @@ def _require_all(*left_out: Sequence[str]) -> None:
     """Raise 404 for choices that cannot be met: a chart cannot state what it leaves out."""
     names = [name for some in left_out for name in some]
     if names:
-        raise Http404(f"Not there, or too much for one chart: {', '.join(names)[:200]}.")
+        raise Http404(f"Unknown, or too many for one chart: {', '.join(names)[:200]}.")
 
 
 def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
     if not revisions:
-        raise Http404("This suite has no frozen revision, and so no results.")
+        raise Http404("This suite has no frozen revision, so it has no results.")
     return selectors.on_a_suite(
         request.user,
         revisions,

@@ -39,7 +39,7 @@ from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS, authors_of
 from suites.selectors import document_of, export_document, revisions_for
 
-AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
+AS_CSV = "Export it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
 SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
 
 
@@ -133,7 +133,7 @@ def _runs(
     _require_all(found, suites, "revision__suite__slug")
     _require_all(found, models, "model__slug")
     if (tag or revisions is not None) and not found.exists():
-        raise NoRuns("No finished run fits, or none that you may see.")
+        raise NoRuns("No finished run matches, or you may not see it.")
     light = found.select_related(None).select_related("revision__suite", "model")
     light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
     parts = [_in_file_name(suites, "suites"), f"r{number}" if number else "", _in_file_name(models, "models")]
@@ -177,7 +177,9 @@ def finished_run(user: Any, key: str) -> SuiteRun:
 def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
     """Evaluated suite JSON of a run. Raises Refused."""
     if not run.has_all_tokens:
-        reason = "This run computed only the regions that its predictions look at. Start one with all tokens."
+        reason = (
+            "This run computed only the regions that its predictions refer to. Start one with all tokens."
+        )
         raise Refused("evaluated JSON", [reason])
     metric = str(run.policy.get("metric", "sum"))
     text = evaluated_json(

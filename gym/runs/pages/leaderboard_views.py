@@ -163,7 +163,7 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
     options: Options = read_options(request.GET)
     queued = services.queue_missing(build(options), actor=request.user)
     if queued.runs:
-        more = f" {queued.left} more are missing; ask again when these are done." if queued.left else ""
+        more = f" {queued.left} more are missing; queue them when these are done." if queued.left else ""
         messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")
     if queued.stopped:
         messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")

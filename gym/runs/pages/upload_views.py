@@ -184,5 +184,5 @@ def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
 def _own(request: HttpRequest, key: str) -> ResultUpload:
     upload = get_object_or_404(ResultUpload.objects.select_related("owner", "job"), key=key)
     if not uploads.may_see(request.user, upload):
-        raise Http404("This is somebody else's.")
+        raise Http404("This belongs to someone else.")
     return upload

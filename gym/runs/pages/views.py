@@ -131,7 +131,7 @@ def run_start(request: SignedInRequest) -> HttpResponse:
     if there:
         names = listing([run.model.name for run in there])
         messages.info(
-            request, f"Already there, with the same model files and settings: {names}. Not run again."
+            request, f"These runs exist with the same model files and settings: {names}. Not run again."
         )
     if len(runs) + len(there) == 1:
         return redirect((runs or there)[0])
@@ -191,7 +191,7 @@ def run_progress(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    return act(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
+    return act(request, run, services.cancel_run, "The run will stop after the current sentences.")
 
 
 @login_required
@@ -205,7 +205,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run_delete(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    done = "The run and its results are deleted."
+    done = "The run and its results were deleted."
 
     def delete(run: SuiteRun, *, actor: Any) -> None:
         services.delete_run(run, actor=actor, note=note_in(request.POST))
@@ -300,7 +300,7 @@ def _deleted(request: HttpRequest, key: str) -> HttpResponse:
     None)."""
     deleted = deleted_run_at(request.user, key)
     if deleted is None:
-        raise Http404("There is no such run.")
+        raise Http404("No such run.")
     revision = revisions_for(request.user).filter(suite__slug=deleted.suite, number=deleted.revision).first()
     context = {"deleted": deleted, "revision": revision}
     return render(request, "runs/run_deleted.html", context, status=410)

@@ -42,12 +42,12 @@ FILTERS = {
 
 @dataclass(frozen=True)
 class ShownResult:
-    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` is in bits;
-    `verdict` is corrected for all predictions of the run."""
+    """A prediction with its result: `shown` renders the formula, `result` has the counts; `verdict` is
+    corrected for all predictions of the run."""
 
     shown: ShownPrediction
     result: PredictionResult
-    margin: RunStatistics
+    statistics: RunStatistics
     verdict: Verdict
 
     @property

@@ -179,9 +179,7 @@ class TooMuch(ValueError):
 
     def __init__(self, rows: int, hint: str) -> None:
         most = settings.GYM_EXPORT_MAX_ROWS
-        super().__init__(
-            f"This file would have {rows:,} rows or more; at most {most:,} are put into one file."
-        )
+        super().__init__(f"This file would have {rows:,} rows or more; at most {most:,} fit into one file.")
         self.hint = hint
 
 

@@ -45,7 +45,7 @@ def suite_run(context: JobContext) -> None:
         },
     )
     if not run.model.is_ready:
-        raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
+        raise PermanentFailure(f"{run.model.name} is no longer ready: {run.model.status_reason}")
     with _model_of(run) as backend:
         score_run(context, run, backend)
 

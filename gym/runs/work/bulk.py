@@ -31,7 +31,7 @@ def queue_each(
     for suite in suites:
         revision = suite.latest_frozen
         if revision is None:
-            said.append(BulkResult(suite, "refused", "It has no frozen revision to run: freeze it first."))
+            said.append(BulkResult(suite, "refused", "It has no frozen revision: freeze it first."))
         else:
             revision.suite = suite
             said += _queue_on(revision, models, actor, again)

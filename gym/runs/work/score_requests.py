@@ -55,7 +55,7 @@ def queue_scores(
     characters = sum(map(len, texts))
     if characters > MAX_CHARACTERS:
         raise ValidationError(
-            f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send them in parts."
+            f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send fewer at a time."
         )
     with transaction.atomic():
         daily_sentences.charge(actor, len(texts))

@@ -33,7 +33,7 @@ from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 from suites.permissions import can_run
 
-NOTHING_NEEDED = "This suite makes no predictions, so none of its tokens is needed. Compute all tokens."
+NOTHING_NEEDED = "This suite has no predictions, so no tokens are needed. Compute all tokens."
 
 
 def queue_run(
@@ -47,7 +47,7 @@ def queue_run(
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
-        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+        raise ValidationError("Freeze the revision first: results need a fixed revision.")
     if not model.is_hosted:
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
@@ -143,7 +143,7 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
     """Queue a failed or cancelled run again. Finished chunks are kept."""
     _require_steer(actor, run)
     if run.job is None:
-        raise ValidationError("This run has no job any more. Start a new run.")
+        raise ValidationError("The job of this run was deleted. Start a new run.")
     with transaction.atomic():
         jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner else None)
 
@@ -152,7 +152,7 @@ def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
     """Delete a run that has ended, with its results. Scores stay in the cache, so a new run is fast. The address of a
     finished public run keeps a description and the note. Raises InUse for a run that a published collection shows."""
     if not permissions.can_delete(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+        raise PermissionDenied("this run belongs to someone else")
     if run.job is not None and run.job.is_active:
         raise ValidationError("This run is not finished. Cancel it first.")
     if len(note) > NOTE:
@@ -162,7 +162,7 @@ def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
 
 def _require_steer(actor: User, run: SuiteRun) -> None:
     if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+        raise PermissionDenied("this run belongs to someone else")
 
 
 MAX_AT_ONCE = 100

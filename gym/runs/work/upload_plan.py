@@ -105,7 +105,7 @@ def require_target(revision: SuiteRevision, actor: User) -> None:
     if not suite_permissions.can_run(actor, revision.suite):
         raise PermissionDenied("you may not upload results for this suite")
     if not revision.is_frozen:
-        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+        raise ValidationError("Freeze the revision first: results need a fixed revision.")
 
 
 def _why_nothing(plan: Plan) -> list[Problem]:
@@ -164,7 +164,7 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
         slug = revision.suite.slug
         if applied.failures or not has_text(part):
             message = f"the file is about “{part.suite}”, and nothing in it shows that this is {slug}"
-            hint = "If it is, write that name in the file, or leave the name of the suite out."
+            hint = "If it is, correct the suite's name in the file, or remove it."
             return PlannedRun(part, revision, problems=[Problem("file", message, hint)])
         notice = Notice("file", f"the file calls the suite “{part.suite}”; its sentences are those of {slug}")
         applied = replace(applied, notices=(*applied.notices, notice))
@@ -179,7 +179,7 @@ def _candidates(
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]
-        plan.unmatched = [(name, "this is another suite than the page's") for name in others]
+        plan.unmatched = [(name, "this is not the suite of the page") for name in others]
         return {name: [revision] for name in uploaded.suites if name in names}
     by_name: dict[str, dict[int, SuiteRevision]] = {}
     frozen = SuiteRevision.objects.filter(
@@ -195,7 +195,7 @@ def _candidates(
         rows.sort(key=lambda row: (*_rank(row, name, actor), row.pk))
         found[name] = rows[:MAX_CANDIDATES]
         if not name:
-            reason = "the file does not say which suite it is about; upload it on the suite's page"
+            reason = "the file does not name a suite; upload it on the suite's page"
             plan.unmatched.append((name, reason))
         elif not rows:
             plan.unmatched.append((name, "no frozen suite of this name is listed for you"))

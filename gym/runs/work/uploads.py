@@ -220,16 +220,16 @@ def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
     names = plan.models
     if choice.model is not None:
         if not model_permissions.can_upload_to(actor, choice.model):
-            raise PermissionDenied("results belong to models that are not hosted here, and to their people")
+            raise PermissionDenied(
+                "results can only be uploaded for models that are not hosted here and that you may edit"
+            )
         if len(names) > 1:
             shown = ", ".join(names[:8])
-            raise ValidationError(
-                f"The file has {len(names)} models ({shown}). Let them become models of their own."
-            )
+            raise ValidationError(f"The file has {len(names)} models ({shown}). Upload them as new models.")
         return
     if choice.name and len(names) > 1:
         raise ValidationError(
-            f"The file has {len(names)} models. Leave the name empty: they are called as in the file."
+            f"The file has {len(names)} models. Leave the name empty to use the names in the file."
         )
     others = [_known(name, choice, actor) for name in names if choice.name or name.strip()]
     wrong = [row for row in others if row is not None and row.visibility != choice.visibility]
@@ -269,7 +269,7 @@ def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
 def _called(name: str, choice: ModelChoice) -> str:
     name = " ".join((choice.name or name).split())[:200]
     if not name:
-        raise ValidationError("The file does not say which model it is about. Give the model a name.")
+        raise ValidationError("The file does not name a model. Enter a name.")
     return name
 
 
@@ -298,9 +298,9 @@ def may_see(user: AnyUser, upload: ResultUpload) -> bool:
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
     """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and TooManyJobs."""
     if not may_see(actor, upload):
-        raise PermissionDenied("these results belong to somebody else")
+        raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
-        raise ValidationError("There is nothing left to do for this file.")
+        raise ValidationError("All runs of this file are made.")
     jobs.retry(upload.job, actor=actor)
 
 
@@ -308,7 +308,7 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
     InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
-        raise PermissionDenied("these results belong to somebody else")
+        raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():
         jobs.stop(upload.job, actor=actor)
         runs = upload.runs.filter(source=SuiteRun.Source.UPLOADED)
@@ -318,7 +318,7 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     return n
 
 
-TAKEN_BACK = "The upload was taken back."
+TAKEN_BACK = "The upload was deleted."
 
 
 @handler(JOB)
@@ -330,9 +330,9 @@ def results_upload(context: JobContext) -> None:
     revisions = SuiteRevision.objects.select_related("suite").in_bulk(waiting.revision_ids.values())
     models = RegisteredModel.objects.in_bulk(waiting.model_ids.values())
     if gone := len(set(waiting.revision_ids.values()) - set(revisions)):
-        raise PermanentFailure(f"{gone} of the suites were deleted. What was done before is kept.")
+        raise PermanentFailure(f"{gone} of the suites were deleted. Finished runs are kept.")
     if gone := len(set(waiting.model_ids.values()) - set(models)):
-        raise PermanentFailure(f"{gone} of the models were deleted. What was done before is kept.")
+        raise PermanentFailure(f"{gone} of the models were deleted. Finished runs are kept.")
     rights.require(
         context,
         {

@@ -68,11 +68,11 @@ def _sharing(board: Board) -> str:
     if not board.shared_factors:
         return suites
     if len(known) < len(board.shared_factors):
-        return f"{suites} Intervals of means assume independent items: the table is too large to tell."
+        return f"{suites} Intervals of means assume independent items: the table is too large to account for this."
     least, most = f"{min(known):.2f}", f"{max(known):.2f}"
     times = least if least == most else f"{least} to {most}"
     return (
-        f"{suites} Intervals of means take them together: the standard error of an SG score is {times} times as large "
+        f"{suites} Intervals of means account for this: the standard error of an SG score is {times} times as large "
         "as with independent items."
     )
 

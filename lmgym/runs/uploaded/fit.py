@@ -86,7 +86,7 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
         message = (
             f"{len(absent)} of the suite's {len(known)} sentences are missing: {listing(absent, LISTED)}"
         )
-        report.problem("file", message, "Give every sentence; leave values empty where there is none.")
+        report.problem("file", message, "List every sentence; leave the value empty if there is none.")
     return [by_key.get((row.item, row.condition)) for row in document.sentences]
 
 
@@ -97,7 +97,7 @@ def _by_number(part: ScorePart, document: SuiteDocument, report: Report) -> list
     for number, row in by_number.items():
         if not 1 <= number <= n:
             message = f"sentence {number} of the file: the suite has the sentences 1 to {n}"
-            report.problem(row.where, message, "They are counted in the order of the suite's file.")
+            report.problem(row.where, message, "Sentences are numbered in the order of the suite's file.")
     return [by_number.get(number) for number in range(1, n + 1)]
 
 
@@ -168,7 +168,7 @@ def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -
     absent = [number for number in numbers if number not in given.regions]
     if absent:
         message = f"item {given.item}, {given.condition}: no row for region {listing(absent)}"
-        report.problem(given.where, message, "Leave the value empty where there is none.")
+        report.problem(given.where, message, "Leave the value empty if there is none.")
     folded = 0
     for number in numbers:
         said, is_ = given.contents.get(number), sentence.contents[number - 1]
@@ -192,9 +192,7 @@ def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> N
 
 def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> FittedPart:
     if not document.predictions:
-        report.problem(
-            "file", "the suite makes no prediction, so there is nothing these outcomes could be of"
-        )
+        report.problem("file", "the suite has no predictions, so it cannot have outcomes")
     report.raise_problems()
     labels = [row.name.strip() or f"Prediction {k}" for k, row in enumerate(document.predictions, start=1)]
     by_prediction = _by_prediction(part, labels, report)
@@ -214,7 +212,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
             )
         )
     if shift:
-        report.notice("file", "items are counted from 0; 1 was added to have the suite's numbers")
+        report.notice("file", "items are numbered from 0; 1 was added to match the suite")
     missing = ["tokens", "surprisals by region", "margins", "which failures are ties"]
     unjudged = [label for k, label in enumerate(labels) if k not in by_prediction]
     if unjudged:
@@ -257,7 +255,7 @@ def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None
     what = f"“{row.prediction[:60]}”" if row.prediction else "of this number"
     if named:
         message = f"the suite has {len(named)} predictions {what}"
-        report.problem(row.where, message, "Say which one is meant in a column prediction_number.")
+        report.problem(row.where, message, "Add a column prediction_number.")
     else:
         hint = f"Its predictions: {listing([f'“{label[:60]}”' for label in labels])}."
         report.problem(row.where, f"the suite has no prediction {what}", hint)

@@ -26,9 +26,7 @@ def check_signs(part: ScorePart, report: Report) -> None:
         hint = "Upload surprisals: −log₂ of the probability. Or name the column logprob and choose its unit."
         report.problem("file", "every value is negative, so these look like log probabilities", hint)
     elif negative:
-        message = (
-            f"{negative:,} of {len(values):,} values are negative, which no surprisal is; kept as they are"
-        )
+        message = f"{negative:,} of {len(values):,} values are negative, which surprisals cannot be; stored unchanged"
         report.warning("file", message)
 
 

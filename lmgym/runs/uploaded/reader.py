@@ -11,7 +11,7 @@ from lmgym.runs.uploaded.values import has_values
 from lmgym.text import decode, listing
 from lmgym.text.problems import Report
 
-GUIDE = "See “Uploading results” for what each of them looks like."
+GUIDE = "See “Upload results” for examples."
 
 
 def read_results(data: bytes, *, spec: bytes | None = None, kind: str = "auto", unit: str = AUTO) -> Uploaded:
@@ -67,11 +67,9 @@ def _kind_of_table(titles: list[str]) -> str:
 def _why_no_kind(header: Header) -> tuple[str, str]:
     """Message and hint for a first line that is not a supported header."""
     if any(_is_number(title) for title in header.titles):
-        message = "the table has no header, so nothing says what its columns are"
+        message = "the table has no header"
         if len(header.titles) == 2:
-            message = (
-                "words with values and no sentence numbers: nothing says which sentence a word belongs to"
-            )
+            message = "the table has words and values but no sentence numbers"
         return (
             message,
             "Write a header and the columns sentence_id, token_id, token and surprisal, as LM Zoo does.",

@@ -112,7 +112,7 @@ def read_table(
     if missing:
         titles = listing([f"“{title[:40]}”" for title in header], 12) or "nothing"
         message = f"the header lacks {' and '.join(missing)}; it has {titles}"
-        report.problem(f"line {skipped + 1}", message, "See “Uploading results” for the files that are read.")
+        report.problem(f"line {skipped + 1}", message, "See “Upload results” for supported files.")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         report.problem(f"line {line}", "the file contains a zero byte", "Save it as UTF-8 text.")

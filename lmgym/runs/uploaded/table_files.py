@@ -44,7 +44,7 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
         if sentence is None or region is None:
             continue
         if not 1 <= region <= MAX_REGIONS:
-            report.problem(row.where, f"the region number is {region}", "Regions are counted from 1.")
+            report.problem(row.where, f"the region number is {region}", "Regions are numbered from 1.")
             continue
         key = (id(sentence), region)
 
@@ -130,7 +130,7 @@ def _put(sentence: FileSentence, tokens: dict[int, FileToken], report: Report) -
         report.problem(sentence.where, f"a sentence has more than {MAX_TOKENS:,} tokens")
     elif numbers and (numbers[0] not in {0, 1} or numbers[-1] - numbers[0] + 1 != len(numbers)):
         message = f"item {sentence.item}, {sentence.condition}: the token numbers have gaps"
-        report.problem(sentence.where, message, "Number the tokens of a sentence from 1 and leave none out.")
+        report.problem(sentence.where, message, "Number the tokens of a sentence from 1 without gaps.")
     sentence.tokens = [tokens[number] for number in numbers]
 
 
@@ -189,7 +189,7 @@ def _from_one(sentences: dict[int, FileSentence], report: Report) -> None:
     """Number sentences from 1, as LM Zoo does; a file that counts from 0 is shifted."""
     if 0 not in sentences:
         return
-    report.notice("file", "the sentences are counted from 0; LM Zoo counts from 1")
+    report.notice("file", "sentences are numbered from 0; LM Zoo numbers from 1")
     for sentence in sentences.values():
         sentence.item += 1
 
@@ -237,10 +237,10 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
     fits = [shift for shift in (0, 1) if {number + shift for number in given} <= wanted]
     if len(fits) == 2:
         message = f"{len(given)} of the suite's {len(wanted)} items are there, counted from 0 or from 1"
-        report.problem("file", message, "Give every item: then it is clear which one is meant.")
+        report.problem("file", message, "List every item: then the numbering is clear.")
     elif fits:
         missing = sorted(wanted - {number + fits[0] for number in given})
-        report.problem("file", f"no outcome for item {_some(missing)}", "Give every item of the suite.")
+        report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")
     else:
         unknown = sorted(given - wanted)
         message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(wanted))}"

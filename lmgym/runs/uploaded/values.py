@@ -131,7 +131,7 @@ def _only(columns: list[ValueColumn], table: Table, report: Report) -> ValueColu
     if differ := [other for other in others if _first_difference(first, other, table)]:
         names = listing([f"“{column.title[:40]}”" for column in (first, *differ)])
         message = f"{names} could each be the surprisal, but they differ"
-        report.problem(f"line {table.line}", message, "Keep only the one you mean.")
+        report.problem(f"line {table.line}", message, "Keep only one of them.")
         report.raise_problems()
     return first
 

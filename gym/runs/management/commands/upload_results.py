@@ -182,9 +182,7 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
         raise CommandError(f"There is no suite {slug!r}.")
     revision = suite.latest_frozen if number is None else suite.revisions.filter(number=number).first()
     if revision is None or not revision.is_frozen:
-        raise CommandError(
-            f"{slug} has no such frozen revision: results belong to something that cannot change."
-        )
+        raise CommandError(f"{slug} has no such frozen revision.")
     return revision
 
 
