@@ -159,10 +159,10 @@ def score(
     if not all(isinstance(one, str) for one in rows):
         raise InvalidArgument("Texts must be strings: pass one or a list.")
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
-    given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
-    require_possible(loaded.kind, given)
+    scoring_policy = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
+    require_possible(loaded.kind, scoring_policy)
     cells: list[tuple[Any, ...]] = []
-    for number, found in enumerate(loaded.backend.score(rows, given), start=1):
+    for number, found in enumerate(loaded.backend.score(rows, scoring_policy), start=1):
         if isinstance(found, ScoringFailure):
             cells.append((number, None, None, None, None, None, None, None, found.reason))
             continue
@@ -278,16 +278,16 @@ def _is_in_notebook() -> bool:
 
 
 @contextmanager
-def _bar(wanted: bool | None) -> Iterator[Any]:
+def _bar(show: bool | None) -> Iterator[Any]:
     """Yield a function that starts the next run under a name and returns its `progress` callback."""
     from tqdm import TqdmWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets the notebook's bar is plain text
         from tqdm.auto import tqdm
-    if wanted is None and _is_in_notebook():
-        wanted = True
-    disable = None if wanted is None else not wanted
+    if show is None and _is_in_notebook():
+        show = True
+    disable = None if show is None else not show
     with tqdm(unit="sentence", disable=disable, leave=False) as bar:
 
         def step(name: str) -> Progress:

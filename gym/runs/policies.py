@@ -30,7 +30,7 @@ def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> st
         "metric": default_metric(revision.metric),
     }
     return ", ".join(
-        f"{name}={_said(policy[name])}"
+        f"{name}={_as_text(policy[name])}"
         for name in usual
         if name != "tokens" and name in policy and policy[name] != usual[name]
     )
@@ -45,5 +45,5 @@ def policy_standing(run: SuiteRun, *, is_whole: bool) -> SuiteRun.Standing:
     )
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -58,27 +58,27 @@ def load(path: str, options: argparse.Namespace) -> SuiteDocument:
     """Load a suite file. Raises Failed naming the file and every problem with its place."""
     from lmgym.evaluation import load_suite
 
-    given = reading(vars(options))
+    arguments = reading(vars(options))
     try:
-        if given:
-            _note_unused(path, given)
-        return load_suite(path, **given)
+        if arguments:
+            _note_unused(path, arguments)
+        return load_suite(path, **arguments)
     except OSError as error:
         raise Failed(f"{path}: {error.strerror or error}") from error
     except FormatError as error:
         raise Failed(unread(path, error)) from error
 
 
-def _note_unused(path: str, given: Mapping[str, Any]) -> None:
+def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
     """Say which reading options have no effect on this file, by its first bytes. Raises OSError."""
     with Path(path).open("rb") as file:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] in (b"{", b"["):
-        kind, unused = "JSON", set(given)
+        kind, unused = "JSON", set(arguments)
     elif start.startswith(b"PK"):
-        kind, unused = "a workbook", set(given) & {"encoding"}
+        kind, unused = "a workbook", set(arguments) & {"encoding"}
     else:
-        kind, unused = "text", set(given) & {"sheet"}
+        kind, unused = "text", set(arguments) & {"sheet"}
     if unused:
         names = ", ".join(f"--{name}" for name in NAMES if name in unused)
         note(f"{path} is {kind}: {names} ignored")

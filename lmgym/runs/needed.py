@@ -18,14 +18,14 @@ Span = tuple[int, int]
 
 def needed_cells(document: SuiteDocument) -> Bools:
     """bool[sentence, region]; the last column: are tokens outside regions needed?"""
-    wanted = _regions(document)
+    required = _regions(document)
     width = len(document.region_names)
     rows = {
         condition: [
             *("*" in regions or number in regions for number in range(1, width + 1)),
             "*" in regions,
         ]
-        for condition, regions in wanted.items()
+        for condition, regions in required.items()
     }
     found = [rows[sentence.condition] for sentence in document.sentences]
     return np.array(found, dtype=np.bool_).reshape(len(found), width + 1)
@@ -33,22 +33,22 @@ def needed_cells(document: SuiteDocument) -> Bools:
 
 def _regions(document: SuiteDocument) -> dict[str, set[int | str]]:
     """Condition -> regions that predictions refer to; "*" is the whole sentence."""
-    wanted: dict[str, set[int | str]] = {condition: set() for condition in document.conditions}
+    required: dict[str, set[int | str]] = {condition: set() for condition in document.conditions}
     for prediction in document.predictions:
         for condition, region in parse(prediction.formula).references:
-            if condition in wanted:
-                wanted[condition].add(region)
-    return wanted
+            if condition in required:
+                required[condition].add(region)
+    return required
 
 
 class Needed:
     """Characters of each text whose tokens decide predictions."""
 
     def __init__(self, document: SuiteDocument, joined: Sequence[JoinedSentence]) -> None:
-        wanted = _regions(document)
+        required = _regions(document)
         self._places: dict[str, list[tuple[JoinedSentence, list[Span]]]] = {}
         for sentence, row in zip(document.sentences, joined, strict=True):
-            spans = _spans(row, wanted[sentence.condition])
+            spans = _spans(row, required[sentence.condition])
             self._places.setdefault(row.text, []).append((row, spans))
 
     def score(self, backend: Backend, texts: Sequence[str], policy: ScoringPolicy) -> list[Scores]:
@@ -70,9 +70,9 @@ class Needed:
         if isinstance(score, ScoringFailure) or score.complete:
             return False
         for joined, spans in self._places[text]:
-            wanted = {number for number, span in enumerate(joined.spans) if tuple(span) in spans}
+            required = {number for number, span in enumerate(joined.spans) if tuple(span) in spans}
             homes = align(joined, score.offsets, score.special).region
-            if any(skip and home in wanted for skip, home in zip(score.not_computed, homes, strict=True)):
+            if any(skip and home in required for skip, home in zip(score.not_computed, homes, strict=True)):
                 return True
         return False
 

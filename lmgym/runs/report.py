@@ -77,12 +77,12 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
         "surprisal": row.surprisal,
         "special_surprisal": row.special_surprisal,
         "failure": row.failure or None,
-        "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
-        "tokens": [_said(one) for one in token_bits(row)],
+        "regions": [_as_json(one) for one in region_bits(document.region_names, contents, row)],
+        "tokens": [_as_json(one) for one in token_bits(row)],
     }
 
 
-def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
+def _as_json(one: RegionBits | TokenBits) -> dict[str, Any]:
     """As JSON; `not_computed` only if true."""
     return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
 
@@ -130,10 +130,10 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         ]
     lines += [_summary_table(document, result), ""]
     coverage = head["coverage"]
-    if said := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
-        lines += [f"{said.capitalize()}: {listing(coverage['unknown_words'])}", ""]
-    if said := Spelling.from_json(head["provenance"].get("spelling")).words:
-        lines += [said, ""]
+    if words := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
+        lines += [f"{words.capitalize()}: {listing(coverage['unknown_words'])}", ""]
+    if words := Spelling.from_json(head["provenance"].get("spelling")).words:
+        lines += [words, ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
         lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]

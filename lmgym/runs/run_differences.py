@@ -15,7 +15,7 @@ from typing import Any
 BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "Whitespace correction"}
 """Settings that must agree for margins to be the same quantity."""
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
-NOT_SAID = "not said"
+NOT_STATED = "not stated"
 OUTCOMES_ALONE = "outcomes alone"
 MASKED_WORDS = (
     "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
@@ -41,7 +41,7 @@ class ScoredAs:
             return None
         value = self.policy.get(key)
         if value is None:  # uploaded bits are raw unless stated, so a missing statement is no difference
-            return None if key == "whitespace" else NOT_SAID
+            return None if key == "whitespace" else NOT_STATED
         if key == "eos":
             return "scored" if value else "not scored"
         return str(value)

@@ -85,8 +85,8 @@ class FileStore:
         with self._open() as database:
             for start in range(0, len(by_key), BATCH):
                 keys = list(by_key)[start : start + BATCH]
-                asked = f"SELECT text, scores FROM scores WHERE scorer = ? AND text IN ({','.join('?' * len(keys))})"  # noqa: S608
-                for key, stored in database.execute(asked, (self._scorer, *keys)):
+                query = f"SELECT text, scores FROM scores WHERE scorer = ? AND text IN ({','.join('?' * len(keys))})"  # noqa: S608
+                for key, stored in database.execute(query, (self._scorer, *keys)):
                     found[by_key[key]] = from_json(json.loads(stored))
         return found
 

@@ -420,7 +420,7 @@ class AgainstFieldSerializer(serializers.Serializer[Any]):
     against_chance = VerdictField(
         source="cell.verdict.against_chance", help_text=f"by the exact p, {VERDICT}"
     )
-    policy = PolicyField(source="cell.said_policy")
+    policy = PolicyField(source="cell.policy_text")
     others_mean = serializers.FloatField(source="field")
     others = serializers.IntegerField(source="n")
     difference = serializers.FloatField()

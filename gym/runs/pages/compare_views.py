@@ -78,27 +78,27 @@ class Choices:
 
     def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
         """Revisions of `r=` (default: the newest frozen one), and the parts of `r=` that are unknown or too many."""
-        wanted = self.numbers[:MAX_REVISIONS]
-        numbers = [int(text) for text in wanted if text.isascii() and text.isdecimal() and len(text) < 9]
+        requested = self.numbers[:MAX_REVISIONS]
+        numbers = [int(text) for text in requested if text.isascii() and text.isdecimal() and len(text) < 9]
         revisions = selectors.chosen_revisions(suite, numbers)
         found = {row.number for row in revisions}
         wrong = [
-            text for text in wanted if not text.isascii() or not text.isdecimal() or int(text) not in found
+            text for text in requested if not text.isascii() or not text.isdecimal() or int(text) not in found
         ]
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
         """Query parameters for the addresses of charts, without suite and revisions."""
-        asked: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
+        query: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
-            asked["base"] = self.baseline.slug
+            query["base"] = self.baseline.slug
         if self.options.rule.key != "each":
-            asked["rule"] = self.options.rule.key
+            query["rule"] = self.options.rule.key
         if self.options.tag:
-            asked["tag"] = self.options.tag
+            query["tag"] = self.options.tag
         if self.options.suites:
-            asked["suite"] = ",".join(self.options.suites)
-        return asked | {"correction": self.correction.key}
+            query["suite"] = ",".join(self.options.suites)
+        return query | {"correction": self.correction.key}
 
 
 def read_choices(request: HttpRequest) -> Choices:
@@ -248,8 +248,8 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
     revisions, wrong = choices.revisions_of(suite)
     found = _found(request, choices, revisions)
     only = "differ" if request.GET.get("only") == "differ" else ""
-    wanted = [row for row in found.items if row.differs] if only else found.items
-    shown, sort = in_order(wanted, request.GET.get("sort", ""), _orders(found))
+    chosen = [row for row in found.items if row.differs] if only else found.items
+    shown, sort = in_order(chosen, request.GET.get("sort", ""), _orders(found))
     labels = [side.label for side in found.sides]
     context |= {
         "suite": suite,
@@ -421,13 +421,11 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         note=" ".join(filter(None, (note, drawn, differing))),
     )
     header = ("item", *(f"margin_{label}" for label in labels), "whitespace", "not_compared")
-    said = (
+    common = (
         sides[0].run.whitespace,
         left_out or None,
     )  # equal for all sides, since their bits are the same quantity
-    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *common) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
-    said_of_all = f"{differing} {left_out}".strip()
-    return Figure(
-        "compare-items", title, draw, header, table, query, said_of_all, rule_json(choices.options.rule)
-    )
+    note = f"{differing} {left_out}".strip()
+    return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))

@@ -50,12 +50,12 @@ def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase
     run of each model on each revision; `?all=1`: every run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
         raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
-    given = {
+    selection = {
         name: request.GET.get(name, "").replace("\0", "\ufffd")
         for name in ("run", "suite", "r", "model", "tag")
     }
     try:
-        return table_file(request.user, what, form, given, every=is_on(request, "all"))
+        return table_file(request.user, what, form, selection, every=is_on(request, "all"))
     except TooMuch as error:
         return too_much(request, error)
 
@@ -74,17 +74,17 @@ def table_file(
     user: Any,
     what: str,
     form: str,
-    given: dict[str, str],
+    selection: dict[str, str],
     *,
     every: bool,
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
-    """Make the file of a table. `given`: run, suite, r, model, tag, as sent; `revisions`: restricts the runs. Raises
+    """Make the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
     TooMuch."""
-    key = given.get("run", "")
+    key = selection.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
-    runs, stem = _runs(user, given, every, revisions)
+    runs, stem = _runs(user, selection, every, revisions)
     found: Any = runs.iterator(chunk_size=100)
     frame = frame_for(what, designed(runs))
     if form == "csv":
@@ -113,11 +113,11 @@ def _table(frame: Frame, what: str, form: str, runs: Iterable[SuiteRun], stem: s
 
 
 def _runs(
-    user: Any, given: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
+    user: Any, selection: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
 ) -> tuple[QuerySet[SuiteRun], str]:
     """Select the runs, and begin the file name. Raises 404 naming a suite or model without a finished run."""
-    suites, models = (_names(given.get(name, "")) for name in ("suite", "model"))
-    number, tag = given.get("r", ""), given.get("tag", "")
+    suites, models = (_names(selection.get(name, "")) for name in ("suite", "model"))
+    number, tag = selection.get("r", ""), selection.get("tag", "")
     runs: QuerySet[SuiteRun] = (visible_runs if suites else listed_runs)(user)
     if revisions is not None:
         runs = runs.filter(revision__in=revisions.order_by().values("pk"))

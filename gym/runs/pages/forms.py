@@ -94,35 +94,35 @@ class RunForm(forms.Form):
         self.fields["metric"].initial = policy.metric
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or self.cleaned_data
-        named, token = given.get("bos") == NAMED, given.get("bos_token", "")
-        if "bos" in given and named != bool(token):
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        named, token = data.get("bos") == NAMED, data.get("bos_token", "")
+        if "bos" in data and named != bool(token):
             choose, enter = (
                 "Choose “another token” to use it.",
                 "Enter the token, or choose another option above.",
             )
             self.add_error("bos_token", choose if token else enter)
-            return given
+            return data
         if named and (problem := bos_problem(token)):
             self.add_error("bos_token", f"{problem}.")
-            return given
+            return data
         try:
             self.policy()
         except KeyError:
-            return given  # the missing choice has an error of its own
+            return data  # the missing choice has an error of its own
         except ValueError as error:
             self.add_error("whitespace", f"{str(error)[0].upper()}{str(error)[1:]}.")
-        return given
+        return data
 
     def policy(self) -> ScoringPolicy:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return ScoringPolicy(
-            bos=given["bos_token"] if given["bos"] == NAMED else given["bos"],
-            eos=given["eos"],
-            join=given["join"],
-            metric=given["metric"],
-            whitespace=given["whitespace"] or "none",
-            tokens=given["tokens"] or "all",
+            bos=data["bos_token"] if data["bos"] == NAMED else data["bos"],
+            eos=data["eos"],
+            join=data["join"],
+            metric=data["metric"],
+            whitespace=data["whitespace"] or "none",
+            tokens=data["tokens"] or "all",
         )
 
 
@@ -190,14 +190,14 @@ class ResultsForm(forms.Form):
         return cleaned
 
     def given(self) -> dict[str, Any]:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return {
-            "file": given["file_given"],
-            "spec": given.get("spec_given"),
-            "kind": given["kind"],
-            "unit": given["unit"],
+            "file": data["file_given"],
+            "spec": data.get("spec_given"),
+            "kind": data["kind"],
+            "unit": data["unit"],
         }
 
     def choice(self) -> ModelChoice:
-        given = self.cleaned_data
-        return ModelChoice(model=given["model"], name=given["name"].strip(), visibility=given["visibility"])
+        data = self.cleaned_data
+        return ModelChoice(model=data["model"], name=data["name"].strip(), visibility=data["visibility"])

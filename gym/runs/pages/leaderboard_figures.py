@@ -25,7 +25,14 @@ from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.runs.leaderboard.board import Mean
-from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, mean_and_interval, note, seeds, weights_said
+from lmgym.runs.leaderboard.export import (
+    LONG_HEADER,
+    long_rows,
+    mean_and_interval,
+    note,
+    seeds,
+    weights_column,
+)
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
@@ -80,7 +87,7 @@ def scores_figure(board: StoredBoard, **of: str) -> Figure:
         unit="mean suite accuracy",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    weights = weights_said(board)
+    weights = weights_column(board)
     rows = [
         (row.label, *mean_and_interval(mean), mean.n, mean.of, *seeds(mean.spread), *weights.values())
         for row, mean in known
@@ -146,10 +153,10 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     for row in found:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
-        said = f"without modifier, {more}, {row.n_items_without} items"
-        marks.append(RowMark(name, change.without, before.low, before.high, note=said))
-        said = f"{name} with modifier, {more}, {row.n_items_with} items"
-        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=said))
+        label = f"without modifier, {more}, {row.n_items_without} items"
+        marks.append(RowMark(name, change.without, before.low, before.high, note=label))
+        label = f"{name} with modifier, {more}, {row.n_items_with} items"
+        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=label))
     draw = partial(
         interval_rows,
         marks,

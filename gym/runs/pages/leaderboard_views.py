@@ -139,14 +139,14 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
         return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
     table = export.wide(board) if form == "csv" else export.for_paper(board)
     if form == "csv":
-        said = {"rule": board.options.rule.key} | export.weights_said(board)
-        missing = [export.missing_said(row) for row in board.rows]
+        common = {"rule": board.options.rule.key} | export.weights_column(board)
+        missing = [export.missing_column(row) for row in board.rows]
         last = ("missing",) if any(missing) else ()
         rows = (
-            (*said.values(), *row, *([words] if last else []))
+            (*common.values(), *row, *([words] if last else []))
             for row, words in zip(table.rows, missing, strict=True)
         )
-        return csv_download(f"{stem}.csv", (*said, *table.header, *last), rows)
+        return csv_download(f"{stem}.csv", (*common, *table.header, *last), rows)
     if form == "md":
         return download(markdown(table), f"{stem}.md", "text/markdown")
     return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")

@@ -58,7 +58,7 @@ PER_PAGE = 50
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs; `run=KEY` of ticked runs redirects to their comparison. Context: page (of SuiteRun), mine (only this
-    user's?), asked, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    user's?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
     if "run" in request.GET:
         return _compare(request)
     runs = (
@@ -69,18 +69,18 @@ def run_list(request: HttpRequest) -> HttpResponse:
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user.pk)
-    asked = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
-    filtered = RunFilter(asked, queryset=runs)
+    filters = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
+    filtered = RunFilter(filters, queryset=runs)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     page = Paginator(runs.none() if wrong else filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "mine": mine,
-        "asked": asked,
+        "filters": filters,
         "wrong": wrong,
         "tags": tags_of(listed_for(request.user)),
         "states": Job.State.choices,
-        "is_narrowed": any(asked.values()),
+        "is_narrowed": any(filters.values()),
         "rule": rule_of(request.GET.get("rule", "")),
         "rules": list(RULES.values()),
     }
@@ -94,13 +94,13 @@ def _compare(request: HttpRequest) -> HttpResponse:
     if len(ticked) < 2:
         messages.info(request, "Tick two or more finished runs to compare them.")
         return redirect("run-list")
-    asked: dict[str, list[Any]] = {
+    filters: dict[str, list[Any]] = {
         "model": list(dict.fromkeys(run.model.slug for run in ticked)),
         "suite": list(dict.fromkeys(run.revision.suite.slug for run in ticked)),
     }
-    if len(asked["suite"]) == 1:
-        asked["r"] = list(dict.fromkeys(run.revision.number for run in ticked))
-    return redirect(f"{reverse('compare')}?{urlencode(asked, doseq=True)}")
+    if len(filters["suite"]) == 1:
+        filters["r"] = list(dict.fromkeys(run.revision.number for run in ticked))
+    return redirect(f"{reverse('compare')}?{urlencode(filters, doseq=True)}")
 
 
 @login_required

@@ -107,9 +107,9 @@ class OnASuite:
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
     """Visible models among these, at most MAX_SIDES, in order, with unique labels."""
-    wanted = slugs[:MAX_SIDES]
-    found = {model.slug: model for model in visible_models(user).filter(slug__in=wanted)}
-    models = [found[slug] for slug in wanted if slug in found]
+    requested = slugs[:MAX_SIDES]
+    found = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
+    models = [found[slug] for slug in requested if slug in found]
     tell_apart(models)
     return models
 
@@ -208,7 +208,7 @@ def on_a_suite(
     expected = {row.pk: row.n_predictions for row in revisions}  # type: ignore[attr-defined]  # by frozen_of
     paired = _paired_predictions(revisions, rule)
     among = _among(revisions, paired)
-    wanted = [(revision, model) for model in models for revision in revisions]
+    cells = [(revision, model) for model in models for revision in revisions]
     found = [
         side_of(
             run,
@@ -217,13 +217,13 @@ def on_a_suite(
             expected.get(revision.pk, 0),
             among.get(revision.pk),
         )
-        for revision, model in wanted
+        for revision, model in cells
         if (run := by_cell.get((revision.pk, model.pk)))
     ]
     sides, left_out = found[:MAX_SIDES], [side.label for side in found[MAX_SIDES:]]
     not_run = [
         f"{model.label} on r{revision.number}"
-        for revision, model in wanted
+        for revision, model in cells
         if (revision.pk, model.pk) not in by_cell
     ]
     pairs = pairs_of(sides, correction, baseline and baseline.pk, bound)

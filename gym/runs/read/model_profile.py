@@ -134,12 +134,12 @@ def strengths_and_weaknesses(
 
 def robust_pairs(board: StoredBoard, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
     """Pairs of suites without and with modifier that the same model has run."""
-    wanted = {model.pk for model in models} if models is not None else None
+    ids = {model.pk for model in models} if models is not None else None
     pairs = []
     for plain, modified in pairs_of([column.revision for column in board.columns]):
         for row in board.rows:
             before, after = row.cells[plain], row.cells[modified]
-            if before and after and (wanted is None or row.model.pk in wanted):
+            if before and after and (ids is None or row.model.pk in ids):
                 pairs.append(RobustPair(row, board.columns[plain], board.columns[modified], before, after))
     return pairs
 

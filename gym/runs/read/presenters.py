@@ -140,10 +140,10 @@ def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list
 
 def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
     """Items with a matching outcome; all without a known filter."""
-    wanted = FILTERS.get(only)
-    if wanted is None:
+    matches = FILTERS.get(only)
+    if matches is None:
         return list(rows)
-    return [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
+    return [row for row in rows if any(matches(code, close) for code, _, close in row.cells)]
 
 
 def prediction_key(result: PredictionResult) -> str:

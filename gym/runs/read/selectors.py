@@ -109,5 +109,5 @@ def _counts() -> Q:
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
     kept = PredictionResult.objects.defer(*PredictionResult.PER_ITEM)
     rows = kept.select_related("prediction")
-    wanted = rows if results else rows.none()
-    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))
+    prefetched = rows if results else rows.none()
+    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=prefetched))

@@ -186,15 +186,15 @@ class TooMuch(ValueError):
 def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
     """Lower bound on the rows of a table over these runs, from stored aggregates. Tokens per region are not stored:
     for tokens it is the number of regions."""
-    wanted = runs.order_by().values("pk")
+    keys = runs.order_by().values("pk")
     if what == "scores":
-        return RunScore.objects.filter(run__in=wanted).count()
-    results = PredictionResult.objects.filter(run__in=wanted)
+        return RunScore.objects.filter(run__in=keys).count()
+    results = PredictionResult.objects.filter(run__in=keys)
     if what == "predictions":
         return results.count()
     if what == "outcomes":
         return int(results.aggregate(n=Sum("n"))["n"] or 0)
-    with_bits = SuiteRun.objects.filter(pk__in=wanted).exclude(policy={})
+    with_bits = SuiteRun.objects.filter(pk__in=keys).exclude(policy={})
     sentences = dict(with_bits.order_by().values_list("revision_id").annotate(n=Sum("n_sentences")))
     revisions = SuiteRevision.objects.filter(pk__in=list(sentences)).values_list("pk", "region_names")
     return sum(sentences[pk] * len(names) for pk, names in revisions)

@@ -206,8 +206,8 @@ def _queue(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
 ) -> Job:
     """The job for these texts: an active one, or a new one that replaces outdated ones."""
-    wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
-    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    request = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
     same = mine.filter(payload__digest=digest)
     failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
@@ -219,13 +219,13 @@ def _queue(
     with transaction.atomic():
         paid: set[str] = set()
         for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
-            if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
+            if all(stale.payload[name] == request[name] for name in ("model", "policy")):
                 paid.update(stale.payload["texts"])  # already charged, and scored by the new job
             jobs.stop(stale, actor=actor)
         daily_sentences.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
-            {**wanted, "digest": digest},
+            {**request, "digest": digest},
             owner=actor,
             queue=QUEUE,
             title=f"Preview with {model.name}",
@@ -278,8 +278,8 @@ def score_preview(context: JobContext) -> None:
     }
     with context.finish():
         if failed:
-            told = {**context.payload, "scorer": scorer, "failed": failed}
-            Job.objects.filter(pk=context.job_id).update(payload=told)
+            payload = {**context.payload, "scorer": scorer, "failed": failed}
+            Job.objects.filter(pk=context.job_id).update(payload=payload)
         if (
             scorer_of(model, policy) != scorer
         ):  # the model was checked on another machine: record its facts here

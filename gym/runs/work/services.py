@@ -188,8 +188,8 @@ def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision
     runnable = set(runnable_by(user).filter(pk__in=models).values_list("pk", flat=True))
     if board.options.source or board.options.group:
         there = _with_rate(board, runnable)
-        wanted = [(model, column) for row in board.rows for model in row.models for column in board.columns]
-        lacking = [(m, c) for m, c in wanted if (c.revision.pk, m.pk) not in there]
+        cells = [(model, column) for row in board.rows for model in row.models for column in board.columns]
+        lacking = [(m, c) for m, c in cells if (c.revision.pk, m.pk) not in there]
     else:
         lacking = [
             (row.model, column)
@@ -227,15 +227,15 @@ def _queue_missing(pairs: Sequence[tuple[SuiteRevision, RegisteredModel]], actor
             job__state__in=ACTIVE_STATES,
         ).values_list("revision_id", "model_id")
     )
-    wanted = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in active]
+    to_queue = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in active]
     runs: list[SuiteRun] = []
-    for revision, model in wanted[:MAX_AT_ONCE]:
+    for revision, model in to_queue[:MAX_AT_ONCE]:
         if not can_run(actor, revision.suite):
             continue
         whole = SuiteRevision.objects.select_related("suite").get(pk=revision.pk)
         try:
             runs.append(queue_run(whole, RegisteredModel.objects.get(pk=model.pk), actor=actor))
         except (ValidationError, TooManyJobs) as error:
-            said = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-            return Queued(runs, len(pairs) - len(wanted), len(wanted) - len(runs), said)
-    return Queued(runs, len(pairs) - len(wanted), len(wanted) - len(runs))
+            reason = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs), reason)
+    return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs))

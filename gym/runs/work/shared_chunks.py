@@ -64,12 +64,12 @@ class SharedChunks:
             return 0
         self._ask_at = now + FIRST_PAUSE
         free = self._free().count()
-        wanted = min(idle_threads(self.context.queue), free) if free >= LEAST_FREE else 0
-        for _ in range(wanted):
+        n_helpers = min(idle_threads(self.context.queue), free) if free >= LEAST_FREE else 0
+        for _ in range(n_helpers):
             enqueue(HELP, {"run": self.run.pk}, queue=self.context.queue, title=f"Help with {self.run}")
-        if wanted:
+        if n_helpers:
             self._ask_at, self._pause = now + self._pause, min(2 * self._pause, LONGEST_PAUSE)
-        return wanted
+        return n_helpers
 
     def is_help_wanted(self) -> bool:
         """For a helping attempt: is the run still under way with the same scorer, and is no other job waiting?"""

@@ -115,7 +115,7 @@ def _why_nothing(plan: Plan) -> list[Problem]:
         for problem in run.problems:
             place = _place(run, problem.where) if several else problem.where
             places.setdefault((problem.message, problem.hint), []).append(place)
-    problems = [Problem(listing(where, 3), *said) for said, where in places.items()]
+    problems = [Problem(listing(where, 3), *text) for text, where in places.items()]
     problems += [Problem("file", f"suite “{name}”: {reason}") for name, reason in plan.unmatched]
     return problems
 

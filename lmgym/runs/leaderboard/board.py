@@ -56,7 +56,7 @@ class Cell(RuleCounts):
         return coverage_words(self.n_words, self.n_unknown_words)
 
     @property
-    def said_policy(self) -> str:
+    def policy_text(self) -> str:
         """The policy as in exports; empty if unknown."""
         return self.policy or ("" if self.uploaded else "default")
 

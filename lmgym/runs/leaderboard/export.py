@@ -77,7 +77,7 @@ def _sharing(board: Board) -> str:
     )
 
 
-def weights_said(board: Board) -> dict[str, str]:
+def weights_column(board: Board) -> dict[str, str]:
     """Weights as a column of wide files: {"weights": "a:2,b:0.5"}; empty if all are 1."""
     named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
     return {"weights": ",".join(named)} if named else {}
@@ -85,7 +85,7 @@ def weights_said(board: Board) -> dict[str, str]:
 
 def _weights(board: Board) -> str:
     """In brackets: (weights a:2,b:0.5; others 1)"""
-    named = weights_said(board).get("weights")
+    named = weights_column(board).get("weights")
     others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
     return f" (weights {named}{others})" if named else ""
 
@@ -134,7 +134,7 @@ def _policies(row: Row, board: Board) -> str:
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 
 
-def missing_said(row: Row) -> str:
+def missing_column(row: Row) -> str:
     """For wide files: every suite without a rate, and why: "a, b (not run)"."""
     whose = len(row.models) > 1
     found = by_model(row.gaps, most=len(row.gaps))
@@ -174,7 +174,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             *_chance_test(cell.verdict),
             board.family,
             *seeds(cell.spread),
-            cell.said_policy,
+            cell.policy_text,
             score_kind(row, cell),
             cell.whitespace,
             *_coverage(cell),
@@ -182,7 +182,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
         )
         for row in board.rows
         for column, found in zip(board.columns, row.cells, strict=True)
-        if found is not None and (cell := _told(found))
+        if found is not None and (cell := _exported(found))
     ]
 
 
@@ -220,7 +220,7 @@ _coverage = attrgetter(*COVERAGE)
 _chance_test = attrgetter(*CHANCE_TEST)
 
 
-def _told(cell: Cell) -> Any:
+def _exported(cell: Cell) -> Any:
     """The cell as exported: a group of seeds has neither run nor interval."""
     return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
 
@@ -302,13 +302,13 @@ def mean_json(mean: Mean | None) -> dict[str, Any] | None:
 def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
     if cell is None:
         return None
-    cell = _told(cell)
+    cell = _exported(cell)
     return {
         "run": cell.run,
         **dict(zip(RULE_COUNTS, _rule_counts(cell), strict=True)),
         **dict(zip(CHANCE_TEST, _chance_test(cell.verdict), strict=True)),
         "source": _source(cell),
-        "policy": cell.said_policy,
+        "policy": cell.policy_text,
         "score_kind": score_kind(row, cell),
         "whitespace": cell.whitespace,
         **dict(zip(COVERAGE, _coverage(cell), strict=True)),

@@ -97,8 +97,8 @@ def _values(
                 json_path(path), "metric_value is missing", "Write null for a region without a value."
             )
             continue
-        given = region["metric_value"]
-        by_metric = given if isinstance(given, dict) else {"": given}
+        value = region["metric_value"]
+        by_metric = value if isinstance(value, dict) else {"": value}
         for metric, value in by_metric.items():
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
                 here = (*path, "metric_value", *([metric] if metric else []))
@@ -120,9 +120,9 @@ def _times(value: float, factor: float) -> float | None:
 
 def _chosen(values: dict[str, Any], meta: dict[str, Any]) -> str:
     """The metric to use: the file's own, else the first known one."""
-    wanted = meta.get("metric")
-    if isinstance(wanted, str) and wanted in values:
-        return wanted
+    metric = meta.get("metric")
+    if isinstance(metric, str) and metric in values:
+        return metric
     return next((metric for metric in METRICS if metric in values), next(iter(values)))
 
 

@@ -107,12 +107,12 @@ def _region_rows(
     found = _by_name(part, document, report)
     rows: list[SentenceResult] = []
     folded = free = 0
-    for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
-        if given is None:
+    for position, (sentence, in_file) in enumerate(zip(document.sentences, found, strict=True)):
+        if in_file is None:
             continue
-        folded += _check_regions(given, sentence, report)
+        folded += _check_regions(in_file, sentence, report)
         values = [
-            _value(given.regions.get(number), content, metric)
+            _value(in_file.regions.get(number), content, metric)
             for number, content in enumerate(sentence.contents, start=1)
         ]
         was_free = metric != "range" and _unscore_first(values, sentence)
@@ -157,28 +157,30 @@ def _value(bits: float | None, content: str, metric: str) -> float | None:
     return 0.0 if bits is None and not content and metric == "sum" else bits
 
 
-def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -> int:
+def _check_regions(in_file: FileSentence, sentence: SentenceDoc, report: Report) -> int:
     """Compare region texts; return the number that differ in case only. Other differences are problems."""
     n = len(sentence.contents)
     numbers = range(1, n + 1)
-    wrong = sorted(number for number in given.regions if number not in numbers)
+    wrong = sorted(number for number in in_file.regions if number not in numbers)
     if wrong:
-        message = f"item {given.item}, {given.condition}: the suite has no region {listing(wrong)}"
-        report.problem(given.where, message, f"It has the regions 1 to {n}.")
-    absent = [number for number in numbers if number not in given.regions]
+        message = f"item {in_file.item}, {in_file.condition}: the suite has no region {listing(wrong)}"
+        report.problem(in_file.where, message, f"It has the regions 1 to {n}.")
+    absent = [number for number in numbers if number not in in_file.regions]
     if absent:
-        message = f"item {given.item}, {given.condition}: no row for region {listing(absent)}"
-        report.problem(given.where, message, "Leave the value empty if there is none.")
+        message = f"item {in_file.item}, {in_file.condition}: no row for region {listing(absent)}"
+        report.problem(in_file.where, message, "Leave the value empty if there is none.")
     folded = 0
     for number in numbers:
-        said, is_ = given.contents.get(number), sentence.contents[number - 1]
-        if said is None or said == is_:
+        file_text, suite_text = in_file.contents.get(number), sentence.contents[number - 1]
+        if file_text is None or file_text == suite_text:
             continue
-        if said.casefold() == is_.casefold():
+        if file_text.casefold() == suite_text.casefold():
             folded += 1
         else:
-            message = f"region {number} reads “{said[:60]}” in the file, and “{is_[:60]}” in the suite"
-            where = f"{given.where} (item {given.item}, {given.condition})"
+            message = (
+                f"region {number} reads “{file_text[:60]}” in the file, and “{suite_text[:60]}” in the suite"
+            )
+            where = f"{in_file.where} (item {in_file.item}, {in_file.condition})"
             report.problem(where, message, "The results belong to another version of the suite.")
     return folded
 
@@ -278,24 +280,24 @@ def align_sentences(
     scored: list[Scores] = []
     free = unknown = folded = 0
     end_scored = False
-    for sentence, given in zip(document.sentences, found, strict=True):
+    for sentence, in_file in zip(document.sentences, found, strict=True):
         joined = join(sentence.contents, "space")
         scores: Scores
-        if given is None or not given.tokens:
+        if in_file is None or not in_file.tokens:
             scores = ScoringFailure("it is not in the file")
         else:
             try:
-                joined, steps, was_folded = _align_or_fold(sentence.contents, given.tokens, rules, budget)
+                joined, steps, was_folded = _align_or_fold(sentence.contents, in_file.tokens, rules, budget)
             except TokenAlignmentError as error:
                 scores = ScoringFailure(str(error))
             else:
-                scores, was_free = _scores(given.tokens, steps)
+                scores, was_free = _scores(in_file.tokens, steps)
                 free += was_free
                 folded += was_folded
                 unknown += any(step.unknown for step in steps)
                 end_scored |= any(
                     step.special and token.bits is not None
-                    for step, token in zip(steps[1:], given.tokens[1:], strict=True)
+                    for step, token in zip(steps[1:], in_file.tokens[1:], strict=True)
                 )
         aligned.append(joined)
         scored.append(scores)
@@ -365,7 +367,8 @@ def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Tok
         return None
     stated = [token.region for token in tokens]
     agrees = all(
-        said is None or said == region for said, region in zip(stated, alignment.region, strict=True)
+        stated_region is None or stated_region == region
+        for stated_region, region in zip(stated, alignment.region, strict=True)
     )
     return steps if agrees else None
 

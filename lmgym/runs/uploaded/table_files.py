@@ -74,10 +74,10 @@ def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
         tokens = numbered.setdefault(id(sentence), {})
         number = len(tokens) + 1
         if "token_number" in table.roles:
-            given = whole(table, row, "token_number", "token number", report)
-            if given is None:
+            stated = whole(table, row, "token_number", "token number", report)
+            if stated is None:
                 continue
-            number = given
+            number = stated
 
         def what(sentence: FileSentence = sentence, number: int = number) -> str:
             return f"item {sentence.item}, {sentence.condition}, token {number}"
@@ -116,8 +116,8 @@ def _token(table: Table, row: Row, value: float | None, report: Report) -> FileT
         span = (start, end) if start is not None and end is not None else None
     region = None
     if "region_number" in table.roles:
-        given = table.text(row, "region_number").strip()
-        number = whole(table, row, "region_number", "region number", report) if given else 0
+        stated = table.text(row, "region_number").strip()
+        number = whole(table, row, "region_number", "region number", report) if stated else 0
         region = None if number is None else number - 1
     token_id = table.text(row, "token_id").strip()
     known = int(token_id) if token_id.isascii() and token_id.isdigit() and len(token_id) < 10 else -1
@@ -212,8 +212,8 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
             table.text(row, role).strip()[:200] for role in ("suite", "model", "prediction")
         )
         known = False if table.text(row, "outcome").strip() == "not evaluable" else passed
-        given = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
-        number = whole(table, row, "prediction_number", "prediction number", report) if given else None
+        stated = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
+        number = whole(table, row, "prediction_number", "prediction number", report) if stated else None
         key = (suite, model, prediction, number, item)
         what = f"item {item}" + (f" of {suite}" if suite else "") + (f" for {model}" if model else "")
         if not once(seen, key, row, lambda what=what: what, report):  # type: ignore[misc]
@@ -230,20 +230,22 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
 
     Published result files number items from 0, suites from 1.
     """
-    given, wanted = set(found), set(items)
+    file_items, suite_items = set(found), set(items)
     for shift in (0, 1):
-        if {number + shift for number in given} == wanted:
+        if {number + shift for number in file_items} == suite_items:
             return shift
-    fits = [shift for shift in (0, 1) if {number + shift for number in given} <= wanted]
+    fits = [shift for shift in (0, 1) if {number + shift for number in file_items} <= suite_items]
     if len(fits) == 2:
-        message = f"{len(given)} of the suite's {len(wanted)} items are there, counted from 0 or from 1"
+        message = (
+            f"{len(file_items)} of the suite's {len(suite_items)} items are there, counted from 0 or from 1"
+        )
         report.problem("file", message, "List every item: then the numbering is clear.")
     elif fits:
-        missing = sorted(wanted - {number + fits[0] for number in given})
+        missing = sorted(suite_items - {number + fits[0] for number in file_items})
         report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")
     else:
-        unknown = sorted(given - wanted)
-        message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(wanted))}"
+        unknown = sorted(file_items - suite_items)
+        message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(suite_items))}"
         report.problem("file", message, "Is this the right suite, and the right version of it?")
     return None
 

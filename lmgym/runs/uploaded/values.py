@@ -109,7 +109,7 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
         report.raise_problems()
     columns = [column for column in columns if column.name.role != "value"] or columns
     units = FACTORS if unit == AUTO else (unit,)
-    found = next((same for wanted in units if (same := [c for c in columns if c.unit == wanted])), [])
+    found = next((same for candidate in units if (same := [c for c in columns if c.unit == candidate])), [])
     if found:
         return found
     names = listing([f"“{column.title[:40]}”" for column in columns])

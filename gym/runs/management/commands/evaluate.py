@@ -89,7 +89,7 @@ class Command(SiteCommand):
 
     @staticmethod
     def _policy(document: SuiteDocument, options: dict[str, Any]) -> ScoringPolicy:
-        given: dict[str, Any] = {
+        choices: dict[str, Any] = {
             "bos": options["bos"],
             "join": options["join"],
             "eos": options["eos"],
@@ -99,11 +99,11 @@ class Command(SiteCommand):
         }
         if options["policy"]:
             try:
-                given.update(json.loads(options["policy"]))
+                choices.update(json.loads(options["policy"]))
             except (ValueError, TypeError) as error:
                 raise CommandError(f"--policy is not a JSON object: {error}") from error
         try:
-            return ScoringPolicy.from_dict(given)
+            return ScoringPolicy.from_dict(choices)
         except ValueError as error:
             raise CommandError(f"The policy cannot be followed: {error}.") from error
 

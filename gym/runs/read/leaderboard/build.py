@@ -228,13 +228,13 @@ def _shown_models(
     with_results = {model for _, model in found}
     words = options.q.lower().split()
 
-    def wanted(model: RegisteredModel) -> bool:
+    def is_shown(model: RegisteredModel) -> bool:
         if options.models:
             return model.slug in options.models
         text = f"{model.name} {model.slug} {' '.join(map(str, model.tags))}".lower()
         return model.pk in with_results and all(word in text for word in words)
 
-    return sorted(filter(wanted, models.values()), key=lambda model: model.name.lower())
+    return sorted(filter(is_shown, models.values()), key=lambda model: model.name.lower())
 
 
 def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
