@@ -38,7 +38,7 @@ class ResultUpload(models.Model):
     )
     kind = models.CharField(max_length=10, help_text="one of lmgym.runs.uploaded.KINDS")
     files = models.JSONField(help_text="[{name, sha256, bytes}]")
-    report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
+    report = models.JSONField(default=dict, help_text="unmatched suites, refused runs, notices")
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="result_upload"
     )
@@ -105,11 +105,11 @@ class SuiteRun(HasJob, models.Model):
     )
     policy = models.JSONField(help_text="see ScoringPolicy")
     scorer = models.CharField(
-        max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
+        max_length=64, blank=True, help_text="see score_store.scorer_key; chunks belong to it"
     )
     provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
     created = models.DateTimeField(auto_now_add=True)
-    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
+    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the results were stored")
     standing = models.PositiveSmallIntegerField(
         choices=Standing.choices, default=Standing.DEFAULT, help_text="written with the outcomes"
     )
@@ -119,10 +119,10 @@ class SuiteRun(HasJob, models.Model):
     n_cached = models.PositiveIntegerField(default=0)
     n_unscored = models.PositiveIntegerField(default=0, help_text="sentences the model could not score")
     n_words = models.PositiveIntegerField(
-        null=True, help_text="different words in its sentences; null = not counted"
+        null=True, help_text="distinct words in its sentences; null = not counted"
     )
     n_unknown_words = models.PositiveIntegerField(
-        null=True, help_text="of these, words that the model does not know; see core/coverage.py"
+        null=True, help_text="of these, words that the model does not know; see lmgym/runs/coverage.py"
     )
     unknown_words = models.JSONField(default=list, help_text="the first of them by name")
     region_summary = models.JSONField(
@@ -211,7 +211,7 @@ class DeletedRun(models.Model):
     sha256 = models.CharField(max_length=64, help_text="of the revision")
     model = models.CharField(max_length=200, help_text="slug")
     model_name = models.CharField(max_length=200)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads at its address")
+    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at its address")
     deleted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -228,11 +228,12 @@ class RunChunk(models.Model):
     number = models.PositiveIntegerField()
     positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
     scores = models.JSONField(
-        null=True, help_text="text -> scores of needed tokens alone, see cache.to_json; until the run is done"
+        null=True,
+        help_text="text -> scores of needed tokens only, see score_store.to_json; until the run is done",
     )
     done = models.BooleanField(default=False, help_text="its texts are scored")
-    taken_by = models.UUIDField(null=True, help_text="the job that took it last, to score it")
-    taken_attempt = models.PositiveIntegerField(default=0, help_text="which attempt of that job")
+    taken_by = models.UUIDField(null=True, help_text="the job that claimed it last")
+    taken_attempt = models.PositiveIntegerField(default=0, help_text="attempt of that job")
 
     class Meta:
         ordering = ["run_id", "number"]
@@ -248,10 +249,10 @@ class ScoreCache(models.Model):
 
     scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
     text_sha256 = models.CharField(max_length=64)
-    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
+    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the failure")
     created = models.DateTimeField(auto_now_add=True)
     used = models.DateTimeField(
-        default=timezone.now, db_index=True, help_text="read last, to the day; see cache_care"
+        default=timezone.now, db_index=True, help_text="day of the last read; see work/cache.py"
     )
 
     class Meta:
@@ -273,9 +274,7 @@ class SentenceScore(models.Model):
     tokens = models.JSONField(
         help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
     )
-    not_computed = models.JSONField(
-        default=list, help_text="numbers of the tokens whose bits nobody asked for"
-    )
+    not_computed = models.JSONField(default=list, help_text="indices of unscored tokens")
     failure = models.TextField(blank=True, help_text="why this sentence has no scores")
 
     class Meta:
@@ -306,7 +305,7 @@ class PredictionResult(models.Model):
     ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
     not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
     too_close = models.PositiveIntegerField(
-        default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
+        default=0, help_text="margin within the bound on the numeric error; counted by sign"
     )
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
@@ -316,7 +315,7 @@ class PredictionResult(models.Model):
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
     margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
-    close = models.JSONField(default=list, help_text="per item, whether it is too close to call")
+    close = models.JSONField(default=list, help_text="per item, is it too close to call?")
 
     class Meta:
         ordering = ["run_id", "position"]
@@ -370,7 +369,7 @@ class RunScore(models.Model):
     too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
     not_evaluable = models.PositiveIntegerField()
     rate = models.FloatField(null=True)
-    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    low = models.FloatField(null=True, help_text="95% Wilson interval with the effective number of items")
     high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
     p = models.FloatField(null=True, help_text="one-sided p against chance")
