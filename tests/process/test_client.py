@@ -175,7 +175,7 @@ def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     status, _, err = cli(site, "push", path, "--into", "again")
     assert (status, "has a draft" in err) == (2, True)
     status, _, err = cli(site, "push", path, "--into", "nowhere")
-    assert (status, "Make it with: lmgym push FILE --freeze" in err) == (2, True)
+    assert (status, "Create it with: lmgym push FILE --freeze" in err) == (2, True)
 
 
 def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):

@@ -139,7 +139,7 @@ def test_the_halves_of_a_conjunction_have_no_difference_from_it(client, worlds, 
     assert response.context["pairs"] == []
     page = words(response)
     assert "r1 and r2 make different predictions." in page
-    assert "No prediction is in both revisions" in page
+    assert "The revisions have no prediction in common" in page
     assert "no prediction of r2 has this formula" in page or rule == "first"
     assert response.context["n_differ"] == 0
     answer = client.get(f"/api/v1/compare/s/?model=one&r=1,2&rule={rule}").json()

@@ -66,7 +66,7 @@ def test_many_go_in_batches_and_stopping_between_them_is_safe(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cache.trim(keep=1, tell=stop)
+        cache.trim(keep=1, progress=stop)
     assert (told, ScoreCache.objects.count()) == ([(2, 6), (4, 6)], 3)
 
 

@@ -210,11 +210,11 @@ def test_a_formula_about_whole_sentences_needs_every_token(people, start):
 
 def test_a_suite_without_predictions_needs_no_token_and_is_refused(people, calls, model, tmp_path):
     revision = make_revision(people.alice, items=2, formulas=())
-    with pytest.raises(ValidationError, match="makes no predictions"):
+    with pytest.raises(ValidationError, match="has no predictions"):
         services.queue_run(revision, model, NEEDED, actor=people.alice)
     suite = tmp_path / "suite.json"
     suite.write_text(write_json(document_of(revision)))
-    with pytest.raises(CommandError, match="makes no predictions"):
+    with pytest.raises(CommandError, match="has no predictions"):
         call_command("evaluate", suite, model="uniform", tokens="needed")
 
 

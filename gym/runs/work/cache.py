@@ -64,10 +64,12 @@ class Trimmed:
     left: int
 
 
-def trim(keep: int | None = None, *, tell: Callable[[int, int], None] = lambda done, total: None) -> Trimmed:
+def trim(
+    keep: int | None = None, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Trimmed:
     """Evict least recently read sentences until `keep` are left (default GYM_SCORE_CACHE_SENTENCES, 0 = keep all).
 
-    `tell(done, total)` is called after each batch and may raise to stop.
+    `progress(done, total)` is called after each batch and may raise to stop.
     """
     keep = settings.GYM_SCORE_CACHE_SENTENCES or None if keep is None else keep
     total = ScoreCache.objects.count()
@@ -79,7 +81,7 @@ def trim(keep: int | None = None, *, tell: Callable[[int, int], None] = lambda d
         if not batch:
             break
         removed += ScoreCache.objects.filter(pk__in=batch).delete()[0]
-        tell(removed, surplus)
+        progress(removed, surplus)
     return Trimmed(removed, total - removed)
 
 

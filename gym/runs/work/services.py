@@ -103,7 +103,7 @@ def same_run(
 
 
 @dataclass(frozen=True)
-class Answered:
+class QueuedRun:
     """A run that meets a request. `is_new`: it was queued for it; else it existed."""
 
     run: SuiteRun
@@ -117,7 +117,7 @@ def queue_once(
     *,
     actor: User,
     again: bool = False,
-) -> Answered:
+) -> QueuedRun:
     """Return an existing equal run, or queue a new one; `again`: always a new one.
 
     Locks the account from the lookup to the new row, so that simultaneous requests make one run. Raises as
@@ -128,8 +128,8 @@ def queue_once(
         actor.hold()
         there = None if again else same_run(revision, model, policy, user=actor)
         if there is not None:
-            return Answered(there, is_new=False)
-        return Answered(queue_run(revision, model, policy, actor=actor), is_new=True)
+            return QueuedRun(there, is_new=False)
+        return QueuedRun(queue_run(revision, model, policy, actor=actor), is_new=True)
 
 
 def cancel_run(run: SuiteRun, *, actor: User) -> None:

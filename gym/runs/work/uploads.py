@@ -103,14 +103,14 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 
 
 def save_in_steps(
-    plan: Plan, choice: ModelChoice, *, actor: User, tell: Callable[[int], None] = lambda done: None
+    plan: Plan, choice: ModelChoice, *, actor: User, progress: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """Save a plan in several transactions, for callers that can wait. If interrupted, it leaves no run. `tell(done)`
+    """Save a plan in several transactions, for callers that can wait. If interrupted, it leaves no run. `progress(done)`
     is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
-        keep(plan.good, upload, actor=actor, tell=tell)
+        keep(plan.good, upload, actor=actor, progress=progress)
     except BaseException:
         delete_upload(upload, actor=actor)
         raise
@@ -162,9 +162,9 @@ def keep(
     *,
     actor: User,
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
-    tell: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Make the runs, a few in each `step`. `tell(done)` is called after each, without locks held."""
+    """Make the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
@@ -172,7 +172,7 @@ def keep(
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)
-        tell(done)
+        progress(done)
 
 
 def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
@@ -356,14 +356,14 @@ def results_upload(context: JobContext) -> None:
                 raise PermanentFailure(TAKEN_BACK)
             yield
 
-    def tell(more: int) -> None:
+    def progress(more: int) -> None:
         context.progress(len(done) + more, unit="runs")
         context.check()
 
-    tell(0)
+    progress(0)
     try:
         planned = _left(waiting, revisions, models, done)
-        keep(planned, upload, actor=owner, step=step, tell=tell)
+        keep(planned, upload, actor=owner, step=step, progress=progress)
     except ValidationError as error:
         raise PermanentFailure(" ".join(error.messages)) from error
     with context.finish():

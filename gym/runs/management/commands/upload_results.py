@@ -109,7 +109,9 @@ class Command(SiteCommand):
             with tqdm(
                 total=len(plan.good), desc=path.name, unit="run", file=sys.stderr, leave=False, disable=None
             ) as bar:
-                uploads.save_in_steps(plan, choice, actor=actor, tell=lambda done: bar.update(done - bar.n))
+                uploads.save_in_steps(
+                    plan, choice, actor=actor, progress=lambda done: bar.update(done - bar.n)
+                )
         self._say(path, plan, choice)
 
     def _say(self, path: Path, plan: Plan, choice: ModelChoice) -> None:

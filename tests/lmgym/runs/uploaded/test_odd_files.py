@@ -42,7 +42,7 @@ def test_lines_of_problems_count_the_log():
 
 def test_words_without_sentence_numbers_are_refused_with_the_reason():
     said = refusal(b"The\t0.0\nferry\t10.1\nleaves\t4.2\nThe\t0.0\n")
-    assert "words with values and no sentence numbers" in said
+    assert "words and values but no sentence numbers" in said
     assert "sentence_id, token_id, token and surprisal" in said
     assert "the table has no header" in refusal(b"1,match,1,5.25\n1,match,2,6.5\n")
 
