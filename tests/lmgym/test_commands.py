@@ -1,4 +1,4 @@
-"""The command `lmgym`: evaluate, score, lint, convert, and the way to the neighbours' commands."""
+"""The command `lmgym`: evaluate, score, lint, convert, and the neighbours' commands."""
 
 from __future__ import annotations
 

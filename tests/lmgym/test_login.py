@@ -1,4 +1,4 @@
-"""`lmgym login` and what commands say about a site that cannot be used."""
+"""`lmgym login`, and messages of commands about unusable sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every model against a baseline of one's choice, each rate with its interval and number of items."""
+"""Every model against a chosen baseline, each rate with its interval and number of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that were not made alike are not compared as if they were, and nothing of an address is left out unsaid."""
+"""Runs with different settings are not compared as if alike, and nothing of an address is left out silently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_ALIKE = "These runs used different settings."
 
 @pytest.fixture
 def world(people):
-    """Two models on a suite, made alike."""
+    """Two models on a suite with equal settings."""
     revision = make_revision(people.alice, items=5, name="s")
     found = {"revision": revision}
     for slug, codes in (("first", [1, 0, 0, 0, 2]), ("second", [1, 1, 1, 1, 0])):

@@ -1,4 +1,4 @@
-"""What is made whole before it is sent has a limit, said in words; CSV has none."""
+"""Files that are complete before they are sent have a limit with a clear message; CSV has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of a real, if tiny, masked model: what follows a token counts, so nothing is shared between sentences."""
+"""Scores of a real, tiny masked model: a value depends on what follows, so nothing is shared between sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule leaves out is named with the reason: on the pages, in the files and over the API."""
+"""What a rule leaves out is listed with the reason: on pages, in files and in the API."""
 
 from __future__ import annotations
 

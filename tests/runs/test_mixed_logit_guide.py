@@ -1,4 +1,4 @@
-"""The guide's script for a mixed logit reads columns that the exported outcomes have, whatever way R reads them."""
+"""The guide's mixed-logit script reads columns that the exported outcomes have, with the types R gives them."""
 
 from __future__ import annotations
 

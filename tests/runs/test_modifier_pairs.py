@@ -1,4 +1,4 @@
-"""A suite and its twin with a modifier find each other by what their files call them, or by hand."""
+"""A suite and its counterpart with a modifier are paired by the names in their files, or by hand."""
 
 from __future__ import annotations
 

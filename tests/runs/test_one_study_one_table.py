@@ -1,5 +1,4 @@
-"""One study gives one table of pass rates: from the library and the command, in the site's API and files, and on its
-pages."""
+"""One study gives one table of pass rates: from the library, the command, the site's API, files and pages."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ MODELS = {
 RATES = [*COUNTS, "p", *CHANCE_TEST]
 KEY = ["suite", "model", "prediction_number"]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
-"""Which kernels are faster is timed at every load, and decides the last digits."""
+"""Which kernels are faster is timed at every load, and affects the last digits."""
 COMMAND = (
     "import runpy\nfrom lmgym.models.engine import packing\n"
     "packing.available = lambda: False\nrunpy.run_module('lmgym', run_name='__main__')"

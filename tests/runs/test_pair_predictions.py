@@ -1,4 +1,4 @@
-"""Two revisions are compared on the predictions that both make: paired by formula, and the others are named."""
+"""Two revisions are compared on the predictions that both make, paired by formula; the others are listed."""
 
 from __future__ import annotations
 

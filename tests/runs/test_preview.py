@@ -1,4 +1,4 @@
-"""Live preview: from the cache at once, through the quick queue otherwise, and never a run."""
+"""Live preview: from the cache immediately, otherwise through the quick queue; never stored as a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(item=1, match="plays", mismatch="play around"):
 
 
 def ask(client, suite, **body):
-    """The preview of edits that are not saved, as the sheet asks for it."""
+    """Preview unsaved edits as the grid requests it."""
     given = {
         "model": "uniform",
         "sentences": rows(),
@@ -262,7 +262,7 @@ NO_MEMORY = "Memory on cpu ran out on this text alone."
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """The model cannot score sentences with "plays" for want of memory, until the list is emptied."""
+    """The model cannot score sentences with "plays" for lack of memory, until the list is emptied."""
     score, words = UniformBackend._score, ["plays"]
 
     def scored(self, text):

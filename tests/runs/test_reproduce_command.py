@@ -1,4 +1,4 @@
-"""The command that a run's page offers, typed as it stands beside the downloaded suite, gives the page's numbers."""
+"""The command shown on a run's page, run next to the downloaded suite, gives the page's numbers."""
 
 from __future__ import annotations
 

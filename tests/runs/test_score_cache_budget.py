@@ -1,4 +1,4 @@
-"""The score cache keeps to its budget, and nothing that a run needs is taken away."""
+"""The score cache keeps within its budget and never evicts what a run needs."""
 
 from __future__ import annotations
 

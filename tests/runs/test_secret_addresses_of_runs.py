@@ -1,4 +1,4 @@
-"""A suite that gets a secret address closes the old addresses of its runs: nobody follows them to the new one."""
+"""A suite that gets a secret address closes the old addresses of its runs: nobody can follow them to the new one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_run(people):
 
 
 def renew(run, people) -> str:
-    """Give the suite of the run a new secret address; returns the run's key of before."""
+    """Give the run's suite a new secret address; return the run's former key."""
     before = run.key
     suite = run.revision.suite
     if suite.visibility == "unlisted":

@@ -1,4 +1,4 @@
-"""A run is one pass; its policy says whether it computes all tokens or those that predictions look at."""
+"""A run is one pass; its policy decides between all tokens and those that predictions refer to."""
 
 from __future__ import annotations
 

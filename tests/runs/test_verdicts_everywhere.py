@@ -1,4 +1,4 @@
-"""One run has one verdict: pages, files and API give the same word, mark and p; a family is that of a named set."""
+"""One run has one verdict: pages, files and API show the same word, mark and p; a family belongs to a named set."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def one_run(request, people):
 
 
 def said_of(client, runs, sets=None, **more):
-    """All that is said of these runs, each of which is what their outcomes say."""
+    """Collect all statements about these runs, and check each against their outcomes."""
     expected = {of: one for run in runs for of, one in expected_of(run).items()}
     said = list(everything(client, runs, **more))
     assert disagreements(said, expected, families(runs, expected, sets or {})) == []

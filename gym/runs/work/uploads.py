@@ -105,7 +105,7 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 def save_in_steps(
     plan: Plan, choice: ModelChoice, *, actor: User, progress: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """Save a plan in several transactions, for callers that can wait. If interrupted, it leaves no run. `progress(done)`
+    """Save a plan in several transactions, for callers that can wait. Leaves no run if interrupted. `progress(done)`
     is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)

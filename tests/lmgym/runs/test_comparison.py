@@ -1,4 +1,4 @@
-"""Runs on the same items are paired item by item, and runs of other quantities are not subtracted."""
+"""Runs on the same items are paired item by item; different quantities are not subtracted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arithmetic over all sentences at once says what the arithmetic of one sentence says."""
+"""Array arithmetic over all sentences equals that of single sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of file, read and judged on the suite it is about."""
+"""Every kind of file, read and evaluated on its suite."""
 
 from __future__ import annotations
 
