@@ -112,7 +112,7 @@ def test_among_three_only_those_with_the_same_bits_have_margins(client, world, p
     change(third, score_kind=MASKED)
     response = get(client, "model=first&model=second&model=third&suite=s")
     assert [pair.margin is not None for pair in response.context["pairs"]] == [True, False, False]
-    assert text_of(response).count("bits of different kinds</td>") == 2
+    assert text_of(response).count("different quantities</td>") == 2
 
 
 def test_outcomes_alone_are_said_to_be_that(client, world):

@@ -81,8 +81,9 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     for shown in page.context["results"]:
         number, margin = shown.result.position + 1, shown.statistics
         bits = outcomes.loc[outcomes["prediction_number"] == number, "margin"].dropna()
-        told = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
-        assert predictions.loc[number, told].tolist() == pytest.approx(astuple(margin))
+        names = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
+        shown_values = [getattr(margin, name) for name in names]
+        assert predictions.loc[number, names].tolist() == pytest.approx(shown_values)
         assert margin.mean_margin == pytest.approx(bits.mean())
         correction = 1 - 3 / (4 * (len(bits) - 1) - 1)
         assert margin.effect_size_g == pytest.approx(bits.mean() / bits.std() * correction)
@@ -92,7 +93,7 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
         assert plain.low - 0.6 < margin.margin_low <= plain.low
         assert plain.high <= margin.margin_high < plain.high + 0.6
         text = " ".join(page.content.decode().split())
-        said = [f"{value:+.2f}".replace("-", "−") for value in astuple(margin)]
+        said = [f"{value:+.2f}".replace("-", "−") for value in shown_values]
         assert f"Mean {said[0]}, 95% interval {said[1]} to {said[2]}; effect size g {said[3]}." in text
 
 
