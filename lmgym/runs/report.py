@@ -159,7 +159,7 @@ def _rate_text(row: PredictionOutcome) -> str:
 def _verdict_text(verdict: Verdict, n: int) -> str:
     if verdict.decisive_p is None:
         return verdict.words
-    corrected = f", corrected by Holm for the {n} predictions" if n > 1 else ""
+    corrected = f", Holm-corrected for the {n} predictions" if n > 1 else ""
     return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
 
 

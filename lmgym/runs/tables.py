@@ -88,8 +88,8 @@ class Rate(Predicted):
     not_evaluable: int = described("outcomes with a region without a value; they do not pass", "items")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
-    p_corrected: float | None = described("p, corrected by Holm for the predictions of the run")
-    p_below_corrected: float | None = described("p_below, corrected by Holm for the predictions of the run")
+    p_corrected: float | None = described("p, Holm-corrected for the predictions of the run")
+    p_below_corrected: float | None = described("p_below, Holm-corrected for the predictions of the run")
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
 
 

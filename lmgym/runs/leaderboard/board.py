@@ -230,7 +230,7 @@ class Board(Generic[Revision, Model]):
     def tested(self) -> str:
         """How cells are compared with chance, in words."""
         corrected = (
-            f"corrected by Holm for {self.family}, whatever the table shows"
+            f"Holm-corrected for {self.family}, independent of filters"
             if self.run_set
             else ("of each cell by itself, not corrected: no tag or collection names a set of suites")
         )
