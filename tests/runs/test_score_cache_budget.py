@@ -89,7 +89,7 @@ def test_results_stay_when_everything_else_goes(people, capsys):
     n = run.sentence_scores.count()
     assert RunChunk.objects.exists()
     call_command("trim_scores", "--keep", "0")
-    assert "taken away, 0 left" in capsys.readouterr().out
+    assert "deleted, 0 left" in capsys.readouterr().out
     assert cache.drop_spent_chunks() > 0
     assert run.sentence_scores.count() == n > 0
     again = queue_run(run.revision, run.model, actor=people.alice)

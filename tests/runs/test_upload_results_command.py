@@ -66,7 +66,7 @@ def test_what_cannot_be_used_is_said_and_nothing_is_saved(people, tmp_path):
     bad.write_text("item,correct\n1,perhaps\n")
     for file, options, reason in (
         (bad, ("--suite", "agreement"), "line 2"),
-        (GOLDEN / "outcomes.csv", ("--suite", "none"), "There is no suite"),
+        (GOLDEN / "outcomes.csv", ("--suite", "none"), "Unknown suite"),
         (GOLDEN / "outcomes.csv", ("--model", "uniform"), "hosted here"),
         (GOLDEN / "outcomes.csv", ("--perplexity", "nan"), "no perplexity"),
         (GOLDEN / "outcomes.csv", ("--group", "a,b"), "one model"),

@@ -12,9 +12,7 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = (
-        "Compute the pass rates, intervals and margins of every finished run anew from its stored outcomes."
-    )
+    help = "Recompute the pass rates, intervals and margins of every finished run from its stored outcomes."
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Keys first, and no iterator(): on SQLite a transaction that begins while a query is half read fails at once

@@ -28,24 +28,26 @@ PLACES = 3
 
 class Command(SiteCommand):
     help = (
-        "Keep results that were computed elsewhere as uploaded runs. A file that cannot be used is named with its "
-        "problems, and the others are kept."
+        "Store results computed elsewhere as uploaded runs. Files with problems are reported with their "
+        "problems, and the others are stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-        parser.add_argument("--suite", metavar="SLUG", default="", help="default: the suites the file names")
         parser.add_argument(
-            "--revision", type=int, metavar="N", help="of --suite; default: the newest frozen one"
+            "--suite", metavar="SLUG", default="", help="default: the suites named in the file"
         )
         parser.add_argument(
-            "--model", metavar="SLUG", default="", help="made when it is new; default: the file's names"
+            "--revision", type=int, metavar="N", help="revision of --suite; default: the newest frozen one"
+        )
+        parser.add_argument(
+            "--model", metavar="SLUG", default="", help="created if new; default: the names in the file"
         )
         parser.add_argument(
             "--group", metavar="NAME", default="", help="the models are seeds or checkpoints of this one"
         )
         parser.add_argument(
-            "--perplexity", type=_perplexity, metavar="NUMBER", help="of every model in the files"
+            "--perplexity", type=_perplexity, metavar="NUMBER", help="perplexity of every model in the files"
         )
         parser.add_argument("--kind", choices=["auto", *KINDS], default="auto")
         parser.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
@@ -53,8 +55,8 @@ class Command(SiteCommand):
         parser.add_argument(
             "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
         )
-        parser.add_argument("--owner", default="", help="account that uploads; default: the first superuser")
-        parser.add_argument("--check", action="store_true", help="say what the files come to, save nothing")
+        parser.add_argument("--owner", default="", help="uploading account; default: the first superuser")
+        parser.add_argument("--check", action="store_true", help="preview only; nothing is stored")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.notices: dict[str, list[str]] = {}
@@ -172,7 +174,7 @@ def _perplexity(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 1 <= value < math.inf:
-        raise ArgumentTypeError(f"“{text}” is no perplexity; write a number of at least 1, such as 106.09")
+        raise ArgumentTypeError(f"“{text}” is not a perplexity: enter a number of at least 1, such as 106.09")
     return value
 
 
@@ -181,7 +183,7 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
         return None
     suite = Suite.objects.filter(slug=slug).first()
     if suite is None:
-        raise CommandError(f"There is no suite {slug!r}.")
+        raise CommandError(f"Unknown suite {slug!r}.")
     revision = suite.latest_frozen if number is None else suite.revisions.filter(number=number).first()
     if revision is None or not revision.is_frozen:
         raise CommandError(f"{slug} has no such frozen revision.")
@@ -192,7 +194,7 @@ def _choice(options: dict[str, Any]) -> ModelChoice:
     """Choice for one file; read for each file, as the first one may have created the model."""
     slug, group = options["model"], options["group"].strip()
     if "," in group:
-        raise CommandError("--group is the name of one model; commas separate tags.")
+        raise CommandError("--group is one name, without commas.")
     model = RegisteredModel.objects.filter(slug=slug).first() if slug else None
     if model is not None and model.backend != UPLOADED:
         raise CommandError(f"{slug} is hosted here: its results are computed, not uploaded.")
