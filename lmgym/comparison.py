@@ -1,53 +1,54 @@
-"""Two models on the same items, prediction by prediction, from the frames of `Result.outcomes`."""
+"""`Result.compare` and `lmgym compare`: two models, prediction by prediction, from the frames of `Result.outcomes`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lmgym.errors import InvalidArgument
-from lmgym.runs.tables import Compared, RunFacts
-from lmgym.stats import holm, mcnemar, paired_rates
-from lmgym.text.columns import Column, Row, columns
+from lmgym.runs.comparison import RateComparison, compare_rates
+from lmgym.runs.tables import Predicted, SuiteFacts
+from lmgym.stats import corrected
+from lmgym.text.columns import Row, columns, header, row
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPARED: tuple[Column, ...] = (*columns(RunFacts)[:2], *columns(Compared))
-_PREDICTION = [name for name, _ in COMPARED[:5]]
+COMPARED = columns(SuiteFacts, Predicted, RateComparison)
+_SUBJECT = header(SuiteFacts, Predicted)
+_SAME_PREDICTION = [*header(SuiteFacts), fields(Predicted)[0].name]
 
 
 def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
-    """Rows of COMPARED, in the order of the first.
+    """Compare two models on the predictions that both have, in the order of the first.
 
     Args:
-        first, second: outcomes of one model each. Items with a tie or without a value did not pass, as in the rates.
+        first, second: outcomes of one model each. Ties and items without a value count as not passed.
+
+    Returns:
+        Rows of COMPARED; p is corrected over all of them by Holm's method.
 
     Raises:
         InvalidArgument: no prediction of the same suite is in both.
     """
-    rows = list(_rows(first, second))
-    if not rows:
-        raise InvalidArgument("They have no prediction of one suite in common.")
-    corrected = holm([row[-1] for row in rows])
-    return [(*row, p) for row, p in zip(rows, corrected, strict=True)]
-
-
-def _rows(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[Row]:
-    same = ["suite", "suite_sha256", "prediction_number"]
-    others = dict(list(second.groupby(same, sort=False)))
-    for key, one in first.groupby(_PREDICTION, sort=False):
-        other = others.get(key[:3])
-        if other is None:
+    by_prediction = dict(list(second.groupby(_SAME_PREDICTION, sort=False)))
+    subjects: list[Row] = []
+    comparisons: list[RateComparison] = []
+    for subject, ours in first.groupby(_SUBJECT, sort=False):
+        theirs = by_prediction.get(subject[: len(_SAME_PREDICTION)])
+        if theirs is None:
             continue
-        items = one.merge(other, on="item", suffixes=("", "_second"), validate="one_to_one")
-        a, b = (items[name].astype(bool).tolist() for name in ("passed", "passed_second"))
-        sides = [np.array(side, dtype=np.float64) for side in (a, b)]
-        rate, test = paired_rates([sides[0]], [sides[1]], [(1, 1)]), mcnemar(a, b)
-        means = [float(side.mean()) if side.size else None for side in sides]
-        yield (
-            *key, rate.n, *means, rate.mean, rate.low, rate.high,
-            test.only_first, test.only_second, test.p,
-        )  # fmt: skip
+        items = ours.merge(theirs, on="item", suffixes=("", "_second"), validate="one_to_one")
+        names = (str(ours["model"].iloc[0]), str(theirs["model"].iloc[0]))
+        shares = (_passed(items["passed"]), _passed(items["passed_second"]))
+        subjects.append(subject)
+        comparisons.append(compare_rates(names, shares))
+    if not comparisons:
+        raise InvalidArgument("The two have no prediction of one suite in common.")
+    return [(*subject, *row(found)) for subject, found in zip(subjects, corrected(comparisons), strict=True)]
+
+
+def _passed(column: pd.Series[bool]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array(column.astype(bool).to_numpy(), dtype=np.float64)

@@ -15,11 +15,11 @@ __all__ = ["BackendError", "FormatError", "FormulaError", "Interrupted", "Invali
 
 
 class InvalidArgument(ValueError):
-    """An invalid argument."""
+    """An argument has a value that cannot be used."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `lmgym.evaluate`. `result` holds the completed runs."""
+    """Ctrl-C during `lmgym.evaluate`. `result` has the completed runs."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Suites on models: `evaluate`, `score`, `load_suite`."""
+"""Public functions of the library: `evaluate`, `score`, `load_suite`."""
 
 from __future__ import annotations
 
@@ -37,26 +37,25 @@ def load_suite(
     sheet: str = "",
     encoding: str = "",
 ) -> SuiteDocument:
-    """A suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), from the dictionary of a JSON suite, or from a
+    """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
     DataFrame.
 
     Args:
-        source: a DataFrame is a long table (a row for each region: item_number, condition_name, region_number, content)
-            or a wide one (a row for each sentence), with the columns that a CSV file would have; see
-            docs/suite-format.md.
-        name: of the suite; without, the one in the file, or the file's.
-        columns: what the columns of a table are, by their letters: {"A": "item", "B": "condition", "C": "text"}; see
-            `lmgym.suites.intake.parsing.ROLES`. Needed where a column may be no region.
-        sheet: of a workbook, by its name. Needed if several sheets could be the suite.
-        encoding: of a text that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
+        source: a DataFrame has the columns of a CSV file: long (one row per region: item_number, condition_name,
+            region_number, content) or wide (one row per sentence); see docs/suite-format.md.
+        name: of the suite; default: the one in the file, else the file's.
+        columns: roles of table columns by letter: {"A": "item", "B": "condition", "C": "text"}; see
+            `lmgym.suites.intake.parsing.ROLES`. Needed if it is unclear which columns are regions.
+        sheet: name of a workbook's sheet; needed if several could be the suite.
+        encoding: of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
 
     Raises:
-        InvalidArgument: an unknown encoding.
-        FormatError: names every problem with its line or place.
+        InvalidArgument: unknown encoding, or a source of another type.
+        FormatError: the suite is malformed; names every problem with its line or place.
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
-        raise InvalidArgument(f"{encoding!r} is no encoding that is read: choose {', '.join(ENCODINGS)}.")
+        raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
     answers = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
@@ -64,13 +63,17 @@ def load_suite(
         try:
             return read_json(json.dumps(source).encode())
         except TypeError as error:
-            raise FormatError([Problem("suite", f"This dictionary is no JSON: {error}.")]) from error
+            raise FormatError(
+                [Problem("suite", f"The dictionary cannot be written as JSON: {error}.")]
+            ) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
         return read_any(path.read_bytes(), name or path.name, answers)
     if hasattr(source, "to_csv"):
         return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", answers)
-    raise InvalidArgument(f"{type(source).__name__} is no suite: give a file, a dictionary or a DataFrame.")
+    raise InvalidArgument(
+        f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
+    )
 
 
 def evaluate(
@@ -83,34 +86,39 @@ def evaluate(
     progress: bool | None = None,
     cache: str | Path | None = None,
 ) -> Result:
-    """Run suites on models. On one machine, with the same kernels, the numbers equal those of the site bit for bit.
+    """Run suites on models. On the same machine with the same kernels the numbers equal the site's bit for bit.
 
-    Each model is loaded once, scores all suites, and is let go before the next one is loaded.
+    Each model is loaded once, scores all suites, and is released before the next one is loaded.
 
     Args:
-        suites: a file or a pattern ("suites/*.json"), anything `load_suite` takes, or several of these.
+        suites: a file, a pattern ("suites/*.json"), anything `load_suite` accepts, or a list of these.
         models: one model or several (see `lmgym.models.given.open_model`), or {name: model}.
-        policy: start and end tokens, joining, metric, whitespace; see `ScoringPolicy`. Without a metric each suite has
+        policy: start and end tokens, joining, metric, whitespace; see `ScoringPolicy`. Without a metric each suite
+            uses
             its own.
-        device, dtype: of models that are loaded from files.
-        progress: a bar on standard error; None: where that is a terminal or a notebook.
-        cache: a file that keeps the scores of sentences between calls; made if it is not there. A sentence is scored
-            again if its model, its policy or a version changes. Models of your own code are not kept.
+        device, dtype: for models loaded from files.
+        progress: show a bar on standard error; None: if that is a terminal or a notebook.
+        cache: file to keep scores of sentences in between calls; created if missing. A sentence is scored again if
+            its
+            model, policy or a library version changes. Models given as objects are not cached.
 
     Returns:
-        A `Result` with one run for each suite and model. A sentence that cannot be scored has NaN and the reason; the
-        others are not affected.
+        A `Result` with one run per model and suite. A sentence that cannot be scored has NaN and a reason; the others
+            are
+        not affected.
 
     Raises:
-        FormatError: a suite cannot be read. BackendError: a model cannot be used, or cannot follow the policy.
-        Interrupted: a KeyboardInterrupt, with the runs that were done in `result`.
+        InvalidArgument: no suite, no model, or two models of one name.
+        FormatError: a suite is malformed.
+        BackendError: a model cannot be loaded, or does not support the policy.
+        Interrupted: Ctrl-C (a KeyboardInterrupt); the completed runs are in `result`.
     """
     documents = list(_documents(suites))
     if not documents:
-        raise InvalidArgument(f"No suite is there: {suites!r}.")
+        raise InvalidArgument(f"No suite found: {suites!r}.")
     named = _named(models)
     if not named:
-        raise InvalidArgument("No model is given.")
+        raise InvalidArgument("No model given.")
     policies = [_policy(document, policy) for document in documents]
     runs: list[Run] = []
     try:
@@ -135,24 +143,26 @@ def score(
     device: str = "auto",
     dtype: str = "float32",
 ) -> pd.DataFrame:
-    """Surprisals of single texts.
+    """Compute surprisals of single texts.
 
     Returns:
-        A DataFrame with a row for each token: `text_number` (from 1), `token_number` (from 1), `token`, `token_id`,
-        `start` and `end` in the text, `special`, `surprisal` in bits (NaN where the token was not scored, as the first
-        one without a start token), and `failure`, the reason why a text has no scores, in a row of its own.
+        A DataFrame with one row per token: `text_number` and `token_number` (from 1), `token`, `token_id`, `start`
+            and
+        `end` (character offsets), `special`, `surprisal` in bits (NaN = not scored, e.g. the first token without a
+            start
+        token), and `failure`. A text that cannot be scored has one row with the reason in `failure`.
 
     Raises:
-        BackendError: the model cannot be used, or cannot follow the policy.
+        BackendError: the model cannot be loaded, or does not support the policy.
     """
     rows = [texts] if isinstance(texts, str) else list(texts)
     if not all(isinstance(one, str) for one in rows):
-        raise InvalidArgument("A text is a string; give one or a list of them.")
+        raise InvalidArgument("Texts must be strings: pass one or a list.")
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
-    given = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
-    require_possible(loaded.kind, given)
+    scoring_policy = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
+    require_possible(loaded.kind, scoring_policy)
     cells: list[tuple[Any, ...]] = []
-    for number, found in enumerate(loaded.backend.score(rows, given), start=1):
+    for number, found in enumerate(loaded.backend.score(rows, scoring_policy), start=1):
         if isinstance(found, ScoringFailure):
             cells.append((number, None, None, None, None, None, None, None, found.reason))
             continue
@@ -163,7 +173,7 @@ def score(
 
 
 def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """The frame of `score` from its rows."""
+    """Build the frame of `score` from its rows."""
     import pandas as pd
 
     names = (
@@ -176,7 +186,7 @@ def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def files_like(pattern: str) -> list[str]:
-    """The files matching a glob pattern, sorted; a name without wildcards is returned as it is."""
+    """Expand a glob pattern to sorted files; return a name without wildcards as it is."""
     if not glob.has_magic(pattern) or Path(pattern).exists():
         return [pattern]
     return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))
@@ -189,7 +199,7 @@ def _documents(suites: Any) -> Iterator[SuiteDocument]:
         suites = [suites]
     if not isinstance(suites, Iterable):
         raise InvalidArgument(
-            f"{type(suites).__name__} is no suite: give a file, a dictionary or a DataFrame."
+            f"{type(suites).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
         )
     for one in suites:
         if isinstance(one, str) and (files := files_like(one)) != [one]:
@@ -218,7 +228,7 @@ def _named(models: Any) -> list[tuple[str, Any]]:
     names = [name for name, _ in named]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InvalidArgument(
-            f"Two models are called {twice!r}: give them names, as in {{'first': …, 'second': …}}."
+            f"Two models are called {twice!r}. Pass a dictionary with unique names: {{'first': …, 'second': …}}."
         )
     return named
 
@@ -227,7 +237,9 @@ def _policy(document: SuiteDocument, given: ScoringPolicy | Mapping[str, Any] | 
     if isinstance(given, ScoringPolicy):
         return given
     if given is not None and not isinstance(given, Mapping):
-        raise InvalidArgument(f"{given!r} is no policy: give a ScoringPolicy or a dictionary of its fields.")
+        raise InvalidArgument(
+            f"{given!r} is not a policy. Pass a ScoringPolicy or a dictionary of its fields."
+        )
     return _of_mapping({"metric": metric_of(document), **(given or {})})
 
 
@@ -235,7 +247,7 @@ def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
     try:
         return ScoringPolicy.from_dict(given)
     except ValueError as error:
-        raise InvalidArgument(f"The policy cannot be followed: {error}.") from error
+        raise InvalidArgument(f"Invalid policy: {error}.") from error
 
 
 def _run(
@@ -251,7 +263,7 @@ def _run(
     store = None
     if (
         cache is not None and facts.fingerprint
-    ):  # without one, a changed model would get the scores of the old one
+    ):  # without a fingerprint, a changed model would get the old model's scores
         store = FileStore(Path(cache).expanduser(), facts, policy)
     result = score_document(document, model.backend, policy, store=store, progress=progress)
     coverage = coverage_of_run(facts, result.sentences)
@@ -260,22 +272,22 @@ def _run(
 
 
 def _is_in_notebook() -> bool:
-    """Whether a notebook's kernel runs this. Its streams are no terminals."""
+    """Are we in a notebook's kernel? Its streams are not terminals."""
     shell = ipython.get_ipython() if (ipython := sys.modules.get("IPython")) else None
     return hasattr(shell, "kernel")
 
 
 @contextmanager
-def _bar(wanted: bool | None) -> Iterator[Any]:
-    """Gives a function that begins the next run by its name and returns its `progress`."""
+def _bar(show: bool | None) -> Iterator[Any]:
+    """Yield a function that starts the next run under a name and returns its `progress` callback."""
     from tqdm import TqdmWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets a notebook's bar is text
+        warnings.simplefilter("ignore", TqdmWarning)  # without ipywidgets the notebook's bar is plain text
         from tqdm.auto import tqdm
-    if wanted is None and _is_in_notebook():
-        wanted = True
-    disable = None if wanted is None else not wanted
+    if show is None and _is_in_notebook():
+        show = True
+    disable = None if show is None else not show
     with tqdm(unit="sentence", disable=disable, leave=False) as bar:
 
         def step(name: str) -> Progress:

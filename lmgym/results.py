@@ -1,4 +1,4 @@
-"""Results of `lmgym.evaluate`: runs, and tidy DataFrames of them. Units are bits; missing values are NaN, never 0."""
+"""`Result` of `lmgym.evaluate`: runs as tidy DataFrames. Values are in bits; missing values are NaN, never 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.stats import margin_summary
+from lmgym.runs.rules import EACH, shares_of
+from lmgym.runs.statistics import statistics
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One suite on one model. `coverage` is None where no word can be unknown."""
+    """One suite on one model. `coverage` is None if the model has no unknown words."""
 
     suite: SuiteDocument
     model: str
@@ -41,7 +42,7 @@ class Run:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """Of the predictions, against chance, corrected by Holm over the suite's predictions."""
+        """Verdicts of the predictions against chance, Holm-corrected over the suite's predictions."""
         known = self.coverage
         share = coverage_share(known.n_words, known.n_unknown) if known else None
         return verdicts(self.result.predictions, coverage=share)
@@ -54,8 +55,8 @@ class Run:
     def _predictions(self) -> Iterator[Row]:
         policy = self.policy.to_dict()
         for row, verdict in zip(self.result.predictions, self.verdicts, strict=True):
-            margin = margin_summary(row.margins)
-            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, margin, policy)
+            found = statistics(shares_of([row.outcomes], EACH), row.margins)
+            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, found, policy)
 
     def _outcomes(self) -> Iterator[Row]:
         for row in self.result.predictions:
@@ -75,7 +76,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """Runs of suites on models, in the order of the models, then the suites."""
+    """Runs of suites on models: by model, then by suite."""
 
     runs: tuple[Run, ...]
 
@@ -84,32 +85,35 @@ class Result:
         return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
 
     def rates(self) -> pd.DataFrame:
-        """A row for each prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson),
-        `chance`, `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass."""
-        return self._frame((*columns(tables.Rate), *columns(tables.Policy)), Run._predictions)
+        """One row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
+        `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
+        docs/names.md."""
+        return self._frame(columns(*tables.RATES), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
-        """A row for each prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        """One row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
         return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """A row for each item, condition and region: `surprisal`."""
+        """One row per item, condition and region: `surprisal`."""
         return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
-        """A row for each token, start and end tokens included (`special`), with its place in the sentence."""
+        """One row per token, start and end tokens included (`special`), with its place in the sentence."""
         return self._frame(columns(tables.Token), Run._tokens)
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Two models on the suites that both have, prediction by prediction, item by item.
+        """Compare two models item by item on the suites that both have run.
 
         Returns:
-            A row for each prediction: both rates, `difference` (second − first) with its 95% interval (Newcombe's for
-            paired rates), the items that only one of them gets right, and the exact two-sided p of McNemar's test,
-            `p_corrected` corrected over all rows.
+            One row per prediction: both rates, `difference` (second − first) with its 95% interval (Newcombe, paired
+                rates),
+            the items that only one of them gets right, the exact two-sided p of McNemar's test, and `p_corrected`,
+                corrected
+            over all rows by Holm's method.
 
         Raises:
-            InvalidArgument: no run of one of them is there, or they share no suite.
+            InvalidArgument: there is no run of one of the models, or they share no suite.
         """
         outcomes = self.outcomes()
         sides = [outcomes[outcomes["model"] == self._known(name)] for name in (first, second)]
@@ -122,28 +126,34 @@ class Result:
         return _frame(COMPARED, rows)
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
-        """A chart, shown by notebooks; `save(path)` writes SVG, PNG, PDF, or its numbers as CSV or JSON, by the ending.
+        """Draw a chart. Notebooks show it; `save(path)` writes SVG, PNG or PDF, or its data as CSV or JSON, by the
+        ending.
 
         Args:
-            what: "regions", mean surprisal by region and condition with 95% intervals.
-            suite, model: which run, where there are several.
+            what: "regions": mean surprisal by region and condition with 95% intervals.
+            suite, model: the run to draw, if there are several.
+
+        Raises:
+            InvalidArgument: unknown chart, or not exactly one run fits.
         """
         if what != "regions":
-            raise InvalidArgument(f"There is no chart {what!r}: choose regions.")
+            raise InvalidArgument(f"Unknown chart {what!r}. Choose 'regions'.")
         found = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
         if len(found) != 1:
-            raise InvalidArgument(f"{len(found)} runs are meant: name suite and model.")
+            raise InvalidArgument(f"{len(found)} runs match. Name suite and model.")
         return _regions_figure(found[0])
 
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json into a folder, which is made.
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
+        needed.
 
         Raises:
-            InvalidArgument: it is a file. OSError: it cannot be written.
+            InvalidArgument: `folder` is a file.
+            OSError: it cannot be written.
         """
         place = Path(folder).expanduser()
         if place.is_file():
-            raise InvalidArgument(f"{place} is a file: name a folder.")
+            raise InvalidArgument(f"{place} is a file. Name a folder.")
         place.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(place / f"{name}.csv", index=False)
@@ -162,19 +172,22 @@ class Result:
         return place
 
     def upload(self, site: str, token: str, *, visibility: str = "private") -> list[dict[str, Any]]:
-        """Send the runs to a site, where they are marked as computed elsewhere: a file for each model and suite, with
-        all tokens. After a failure it may be called again: what has arrived is not kept twice.
+        """Upload the runs with all tokens to a site, which marks them as computed elsewhere: one file per model and
+        suite.
+
+        Can be repeated after a failure: the site does not store a file twice.
 
         Args:
-            site: its address. The suites are found there by name, and their sentences must be the same.
-            token: an API token with the right to write.
-            visibility: of models that are new there: private or public.
+            site: its address. Suites are found there by name, and must have the same sentences.
+            token: an API token with write access.
+            visibility: of models that are new to the site: private or public.
 
         Returns:
-            What the site answers for each file: the address of its report, the runs, and what it noticed.
+            The site's response for each file: address of the report, runs, and notices.
 
         Raises:
-            lmgym.client.ApiError: the site refuses a file; NotReached: it does not answer.
+            lmgym.client.ApiError: the site rejects a file.
+            lmgym.client.NotReached: no connection.
         """
         from lmgym.client import Client
 
@@ -193,7 +206,7 @@ class Result:
     def _known(self, name: str) -> str:
         known = list(dict.fromkeys(run.model for run in self.runs))
         if name not in known:
-            raise InvalidArgument(f"There is no run of {name!r}. Models: {', '.join(known) or 'none'}.")
+            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(known) or 'none'}.")
         return name
 
 
@@ -202,7 +215,7 @@ def _label(row: PredictionOutcome) -> str:
 
 
 def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
-    """Whole numbers and truth values that may be missing take pandas' types that have missing values."""
+    """Build a frame. Integer and boolean columns with missing values get pandas' nullable types."""
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=[name for name, _ in header])

@@ -103,7 +103,7 @@ def measure(draft: Draft, model: str, repeats: int) -> dict[str, list[float]]:
         patched = time.perf_counter()
         answer, _ = draft.preview(model, [item])
         end = time.perf_counter()
-        bits = next(row["bits"] for row in answer["rows"] if row["condition"] == condition)
+        bits = next(row["region_surprisals"] for row in answer["rows"] if row["condition"] == condition)
         assert all(value is not None and value > 0 for value in bits), bits
         assert answer["outcomes"][0]["outcome"] in ("failed", "held"), answer["outcomes"]
         if number >= 3:

@@ -1,7 +1,7 @@
-"""How often the intervals of docs/results.md hold the truth, and how often the test against chance errs.
+"""How often the intervals of docs/statistics.md hold the truth, and how often the test against chance errs.
 
     .venv/bin/python -m benchmarks.intervals             # prints the tables; about 7 minutes on one core
-    .venv/bin/python -m benchmarks.intervals --write     # puts them between the marks in docs/results.md
+    .venv/bin/python -m benchmarks.intervals --write     # puts them between the marks in docs/statistics.md
 
 Every number is a share of simulated samples. The same seed gives the same table; `--samples` says how many there are.
 """
@@ -68,7 +68,7 @@ def main() -> int:
     found = tables(options.samples)
     print(found)
     if options.write:
-        page = DOCS / "results.md"
+        page = DOCS / "statistics.md"
         page.write_text(put(page.read_text(), "coverage", found))
     return 0
 

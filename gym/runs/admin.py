@@ -26,7 +26,7 @@ class SuiteRunAdmin(SiteAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """Django's page of what goes; runs that somebody relies on are protected, in words."""
+        """List what Django would delete; runs that published collections show are protected, with the reason."""
         deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         try:
             require_not_in_use(SuiteRun.objects.filter(pk__in=[run.pk for run in objs]))
@@ -68,7 +68,7 @@ class ResultUploadAdmin(SiteAdmin):
 class ScoreCacheAdmin(SiteAdmin):
     list_display = ["scorer", "text_sha256", "created", "used"]
     list_filter = ["used"]
-    show_full_result_count = False  # a count of millions, twice
+    show_full_result_count = False  # skip the second count: it is in the millions
     search_fields = ["scorer", "text_sha256"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Filter and sort of runs and uploads."""
+"""Filter and sort runs and uploads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE = Case(
     default=F("job__state"),
     output_field=CharField(),
 )
-"""SuiteRun.state as a column: what has results is done; without them and without a job it has failed."""
+"""SuiteRun.state as a column: done with results; without results and without a job failed."""
 
 
 class RunOrder(django_filters.OrderingFilter):
@@ -58,7 +58,7 @@ class RunFilter(Filters):
         fields: list[str] = []
 
     def in_state(self, queryset: QuerySet[SuiteRun], name: str, value: str) -> QuerySet[SuiteRun]:
-        """As SuiteRun.state says, in a form that indexes serve."""
+        """Filter by SuiteRun.state, in a form that uses indexes."""
         if value == Job.State.DONE:
             return queryset.filter(completed_at__isnull=False)
         open_runs = queryset.filter(completed_at=None)

@@ -1,4 +1,4 @@
-"""Runs of models on frozen suite revisions, everything they found, and sentences that were scored by themselves."""
+"""Runs of models on frozen suite revisions with all their results, and sentences scored without a suite."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """The address of a run. It cannot be guessed, because the suite may be unlisted."""
+    """Random address of a run: not guessable, because the suite may be unlisted."""
     return secrets.token_hex(10)
 
 
 class ResultUpload(models.Model):
-    """A file of results that somebody computed elsewhere, and what became of it. The file itself is not kept once its
-    runs are made. Only a file of many runs has a job, which makes them."""
+    """An uploaded file of results computed elsewhere, and what was made of it. The file itself is dropped once its
+    runs are made. Only files of many runs have a job, which makes them."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     owner = models.ForeignKey(
@@ -38,7 +38,7 @@ class ResultUpload(models.Model):
     )
     kind = models.CharField(max_length=10, help_text="one of lmgym.runs.uploaded.KINDS")
     files = models.JSONField(help_text="[{name, sha256, bytes}]")
-    report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
+    report = models.JSONField(default=dict, help_text="unmatched suites, refused runs, notices")
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="result_upload"
     )
@@ -55,12 +55,12 @@ class ResultUpload(models.Model):
 
     @property
     def state(self) -> str:
-        """The job's state; without a job it was done at once."""
+        """State of the job; done without a job."""
         return self.job.state if self.job is not None else "done"
 
 
 class UploadInput(models.Model):
-    """What the job of an upload works off, as it was settled when the job was queued. It goes when the job is done."""
+    """Input of an upload's job, fixed when the job is queued and deleted when it is done."""
 
     upload = models.OneToOneField(
         ResultUpload, on_delete=models.CASCADE, primary_key=True, related_name="waiting"
@@ -77,14 +77,14 @@ class UploadInput(models.Model):
 
 class SuiteRun(HasJob, models.Model):
     """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
-    outcomes, so a run either has all of them or none."""
+    outcomes, so a run has either all of them or none."""
 
     class Source(models.TextChoices):
         COMPUTED = "computed", "computed here"
         UPLOADED = "uploaded", "uploaded"
 
     class Standing(models.IntegerChoices):
-        """Of several runs of a model on a revision the one of the highest standing counts; see policies.py."""
+        """Of several runs of a model on a revision the one with the highest standing counts; see policies.py."""
 
         PARTIAL = 0, "lacks predictions"
         OTHER = 1, "another policy"
@@ -105,11 +105,11 @@ class SuiteRun(HasJob, models.Model):
     )
     policy = models.JSONField(help_text="see ScoringPolicy")
     scorer = models.CharField(
-        max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
+        max_length=64, blank=True, help_text="see score_store.scorer_key; chunks belong to it"
     )
     provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
     created = models.DateTimeField(auto_now_add=True)
-    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
+    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the results were stored")
     standing = models.PositiveSmallIntegerField(
         choices=Standing.choices, default=Standing.DEFAULT, help_text="written with the outcomes"
     )
@@ -119,10 +119,10 @@ class SuiteRun(HasJob, models.Model):
     n_cached = models.PositiveIntegerField(default=0)
     n_unscored = models.PositiveIntegerField(default=0, help_text="sentences the model could not score")
     n_words = models.PositiveIntegerField(
-        null=True, help_text="different words in its sentences; null = not counted"
+        null=True, help_text="distinct words in its sentences; null = not counted"
     )
     n_unknown_words = models.PositiveIntegerField(
-        null=True, help_text="of these, words that the model does not know; see core/coverage.py"
+        null=True, help_text="of these, words that the model does not know; see lmgym/runs/coverage.py"
     )
     unknown_words = models.JSONField(default=list, help_text="the first of them by name")
     region_summary = models.JSONField(
@@ -149,41 +149,41 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def has_surprisals(self) -> bool:
-        """False for uploaded outcomes: which items held is all that is known."""
+        """False for uploaded outcomes, of which only the passing items are known."""
         return not self.is_uploaded or bool(self.policy)
 
     @property
     def has_all_tokens(self) -> bool:
-        """False where only the regions that predictions look at were computed."""
+        """False if only the regions that predictions refer to were computed."""
         return bool(self.policy.get("tokens") != "needed")
 
     @property
     def names_start_token(self) -> bool:
-        """Whether its policy has a start token by name, not the model's own or none."""
+        """Does the policy name a start token, instead of the model's own or none?"""
         return self.policy.get("bos", BOS_POLICIES[0]) not in BOS_POLICIES
 
     @property
     def whitespace(self) -> str:
-        """Which whitespace correction the run's bits have; empty where an uploaded file does not say."""
+        """Whitespace correction of the values; empty if an uploaded file does not state it."""
         return str(self.policy.get("whitespace", ""))
 
     @property
     def coverage(self) -> float | None:
-        """Share of its words that the model knows; None where they were not counted."""
+        """Share of its words that the model knows; None if they were not counted."""
         return coverage_share(self.n_words, self.n_unknown_words)
 
     @property
     def coverage_words(self) -> str:
-        """The same for pages; empty where all words are known or they were not counted."""
+        """`coverage` in words; empty if all words are known or they were not counted."""
         return coverage_words(self.n_words, self.n_unknown_words)
 
     @property
     def spelling(self) -> Spelling:
-        """Into how many pieces its words were split; all counts are 0 where that was not counted."""
+        """How finely words were split; all counts are 0 if this was not counted."""
         return Spelling.from_json(self.provenance.get("spelling"))
 
     def tested_predictions(self) -> list[PredictionResult]:
-        """Its results, each with its `verdict`: the predictions of a run are tested together."""
+        """Results with their `verdict`: the predictions of a run are tested together."""
         results = list(self.prediction_results.all())
         for result, verdict in zip(results, verdicts(results, coverage=self.coverage), strict=True):
             result.verdict = verdict
@@ -191,7 +191,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def score_kind(self) -> str:
-        """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
+        """Kind of the values: surprisal, or the pseudo-log-likelihood of a masked model."""
         return str(self.provenance.get("score_kind") or "surprisal")
 
 
@@ -202,8 +202,8 @@ class FormerRunKey(FormerKey):
 
 
 class DeletedRun(models.Model):
-    """What a deleted run was, for who has its address. Only of public models on public suites, and no word about who;
-    see work/deleted_runs.py. Plain text and no foreign keys: it outlives what it names."""
+    """What a deleted public run was, shown at its old address; see work/deleted_runs.py. Names no people. Plain text
+    without foreign keys, because it outlives what it names."""
 
     key = models.SlugField(max_length=24, unique=True)
     suite = models.CharField(max_length=200, help_text="slug")
@@ -211,7 +211,7 @@ class DeletedRun(models.Model):
     sha256 = models.CharField(max_length=64, help_text="of the revision")
     model = models.CharField(max_length=200, help_text="slug")
     model_name = models.CharField(max_length=200)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads at its address")
+    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at its address")
     deleted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -222,17 +222,18 @@ class DeletedRun(models.Model):
 
 
 class RunChunk(models.Model):
-    """A fixed set of sentences scored together. Fixed once, so that a killed worker changes nothing in the numbers."""
+    """A set of sentences scored together. Fixed once, so that numbers do not depend on killed workers."""
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()
     positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
     scores = models.JSONField(
-        null=True, help_text="text -> scores of needed tokens alone, see cache.to_json; until the run is done"
+        null=True,
+        help_text="text -> scores of needed tokens only, see score_store.to_json; until the run is done",
     )
     done = models.BooleanField(default=False, help_text="its texts are scored")
-    taken_by = models.UUIDField(null=True, help_text="the job that took it last, to score it")
-    taken_attempt = models.PositiveIntegerField(default=0, help_text="which attempt of that job")
+    taken_by = models.UUIDField(null=True, help_text="the job that claimed it last")
+    taken_attempt = models.PositiveIntegerField(default=0, help_text="attempt of that job")
 
     class Meta:
         ordering = ["run_id", "number"]
@@ -243,14 +244,15 @@ class RunChunk(models.Model):
 
 
 class ScoreCache(models.Model):
-    """Token surprisals of one text under one scorer, kept across runs: editing one cell re-scores one sentence."""
+    """Token surprisals of one text under one scorer, kept across runs: after an edit of one cell only one sentence is
+    scored."""
 
     scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
     text_sha256 = models.CharField(max_length=64)
-    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
+    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the failure")
     created = models.DateTimeField(auto_now_add=True)
     used = models.DateTimeField(
-        default=timezone.now, db_index=True, help_text="read last, to the day; see cache_care"
+        default=timezone.now, db_index=True, help_text="day of the last read; see work/cache.py"
     )
 
     class Meta:
@@ -261,20 +263,18 @@ class ScoreCache(models.Model):
 
 
 class SentenceScore(models.Model):
-    """Bits of one sentence: by region, and the tokens under them."""
+    """Surprisals of one sentence, by region and token."""
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="sentence_scores")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
     text = models.TextField(help_text="the sentence as the model read it")
     regions = models.JSONField(help_text="bits per region; null = no value")
-    special_bits = models.FloatField(default=0.0)
-    total_bits = models.FloatField(null=True)
+    special_surprisal = models.FloatField(default=0.0, help_text="outside regions, bits")
+    surprisal = models.FloatField(null=True, help_text="of the sentence, bits; null = no value")
     tokens = models.JSONField(
         help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
     )
-    not_computed = models.JSONField(
-        default=list, help_text="numbers of the tokens whose bits nobody asked for"
-    )
+    not_computed = models.JSONField(default=list, help_text="indices of unscored tokens")
     failure = models.TextField(blank=True, help_text="why this sentence has no scores")
 
     class Meta:
@@ -285,17 +285,17 @@ class SentenceScore(models.Model):
         return f"{self.sentence} in run {self.run_id}"
 
     def result(self) -> SentenceResult:
-        """As it was measured. The sentence should be fetched with it."""
+        """The sentence as a value of the library. Fetch the sentence with it."""
         sentence = self.sentence
         stored = {name: getattr(self, name) for name in SENTENCE_COLUMNS}
         return SentenceResult(sentence.position, sentence.item, sentence.condition, **stored)
 
 
 class PredictionResult(models.Model):
-    """How one prediction fared over all items of a run."""
+    """Outcome of one prediction over all items of a run."""
 
     PER_ITEM = ("items", "outcomes", "margins", "close")
-    """Columns that lists leave in the database."""
+    """Large columns that list views defer."""
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="prediction_results")
     prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, related_name="results")
@@ -305,7 +305,7 @@ class PredictionResult(models.Model):
     ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
     not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
     too_close = models.PositiveIntegerField(
-        default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
+        default=0, help_text="margin within the bound on the numeric error; counted by sign"
     )
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
@@ -315,7 +315,7 @@ class PredictionResult(models.Model):
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
     margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
-    close = models.JSONField(default=list, help_text="per item, whether it is too close to call")
+    close = models.JSONField(default=list, help_text="per item, is it too close to call?")
 
     class Meta:
         ordering = ["run_id", "position"]
@@ -340,19 +340,20 @@ class PredictionResult(models.Model):
         return self.prediction.formula
 
     def outcome(self) -> PredictionOutcome:
-        """As it was judged. The prediction should be fetched with it."""
+        """The result as a value of the library. Fetch the prediction with it."""
         stored = {name: getattr(self, name) for name in PREDICTION_COLUMNS}
         return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 
     def is_close(self, place: int) -> bool:
-        """Whether the item at this place is too close to call. Older results and uploaded outcomes do not say."""
+        """Is the item at this index too close to call? False where unknown, as for uploaded outcomes."""
         return bool(self.close[place]) if self.close else False
 
 
 class RunScore(models.Model):
-    """A run under one scoring rule (lmgym.runs.rules). Leaderboards read these rows and no outcomes.
+    """A run under one scoring rule (lmgym.runs.rules). Leaderboards read these rows instead of outcomes.
 
-    Rates are null when the run does not hold what the rule needs, e.g. uploads without the first prediction."""
+    Rates are null if the run lacks predictions that the rule needs, e.g. an upload without the first prediction.
+    """
 
     class RuleKey(models.TextChoices):
         EACH = "each", "each prediction"
@@ -368,7 +369,7 @@ class RunScore(models.Model):
     too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
     not_evaluable = models.PositiveIntegerField()
     rate = models.FloatField(null=True)
-    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    low = models.FloatField(null=True, help_text="95% Wilson interval with the effective number of items")
     high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
     p = models.FloatField(null=True, help_text="one-sided p against chance")
@@ -390,11 +391,11 @@ class RunScore(models.Model):
 
 
 KEEP_SCORE_REQUESTS = timedelta(hours=24)
-"""After that, requests and their scores are deleted."""
+"""Requests and their scores are deleted after this time."""
 
 
 class ScoreRequest(HasJob, models.Model):
-    """Sentences that somebody sent to a model, and what it said."""
+    """Sentences sent to a model, and their scores."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     owner = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Who may see and steer a run: whoever may see both its suite and its model sees it."""
+"""Who may see and control a run: everyone who may see both its suite and its model sees it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ def can_view(user: AnyUser, run: SuiteRun) -> bool:
 
 
 def may_know_owner(user: AnyUser, run: SuiteRun) -> bool:
-    """Who queued or uploaded a run of an unlisted suite: its people and staff know, others only of their own runs."""
+    """May the user know who queued or uploaded the run? In an unlisted suite only its members and staff, and the
+    person themselves."""
     mine = user.is_authenticated and run.owner_id == user.pk
     return mine or suite_permissions.may_know_owner(user, run.revision.suite)
 
 
 def can_steer(user: AnyUser, run: SuiteRun) -> bool:
-    """Cancel, retry: the person who queued it, the suite's owner and staff."""
+    """May cancel and retry: the person who queued it, the suite's owner, and staff."""
     if not user.is_authenticated:
         return False
     return user.is_staff or user.pk in {run.owner_id, run.revision.suite.owner_id}
 
 
 def can_delete(user: AnyUser, run: SuiteRun) -> bool:
-    """The person who queued it and staff. Not the suite's owner: results that displease stay."""
+    """May delete: the person who queued it and staff. Not the suite's owner, who could otherwise remove unwelcome
+    results."""
     return user.is_authenticated and (user.is_staff or user.pk == run.owner_id)

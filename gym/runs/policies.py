@@ -1,8 +1,8 @@
-"""The policy of a run that nobody chose anything for, and which of several runs stands for a model on a revision.
+"""The default policy of a run, and which of several runs of a model on a revision counts.
 
-A run that holds every prediction of the suite goes before one that lacks some, then one under the default policy before
-one under another, then the newer one. The first two are stored with the results as `SuiteRun.standing`;
-`selectors.newest_done` and the leaderboard order by it. What it says to people: docs/results.md, "Which run counts".
+A run with every prediction of the suite goes before one that lacks some, then one under the default policy before
+others, then the newest. The first two criteria are stored as `SuiteRun.standing`; `selectors.newest_done` and the
+leaderboard order by it. For users: docs/results.md, "Which run counts".
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from suites.models import SuiteRevision
 
 
 def default_policy(revision: SuiteRevision) -> ScoringPolicy:
-    """What a run does unless told otherwise: BOS where the model has one, the revision's join and metric."""
+    """Policy of a run without choices: BOS if the model has one, the revision's join and metric."""
     return ScoringPolicy(join=revision.join_policy, metric=default_metric(revision.metric))
 
 
 def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
-    """What a policy has otherwise than the default one: "bos=never, metric=mean". Choices it does not state (uploads)
-    are no policy_differences, nor is which tokens it computed: outcomes are the same."""
+    """Differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload does not state,
+    and which tokens were computed, since outcomes are the same."""
     usual = {
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,
         "metric": default_metric(revision.metric),
     }
     return ", ".join(
-        f"{name}={_said(policy[name])}"
+        f"{name}={_as_text(policy[name])}"
         for name in usual
         if name != "tokens" and name in policy and policy[name] != usual[name]
     )
@@ -45,5 +45,5 @@ def policy_standing(run: SuiteRun, *, is_whole: bool) -> SuiteRun.Standing:
     )
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

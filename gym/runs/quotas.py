@@ -1,5 +1,5 @@
-"""What runs count as against their owner's quota: their number alone. Their bytes are in too many rows to add up; the
-sentences that an account may queue in a day bound how fast they grow."""
+"""Quota of runs per account: their number only. Their bytes are in too many rows to sum up; the daily cap on queued
+sentences limits their growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other rooms may listen to."""
+"""Signals for other apps."""
 
 from django.dispatch import Signal
 
@@ -6,7 +6,6 @@ results_written = Signal()
 """Sent with `run` inside the transaction that has written a run's results, computed or uploaded."""
 
 runs_deleting = Signal()
-"""Sent with `runs` (a queryset) before they are deleted one at a time, with their upload or by staff.
-
-A receiver raises suites.signals.InUse for what others rely on. It is not sent when an account is deleted: that deletes
-only what nobody else sees."""
+"""Sent with `runs` (a queryset) before they are deleted one by one, with their upload, or by staff. A receiver raises
+suites.signals.InUse for runs it needs. Not sent when an account is deleted, which deletes only what others cannot
+see."""

@@ -24,7 +24,6 @@ urlpatterns = [
         "exports/suites/<slug:slug>/r<int:number>/<str:form>", export_views.export_suite, name="export-suite"
     ),
     path("compare/", compare_views.compare_page, name="compare"),
-    path("matrix/", leaderboard_views.old_matrix, name="matrix"),
     path("leaderboard/", leaderboard_views.leaderboard_page, name="leaderboard"),
     path(
         "leaderboard/run-missing/", leaderboard_views.leaderboard_run_missing, name="leaderboard-run-missing"

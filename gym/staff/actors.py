@@ -43,7 +43,7 @@ def tidy_storage(context: JobContext) -> None:
         context.check()
         context.progress(done, total, "sentences")
 
-    trimmed = trim(tell=tell)
+    trimmed = trim(progress=tell)
     chunks = drop_spent_chunks()
     drop_old_zips()
     forget_old()

@@ -1,7 +1,7 @@
-"""The command `lmgym`, a module for each subcommand; what a subcommand needs is imported when it is called.
+"""The command `lmgym`: one module per subcommand, imported when it is called.
 
-Local by default; `--site` and the commands that only a site has use `lmgym.client`. Exit statuses are those of
-`lmgym.cli.shared.EXIT_STATUS` in every command.
+Commands are local by default; `--site` and the site-only commands use `lmgym.client`. Exit statuses:
+`lmgym.cli.shared.EXIT_STATUS`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DESCRIPTION = "Targeted tests of language models."
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("lmgym.cli.evaluate", "run suites on models and print the pass rates"),
     "score": ("lmgym.cli.score", "surprisals of sentences, token by token"),
-    "compare": ("lmgym.cli.compare", "two models on the same items"),
-    "lint": ("lmgym.cli.lint", "what a careful reviewer would notice in suites"),
+    "compare": ("lmgym.cli.compare", "compare two models on the same items"),
+    "lint": ("lmgym.cli.lint", "check suites for problems"),
     "convert": ("lmgym.cli.convert", "write a suite in another format"),
     "lmc": ("lmgym.cli.lmc", "LM Challenge: typing games and their logs"),
     "propara": ("lmgym.cli.propara", "ProPara: score predictions about processes"),
     "agents": ("lmgym.cli.agents", "tests of agents by conversations"),
-    "login": ("lmgym.cli.login", "remember a site and a token of it"),
-    "logout": ("lmgym.cli.logout", "forget them"),
+    "login": ("lmgym.cli.login", "store the address of a site and an API token"),
+    "logout": ("lmgym.cli.logout", "delete the stored login"),
     "suites": ("lmgym.cli.suites", "at a site: list suites"),
     "models": ("lmgym.cli.models", "at a site: list, register, check, approve models"),
     "push": ("lmgym.cli.push", "at a site: upload suite files"),
@@ -33,21 +33,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("lmgym.cli.run", "at a site: run models on suites"),
     "wait": ("lmgym.cli.wait", "at a site: wait for runs"),
     "upload": ("lmgym.cli.upload", "at a site: upload results computed elsewhere"),
-    "export": ("lmgym.cli.export", "at a site: results of many runs as one table"),
+    "export": ("lmgym.cli.export", "at a site: download results of many runs as one table"),
     "serve": ("lmgym.cli.site", "run a site: web server and worker together"),
     "web": ("lmgym.cli.site", "run a site's web server alone"),
     "worker": ("lmgym.cli.site", "run a site's queued jobs"),
-    "doctor": ("lmgym.cli.site", "what a site lacks on this machine"),
+    "doctor": ("lmgym.cli.site", "check what a site needs on this machine"),
     "init": ("lmgym.cli.site", "prepare a site's database and first account"),
     "manage": ("lmgym.cli.site", "any other command of a site (Django's manage.py)"),
 }
-"""Name -> module with `main(argv, prog)` and `parser(prog)`, and what it does."""
+"""Name -> module with `main(argv, prog)` and `parser(prog)`, and its line in `lmgym --help`."""
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym") -> int:
-    """Run; the exit status. Wrong arguments of a subcommand raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments of a subcommand raise SystemExit(2)."""
     name = argv[0] if argv else "--help"
     if name in ("-h", "--help"):
         print(usage(prog))  # noqa: T201
@@ -64,14 +64,14 @@ def main(argv: Sequence[str], prog: str = "lmgym") -> int:
 
         meant = nearest_name(name, COMMANDS)
         hint = f" Did you mean {meant}?" if meant else ""
-        print(f"{prog}: there is no command {name!r}.{hint} {prog} --help lists them.", file=sys.stderr)  # noqa: T201
+        print(f"{prog}: unknown command {name!r}.{hint} {prog} --help lists them.", file=sys.stderr)  # noqa: T201
         return 2
     run: Main = import_module(COMMANDS[name][0]).main
     return run(_site_apart(argv[1:]), f"{prog} {name}")
 
 
 def _site_apart(argv: Sequence[str]) -> list[str]:
-    """`--site` takes a word only if that is an address, so that `compare --site A B` means the default site."""
+    """Give `--site` a value only if the next word is an address: `compare --site A B` means the default site."""
     words: list[str] = []
     for word, following in zip(argv, [*argv[1:], ""], strict=False):
         words.append("--site=" if word == "--site" and "://" not in following else word)

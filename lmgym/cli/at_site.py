@@ -1,4 +1,4 @@
-"""Commands at a site: `--site`, the client it gives, and running a command with it."""
+"""Commands for a site: the option `--site`, and a client for the site it names."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ VISIBILITIES = ("private", "unlisted", "public")
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:
-    """Of a command that only a site has."""
+    """Add `--site` to a command that always needs a site."""
     parser.add_argument("--site", nargs="?", metavar="URL", help=f"https://…; {WHICH}")
 
 
 def add_choice_of_site(parser: argparse.ArgumentParser, what: str) -> None:
-    """Of a command that is local without --site; `what` it does or takes at a site."""
+    """Add `--site` to a command that is local without it. `what`: what the command does or takes at a site."""
     parser.add_argument("--site", nargs="?", const="", metavar="URL", help=f"at a site: {what}; {WHICH}")
 
 
 def is_asked_for(argv: Sequence[str]) -> bool:
-    """Whether the arguments have --site."""
+    """Do the arguments have --site?"""
     return any(word == "--site" or word.startswith("--site=") for word in argv)
 
 
 def run(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
-    """Parse the arguments, connect, and call `act(client, options)` of the parser's defaults."""
+    """Parse the arguments, connect, and call the parser's default `act(client, options)`."""
 
     def act(options: argparse.Namespace) -> int:
         status: int = options.act(client_of(options), options)
@@ -117,14 +117,13 @@ def run_either(
 
 
 def client_of(options: argparse.Namespace) -> Client:
-    """A client of the site that is asked for, after a request that only an LM Gym answers. Raises Failed, ApiError and
-    NotReached."""
+    """Connect to the chosen site and check that it is an LM Gym. Raises Failed, ApiError or NotReached."""
     login = login_file.stored()
     site = options.site or os.environ.get("LM_GYM_SITE") or (login.site if login else "")
     if not site:
-        raise shared.Failed("No site is known. Run: lmgym login https://… (or name one: --site, LM_GYM_SITE)")
+        raise shared.Failed("No site chosen. Run: lmgym login https://… (or use --site or LM_GYM_SITE)")
     client = opened(site, os.environ.get("LM_GYM_TOKEN", ""))
-    # A token goes to the site that it was stored for and nowhere else.
+    # Send the stored token only to the site it belongs to.
     if not client.transport.token and login and login.site == client.transport.server:
         client.transport.token = login.token
     require_lm_gym(client)
@@ -139,17 +138,17 @@ def opened(site: str, token: str) -> Client:
 
 
 def require_lm_gym(client: Client) -> None:
-    """Raises Failed where another program answers, and ApiError where the token is wrong."""
+    """Raise Failed if another program responds or the token is wrong."""
     server = client.transport.server
     try:
         index = client.get("")
     except ApiError as error:
         if error.status == 401:
             raise shared.Failed(
-                f"{server} refuses the token: {error.detail} Run: lmgym login {server}"
+                f"{server} rejected the token: {error.detail} Run: lmgym login {server}"
             ) from error
         if not error.code:
             raise shared.Failed(f"{server}: {error.detail}") from error
         raise
     if not isinstance(index, dict) or not {"suites", "models", "runs"} <= index.keys():
-        raise shared.Failed(f"{server} answers, but it is no LM Gym.")
+        raise shared.Failed(f"{server} responds, but it is not an LM Gym site.")

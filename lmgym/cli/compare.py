@@ -1,4 +1,4 @@
-"""`lmgym compare`: two saved results, or two runs at a site."""
+"""`lmgym compare`: compare two saved results, or two runs of a site."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
         description="Compare two models on the same items: difference of the pass rates (second − first) with its 95% "
-        "interval (Newcombe), and the p of McNemar's exact test, corrected by Holm's method.",
+        "interval (Newcombe), and p of McNemar's exact test, Holm-corrected.",
     )
     top.add_argument(
-        "first", metavar="FIRST", help="folder that lmgym evaluate --save wrote; with --site: a run's id"
+        "first", metavar="FIRST", help="folder written by lmgym evaluate --save; with --site: a run's id"
     )
-    top.add_argument("second", metavar="SECOND", help="another one, or again the first")
+    top.add_argument("second", metavar="SECOND", help="another one, or the same")
     for side in ("first", "second"):
-        top.add_argument(f"--{side}-model", metavar="NAME", help=f"in the {side} folder, if it has several")
+        top.add_argument(
+            f"--{side}-model", metavar="NAME", help=f"model in the {side} folder, if it has several"
+        )
     shared.add_output(top)
     at_site.add_choice_of_site(top, "two runs on a suite, over all its predictions together")
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym compare") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_compare, parser(prog), argv)
 
 
 def _compare(options: argparse.Namespace) -> int:
-    shared.check_output(options)
     found = _local(options) if options.site is None else _at_site(at_site.client_of(options), options)
     text = _table(found) if options.format == "table" else shared.rendered(found, options.format)
     shared.write(text, options.output)
@@ -50,7 +51,7 @@ def _local(options: argparse.Namespace) -> Any:
     for folder in (options.first, options.second):
         if not (path := Path(folder) / "outcomes.csv").is_file():
             raise shared.Failed(
-                f"There is no {path}. Make it with: lmgym evaluate SUITE -m MODEL --save {folder}"
+                f"{path} does not exist. Create it with: lmgym evaluate SUITE -m MODEL --save {folder}"
             )
     sides = [
         _outcomes(options.first, options.first_model, "first"),
@@ -68,11 +69,11 @@ def _outcomes(folder: str, model: str | None, side: str) -> Any:
         models = frame["model"].unique().tolist()
         frame["passed"] = frame["passed"].astype(bool)
     except (ValueError, KeyError) as error:
-        raise shared.Failed(f"{path} is no table of outcomes: {error}") from error
+        raise shared.Failed(f"{path} is not a table of outcomes: {error}") from error
     if model is None and len(models) != 1:
         raise shared.Failed(f"{folder} has results of {', '.join(models)}: choose one with --{side}-model.")
     if model is not None and model not in models:
-        raise shared.Failed(f"{folder} has no results of {model}, but of {', '.join(models)}.")
+        raise shared.Failed(f"{folder} has no results of {model}. It has {', '.join(models)}.")
     return frame[frame["model"] == (model or models[0])]
 
 
@@ -80,29 +81,22 @@ def _at_site(client: Client, options: argparse.Namespace) -> Any:
     import pandas as pd
 
     if options.first_model or options.second_model:
-        raise shared.Failed("A run has one model: leave --first-model and --second-model out with --site.")
+        raise shared.Failed("A run has one model: omit --first-model and --second-model with --site.")
     try:
         found = client.compare(options.first, options.second)
     except ValueError as error:
         raise shared.Failed(str(error)) from error
     for fact in found["unlike"]:
         shared.note(f"The runs differ in {fact['fact']}: {', '.join(str(value) for value in fact['values'])}")
-    first, second, rate, test = (found[name] for name in ("first", "second", "rate", "test"))
-    row = {
-        "suite": found["suite"], "first": first["label"], "second": second["label"], "n": rate["n"],
-        "first_rate": first["rate"], "second_rate": second["rate"], "difference": rate["mean"],
-        "low": rate["low"], "high": rate["high"], "only_first": test["only_first"],
-        "only_second": test["only_second"], "p": test["p"], "p_corrected": test["p_corrected"],
-    }  # fmt: skip
-    return pd.DataFrame([row])
+    return pd.DataFrame([{"suite": found["suite"], **found["rate"]}])
 
 
 def _table(found: Any) -> str:
     names = [name for name in ("suite", "prediction", "first", "second") if name in found.columns]
-    head = (*names, "first", "second", "difference", "95 %", "p", "p (Holm)")
+    head = (*names, "first rate", "second rate", "difference", "95 %", "p", "p (Holm)")
     body = [
         (
-            *(str(row[name]) for name in names), percent(row["first_rate"]), percent(row["second_rate"]),
+            *(str(row[name]) for name in names), percent(row["first_value"]), percent(row["second_value"]),
             _points(row["difference"]), f"{_points(row['low'])} to {_points(row['high'])}",
             _p(row["p"]), _p(row["p_corrected"]),
         )

@@ -10,7 +10,7 @@ from lmgym.cli import SHELLS, shared
 
 
 def main(argv: Sequence[str], prog: str = "lmgym") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     top = argparse.ArgumentParser(prog=f"{prog} --print-completion")
     top.add_argument("shell", choices=SHELLS)
     return shared.run(_print, top, argv)
@@ -30,10 +30,10 @@ def _print(options: argparse.Namespace) -> int:
 
 
 def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
-    """Offer file names for every value without choices, as a shell does by itself."""
+    """Offer file names for every value without choices, as shells do by default."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for sub in action.choices.values():
                 _complete_files(sub, files)
         elif action.choices is None and action.nargs != 0:
-            vars(action)["complete"] = files  # an attribute that only shtab knows
+            vars(action)["complete"] = files  # an attribute specific to shtab

@@ -1,4 +1,4 @@
-"""`lmgym convert`: a suite in another format."""
+"""`lmgym convert`: write a suite in another format."""
 
 from __future__ import annotations
 
@@ -15,40 +15,45 @@ from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.regions import JOIN_POLICIES
 
 MINIMAL_PAIRS = ("blimp", "lm-eval")
-"""Formats of whole sentences, in which regions are joined."""
+"""Formats of whole sentences: regions are joined."""
 BINARY = ("xlsx", "lm-eval")
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Write a suite in another format. Remarks of the reader go to standard error.",
+        description="Write a suite in another format. Notices about the input go to standard error.",
     )
     top.add_argument("suite", metavar="SUITE", help="JSON, JSON Lines, CSV, TSV, .xlsx or .ods")
     top.add_argument(
         "--to",
         dest="form",
         choices=[*sorted(WRITERS), *MINIMAL_PAIRS],
-        help="default: by the ending of --output; json without one. blimp: minimal pairs, JSON Lines; lm-eval: a "
+        help="default: by the ending of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a "
         "zipped task folder. Both need predictions that compare two conditions",
     )
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     top.add_argument(
-        "--join", choices=JOIN_POLICIES, default="space", help="of blimp and lm-eval: how regions are joined"
+        "--join",
+        choices=JOIN_POLICIES,
+        default="space",
+        help="how blimp and lm-eval join regions; default: space",
     )
     add_reading(top)
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_convert, parser(prog), argv)
 
 
 def _convert(options: argparse.Namespace) -> int:
-    form = options.form or shared.format_of(options.output, WRITERS, shared.PAIR_ENDINGS, "--to")
+    form = options.form or shared.format_of(
+        options.output, (*WRITERS, *MINIMAL_PAIRS), shared.PAIR_ENDINGS, option="--to"
+    )
     if form in BINARY and options.output is None:
-        raise shared.Failed(f"{form} is no text: name a file with --output.")
+        raise shared.Failed(f"{form} is binary: name a file with --output.")
     document = load(options.suite, options)
     for notice in document.notices:
         shared.note(f"{options.suite}: {notice}")

@@ -1,4 +1,4 @@
-"""`lmgym evaluate`: many suites on many models."""
+"""`lmgym evaluate`: run suites on models, locally."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--model", "-m", dest="models", action="append", required=True, metavar="MODEL",
-        help="a folder, an n-gram file, or organisation/name[@revision] on the hub; may be repeated",
+        help="a folder, an n-gram or GGUF file, or organisation/name[@revision] on the Hub; may be repeated",
     )  # fmt: skip
     shared.add_output(top)
     top.add_argument(
         "--rows", choices=("rates", "outcomes", "regions", "tokens"), default="rates",
-        help="what a row is: a prediction, an item's outcome, a region, a token; a table has rates",
+        help="one row per prediction, item and prediction, region, or token; --format table has rates only",
     )  # fmt: skip
     top.add_argument(
         "--save", type=Path, metavar="FOLDER",
-        help="also write all tables and the provenance there, for `lmgym compare` and `lmgym upload`",
+        help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`",
     )  # fmt: skip
     top.add_argument(
-        "--cache", type=Path, metavar="FILE", help="keep scores of sentences between calls in this file"
+        "--cache", type=Path, metavar="FILE", help="keep scores of sentences in this file, for later calls"
     )
     rates.add_gate(top)
     add_policy(top)
@@ -40,7 +40,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym evaluate") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_evaluate, parser(prog), argv)
 
 
@@ -49,8 +49,10 @@ def _evaluate(options: argparse.Namespace) -> int:
     from lmgym.evaluation import evaluate
 
     if options.format == "table" and options.rows != "rates":
-        raise shared.Failed(f"--rows {options.rows} needs --format csv, json or parquet.")
-    shared.check_output(options)
+        raise shared.Failed(
+            f"--rows {options.rows} needs --format csv, json or parquet, or a file with such an ending."
+        )
+    _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
     try:
         result = evaluate(
@@ -75,11 +77,27 @@ def _evaluate(options: argparse.Namespace) -> int:
     return rates.gate(found, options.fail_under)
 
 
-def _paths(given: Sequence[str]) -> Iterator[str]:
+def _require_different_names(models: Sequence[str]) -> None:
+    """Results name a model by the last part of its path. Raise Failed if two models would have the same name."""
+    from lmgym.models.given import name_of
+
+    by_name: dict[str, str] = {}
+    for model in models:
+        other = by_name.setdefault(name_of(model), model)
+        if other == model and models.count(model) > 1:
+            raise shared.Failed(f"The model {model} is given twice.")
+        if other != model:
+            raise shared.Failed(
+                f"{other} and {model} have the same name in results. Rename one, or run each by itself with --save "
+                "and compare the folders with lmgym compare."
+            )
+
+
+def _paths(patterns: Sequence[str]) -> Iterator[str]:
     from lmgym.evaluation import files_like
 
-    for one in given:
-        found = files_like(one)
-        if not found:
-            raise shared.Failed(f"No file matches {one}.")
-        yield from found
+    for pattern in patterns:
+        matches = files_like(pattern)
+        if not matches:
+            raise shared.Failed(f"No file matches {pattern}.")
+        yield from matches

@@ -1,10 +1,9 @@
-"""`lmgym export`: results of many runs at a site as one table."""
+"""`lmgym export`: download results of many runs of a site as one table."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
@@ -15,37 +14,30 @@ TABLES = ("scores", "predictions", "outcomes", "regions", "tokens")
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Download results of many runs as one table. Without a choice: of all suites that are listed for "
-        "you, the newest run of each model.",
+        description="Download results of many runs as one table. By default: the newest run of each model on every "
+        "suite that is listed for you.",
     )
     top.add_argument(
         "table", nargs="?", choices=TABLES, default="predictions",
-        help="what a row is: a run, a prediction, an item's outcome, a region, a token; default: predictions",
+        help="one row per run, prediction, item and prediction, region, or token; default: predictions",
     )  # fmt: skip
     top.add_argument("--suite", action="append", default=[], metavar="SLUG", help="may be repeated")
     top.add_argument("--model", "-m", action="append", default=[], metavar="SLUG", help="may be repeated")
     top.add_argument("--tag", help="only suites with this tag")
     top.add_argument("--collection", metavar="SLUG", help="only the revisions of this collection")
     top.add_argument("--all", action="store_true", help="every finished run, not only the newest")
-    top.add_argument(
-        "--format", choices=("csv", "parquet"), help="default: by the ending of --output, else csv"
-    )
-    top.add_argument("--output", "-o", type=Path, help="default: standard output")
+    shared.add_output(top, ("csv", "parquet"))
     at_site.add_site(top)
     top.set_defaults(act=_export)
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym export") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
 def _export(client: Client, options: argparse.Namespace) -> int:
-    if options.format is None:
-        is_parquet = options.output is not None and options.output.suffix.lower() == ".parquet"
-        options.format = "parquet" if is_parquet else "csv"
-    shared.check_output(options)
     data = client.export(
         options.table,
         options.format,

@@ -1,6 +1,6 @@
-"""docs/commands.md, made from the parsers of all commands: `python -m lmgym.cli.help_page` in a checkout.
+"""Generate docs/commands.md from the parsers of all commands: `python -m lmgym.cli.help_page` in a checkout.
 
-Written from the parsers and not from the text of --help, whose wrapping differs between versions of Python.
+Uses the parsers instead of the output of --help, whose wrapping differs between versions of Python.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _INSTALLED = {
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Render the page as Markdown."""
     statuses = "".join(f"| {status} | {text} |\n" for status, text in EXIT_STATUS.items())
     lines = "\n".join(_INSTALLED[shell] for shell in SHELLS)
     sections = "".join(_command(name) for name in COMMANDS)
@@ -98,7 +98,7 @@ def _sections(parser: argparse.ArgumentParser, level: int, title: str = "") -> I
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Required arguments, options first, as a command line has them."""
+    """Required arguments, options first."""
     needed = [
         one for one in parser._actions if not _is_left_out(one) and (one.required or not one.option_strings)
     ]
@@ -139,7 +139,7 @@ def _longest(action: argparse.Action) -> str:
 
 
 def _value(action: argparse.Action) -> str:
-    """The metavar with its dots; empty for an option without a value."""
+    """Metavar of an argument with its dots; empty for an option without a value."""
     if action.nargs == 0:
         return ""
     if action.metavar is not None:

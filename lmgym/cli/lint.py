@@ -1,4 +1,4 @@
-"""`lmgym lint`: what a careful reviewer would notice in suites."""
+"""`lmgym lint`: check suites for problems."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from lmgym.suites.regions import JOIN_POLICIES
 from lmgym.text.problems import Notice
 
 Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
-"""By file: findings, and what was odd when it was read."""
+"""File -> findings, and notices from reading it."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="What a careful reviewer would notice in suites. Exit status 1 with an error among the findings.",
+        description="Check suites for problems. Exit status 1 if a finding is an error.",
     )
     top.add_argument("files", nargs="+", metavar="SUITE")
-    top.add_argument("--join", choices=JOIN_POLICIES, default="space", help="how regions become a sentence")
+    top.add_argument(
+        "--join",
+        choices=JOIN_POLICIES,
+        default="space",
+        help="how regions are joined into a sentence; default: space",
+    )
     top.add_argument("--format", choices=("text", "json"), default="text")
     add_reading(top)
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym lint") -> int:
-    """Run; the exit status, 1 with an error among the findings. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status, 1 if a finding is an error. Invalid arguments raise SystemExit(2)."""
     return shared.run(_lint, parser(prog), argv)
 
 

@@ -1,4 +1,4 @@
-"""`lmgym login`: remember a site and a token of it."""
+"""`lmgym login`: store the address of a site and an API token."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lmgym.cli import at_site, login_file, shared
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Store the address of a site and a token, so that other commands need neither. The token is asked "
-        "for without echo, or read from standard input; your profile page at the site makes one. The file is "
-        "lm-gym/login.json in your configuration folder (~/.config on Linux), readable by you alone.",
+        description="Store the address of a site and an API token, so that other commands need neither. Create the "
+        "token on your profile page; it is read without echo, or from standard input. The file is lm-gym/login.json in "
+        "your configuration folder (~/.config on Linux), readable by you only.",
     )
     top.add_argument("site", metavar="URL", help="https://…")
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym login") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_login, parser(prog), argv)
 
 
@@ -40,11 +40,11 @@ def _login(options: argparse.Namespace) -> int:
 
 def _token(site: str) -> str:
     if sys.stdin.isatty():
-        token = getpass.getpass(f"Token of {site} (made on your profile page there): ").strip()
+        token = getpass.getpass(f"Token for {site} (create one on your profile page): ").strip()
     else:
         token = sys.stdin.readline().strip()
     if not token or not token.isascii() or not token.isprintable():
         raise shared.Failed(
-            "This is no token: it begins with lmg_ and is on your profile page when it is made."
+            "Not a token. Tokens begin with lmg_; your profile page shows a token when you create it."
         )
     return token

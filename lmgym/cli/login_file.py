@@ -1,4 +1,4 @@
-"""The site that `lmgym login` stored: its address and a token, in one file that only its owner may read."""
+"""File of `lmgym login`: address of a site and a token, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def path() -> Path:
 
 
 def stored() -> Login | None:
-    """None without a login. Raises Failed for a file that cannot be read."""
+    """Read the stored login; None if there is none. Raises Failed if the file is malformed."""
     try:
         found = json.loads(path().read_bytes())
         return Login(str(found["site"]), str(found["token"]))
@@ -36,7 +36,7 @@ def stored() -> Login | None:
 
 
 def store(login: Login) -> Path:
-    """Write it with mode 0600, whatever was there. Raises OSError."""
+    """Write the login with mode 0600, replacing any other. Raises OSError."""
     place = path()
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = place.with_name(f".{place.name}.{os.getpid()}")
@@ -53,7 +53,7 @@ def store(login: Login) -> Path:
 
 
 def forget() -> bool:
-    """Whether there was one."""
+    """Delete the login; return False if there was none."""
     try:
         path().unlink()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`lmgym logout`: forget the site and the token."""
+"""`lmgym logout`: delete the stored site and token."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lmgym.cli import login_file, shared
 def parser(prog: str) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         prog=prog,
-        description="Delete what lmgym login stored. The token stays valid until it is revoked on the profile page.",
+        description="Delete the stored login. The token stays valid until you revoke it on your profile page.",
     )
 
 
 def main(argv: Sequence[str], prog: str = "lmgym logout") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_logout, parser(prog), argv)
 
 
 def _logout(options: argparse.Namespace) -> int:
-    shared.note("Logged out." if login_file.forget() else "There was no login.")
+    shared.note("Logged out." if login_file.forget() else "You were not logged in.")
     return shared.DONE

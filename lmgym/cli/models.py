@@ -1,4 +1,4 @@
-"""`lmgym models`: the models of a site."""
+"""`lmgym models`: list, register, check and approve models of a site."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ def parser(prog: str) -> argparse.ArgumentParser:
     shared.add_output(listed, ("table", "json"))
 
     new = _added(names, "register", _register, "register a model, and wait for its check")
-    new.add_argument("slug", metavar="SLUG", help="its short name, e.g. gpt2-medium")
+    new.add_argument("slug", metavar="SLUG", help="short name, e.g. gpt2-medium")
     new.add_argument("--backend", required=True, metavar="KIND", help="causal, masked, ngram, openai …")
     new.add_argument(
         "--config", required=True, type=_json_object, metavar="JSON",
-        help="or a file with it; as the backend has it: "
+        help="JSON or a file with it, as the backend requires: "
         '\'{"source": "hub", "repo": "openai-community/gpt2"}\'',
     )  # fmt: skip
     new.add_argument("--name", default="", help="default: the slug")
     new.add_argument("--visibility", default="private", choices=("private", "public"))
 
-    check = _added(names, "check", _check, "check models again, e.g. after their files changed")
-    approve = _added(names, "approve", _approve, "let models be loaded (staff), and wait for their check")
+    check = _added(names, "check", _check, "check models again, e.g. after their files have changed")
+    approve = _added(
+        names, "approve", _approve, "approve models for loading (staff), and wait for their check"
+    )
     for command in (check, approve):
         command.add_argument("slugs", nargs="+", metavar="SLUG")
     for command in (new, check, approve):
@@ -48,7 +50,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym models") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
@@ -66,7 +68,7 @@ def _json_object(text: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("a JSON object is needed")
+        raise argparse.ArgumentTypeError("not a JSON object")
     return value
 
 
@@ -90,7 +92,7 @@ def _approve(client: Client, options: argparse.Namespace) -> int:
 
 
 def _ended(client: Client, models: Sequence[Model], options: argparse.Namespace) -> int:
-    """WRONG if the check of one of them found that it does not work."""
+    """Wait for the checks if requested, and print the models; return WRONG if one of them is broken."""
     if options.wait:
         models = [client.wait_for_model(model.slug, seconds=options.timeout) for model in models]
     _write(models, options)

@@ -1,4 +1,4 @@
-"""The scoring policy and the device on the command line."""
+"""Scoring policy and device on the command line."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ NAMES = ("bos", "eos", "join", "metric", "whitespace", "tokens")
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("policy: every choice that changes a number")
+    group = parser.add_argument_group("scoring policy: all settings that change numbers")
     group.add_argument(
         "--bos",
         metavar="auto|always|never|TOKEN",
-        help="start token: the model's own (auto), none, or one as the vocabulary spells it",
+        help="start token: the model's own (auto), none (never), or a token of the vocabulary",
     )
-    group.add_argument("--eos", action="store_true", default=None, help="score the end of the sentence, too")
-    group.add_argument("--join", choices=JOIN_POLICIES, help="how regions become a sentence; default: space")
-    group.add_argument("--metric", choices=METRICS, help="of tokens in a region; default: the suite's")
+    group.add_argument("--eos", action="store_true", default=None, help="also score the end of the sentence")
+    group.add_argument(
+        "--join", choices=JOIN_POLICIES, help="how regions are joined into a sentence; default: space"
+    )
+    group.add_argument(
+        "--metric", choices=METRICS, help="how tokens are aggregated in a region; default: the suite's"
+    )
     group.add_argument(
         "--whitespace", choices=WHITESPACE_POLICIES, help="whitespace correction; default: none"
     )
-    group.add_argument("--tokens", choices=TOKEN_POLICIES, help="all, or those that predictions need")
+    group.add_argument(
+        "--tokens",
+        choices=TOKEN_POLICIES,
+        help="tokens to score: all, or those that predictions need; default: all",
+    )
 
 
 def policy_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The policy options given on the command line, as fields of `ScoringPolicy`."""
+    """Policy options given on the command line, as fields of `ScoringPolicy`."""
     return {name: value for name in NAMES if (value := getattr(options, name)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""`lmgym pull`: a suite of a site as a file."""
+"""`lmgym pull`: download a suite of a site as a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-exce
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=prog, description="Download a frozen revision of a suite as a file.")
     top.add_argument("suite", metavar="SLUG")
-    top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen one")
+    top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen revision")
     top.add_argument("--format", choices=FORMATS, help="default: by the ending of --output, else json")
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     at_site.add_site(top)
@@ -24,11 +24,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym pull") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
 def _pull(client: Client, options: argparse.Namespace) -> int:
-    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS, "--format")
+    form = options.format or shared.format_of(options.output, FORMATS, shared.PAIR_ENDINGS)
     shared.write(client.suite_file(options.suite, options.revision, form), options.output)
     return shared.DONE

@@ -1,4 +1,4 @@
-"""`lmgym push`: suite files to a site, as new suites or as revisions of one that exists."""
+"""`lmgym push`: upload suite files to a site, as new suites or as a revision of an existing one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from lmgym.client import ApiError, Client, Suite
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Upload suite files. Standard output has a line for each: the suite's slug, and the revision where "
-        "it is frozen. A file that is identical to a suite of yours makes no second one.",
+        description="Upload suite files. Prints one line per file: the slug of the suite, and its revision if it is "
+        "frozen. A file that is identical to one of your suites does not create another.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="in any format that lmgym convert reads"
     )
-    top.add_argument("--into", metavar="SLUG", help="as a new revision of this suite, if anything changed")
-    top.add_argument("--freeze", action="store_true", help="at once, so that models can be run on it")
-    top.add_argument("--title", default="", help="of a new suite; default: the name in the file")
+    top.add_argument("--into", metavar="SLUG", help="make a new revision of this suite, if anything changed")
+    top.add_argument(
+        "--freeze", action="store_true", help="freeze the suite, so that models can be run on it"
+    )
+    top.add_argument("--title", default="", help="title of a new suite; default: the name in the file")
     top.add_argument(
         "--visibility",
         default="private",
         choices=at_site.VISIBILITIES,
-        help="of a new suite; default: private",
+        help="who sees a new suite; default: private",
     )
-    top.add_argument("--again", action="store_true", help="make a new suite even if an identical one exists")
+    top.add_argument("--again", action="store_true", help="create a suite even if an identical one exists")
     add_reading(top)
     at_site.add_site(top)
     top.set_defaults(act=_push)
@@ -38,24 +40,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym push") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
 def _push(client: Client, options: argparse.Namespace) -> int:
     if len(options.files) > 1 and (options.into or options.title):
-        raise shared.Failed("--into and --title are for one file.")
-    files = [_content(path, options) for path in options.files]
-    for name, data in files:
-        slug, revision = (
-            _into(client, name, data, options) if options.into else _new(client, name, data, options)
-        )
+        raise shared.Failed("--into and --title take one file.")
+    files = [(path, *_content(path, options)) for path in options.files]
+    for path, name, data in files:
+        try:
+            slug, revision = (_into if options.into else _new)(client, name, data, options)
+        except ApiError as error:
+            raise shared.Failed(
+                "\n".join([f"{path} was not uploaded:", *(f"  {line}" for line in error.lines())])
+            ) from error
         shared.say(f"{slug} r{revision}" if revision else slug)
     return shared.DONE
 
 
 def _content(path: Path, options: argparse.Namespace) -> tuple[str, bytes]:
-    """Name and bytes. A file that needs options to be read is read here and sent as JSON, which loses nothing."""
+    """Name and bytes to send. A file that needs reading options is parsed here and sent as JSON, which is lossless."""
     if not reading(vars(options)):
         return path.name, path.read_bytes()
     from lmgym.suites.formats import write_json
@@ -64,7 +69,7 @@ def _content(path: Path, options: argparse.Namespace) -> tuple[str, bytes]:
 
 
 def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) -> tuple[str, int | None]:
-    """Slug, and the number of the frozen revision."""
+    """Import as a new suite; return its slug and the number of its frozen revision."""
     card: dict[str, Any] = {"visibility": options.visibility} | (
         {"title": options.title} if options.title else {}
     )
@@ -84,7 +89,7 @@ def _into(client: Client, name: str, data: bytes, options: argparse.Namespace) -
     slug = options.into
     before = _suite(client, slug)
     if before.has_draft:
-        raise shared.Failed(f"{slug} has a draft already. Freeze or discard it first.")
+        raise shared.Failed(f"{slug} already has a draft. Freeze or discard it first.")
     number = client.put_draft(slug, name, data)
     newest = next(iter(before.revisions), None)
     if newest is not None and not client.differs(slug, newest, number):
@@ -93,7 +98,7 @@ def _into(client: Client, name: str, data: bytes, options: argparse.Namespace) -
         return slug, newest
     if options.freeze:
         return slug, client.freeze(slug, f"from {name}")
-    shared.note(f"{slug}: {name} is the draft of r{number}")
+    shared.note(f"{slug}: {name} is now the draft of r{number}")
     return slug, None
 
 
@@ -103,6 +108,4 @@ def _suite(client: Client, slug: str) -> Suite:
     except ApiError as error:
         if error.status != 404:
             raise
-        raise shared.Failed(
-            f"There is no suite {slug} of yours. Make it with: lmgym push FILE --freeze"
-        ) from None
+        raise shared.Failed(f"You have no suite {slug}. Create it with: lmgym push FILE --freeze") from None

@@ -1,11 +1,11 @@
-"""Pass rates on the command line: the table, and the gate --fail-under. Of `lmgym evaluate` and of runs at a site."""
+"""Pass rates on the command line: the table and `--fail-under`, for local runs and runs at a site."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from lmgym.cli.shared import BELOW, DONE, aligned, check_output, note, rendered, share, write
+from lmgym.cli.shared import BELOW, DONE, aligned, note, rendered, share, write
 from lmgym.runs.against_chance import CHANCE_WORDS
 
 
@@ -14,20 +14,18 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
         "--fail-under",
         type=share,
         metavar="RATE",
-        help="0 to 1: exit with 1 if a prediction passes less often, or if there is none",
+        help="0 to 1: exit with status 1 if the pass rate of a prediction is lower, or if there is no prediction",
     )
 
 
 def report(rates: Any, options: argparse.Namespace) -> int:
-    """Write the rates as --format says; returns the exit status of the gate. `rates`: a DataFrame with suite, model,
-    prediction, passed, n, rate, low, high, chance, against_chance."""
-    check_output(options)
+    """Write a frame of `Result.rates` in the format of the options; return the exit status of `gate`."""
     write(table(rates) if options.format == "table" else rendered(rates, options.format), options.output)
     return gate(rates, options.fail_under)
 
 
 def gate(rates: Any, least: float | None) -> int:
-    """Rates that are missing count as 0, and so does a table without predictions: a gate that tests nothing is shut."""
+    """Exit status for --fail-under. Missing rates count as 0. A table without predictions fails: it tests nothing."""
     if least is None:
         return DONE
     if rates["rate"].dropna().empty:
@@ -37,7 +35,7 @@ def gate(rates: Any, least: float | None) -> int:
 
 
 def table(rates: Any) -> str:
-    """A line for each prediction, in columns."""
+    """One line per prediction, in columns."""
     if rates.empty:
         return "The suites have no predictions.\n"
     head = ("suite", "model", "prediction", "passed", "rate", "95 %", "chance", "")

@@ -1,4 +1,4 @@
-"""`lmgym run`: models on suites at a site."""
+"""`lmgym run`: run models on suites at a site."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from lmgym.client import Client
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Run models of a site on suites of it, wait, and print the pass rates. A run that exists already "
-        "is used and not made again. If one of them is refused, none is queued.",
+        description="Run models of a site on its suites, wait, and print the pass rates. Existing runs are reused. "
+        "If one run is refused, none is queued.",
     )
     top.add_argument(
         "suites",
         nargs="+",
         metavar="SUITE",
-        help="slug; of the newest frozen revision (lmgym push FILE --freeze)",
+        help="slug; the newest frozen revision is run (lmgym push FILE --freeze)",
     )
     top.add_argument(
         "--model", "-m", dest="models", action="append", required=True, metavar="SLUG", help="may be repeated"
     )
     top.add_argument("--again", action="store_true", help="make new runs even if they exist")
-    top.add_argument("--no-wait", dest="wait", action="store_false", help="queue them and print their ids")
+    top.add_argument(
+        "--no-wait", dest="wait", action="store_false", help="queue the runs and print their ids"
+    )
     shared.add_output(top)
     rates.add_gate(top)
     add_waiting(top)
@@ -39,12 +41,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym run") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
 def _run(client: Client, options: argparse.Namespace) -> int:
-    shared.check_output(options)
     keys = client.run_batch(options.suites, options.models, policy=policy_of(options), again=options.again)
     if not options.wait:
         shared.write("".join(f"{key}\n" for key in keys), options.output)

@@ -1,4 +1,4 @@
-"""`lmgym score`: surprisals of sentences, here or at a site."""
+"""`lmgym score`: surprisals of sentences, locally or at a site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmgym.client import Client
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Surprisals of sentences in bits, token by token. Exit status 2 if one of them has none.",
+        description="Compute surprisals of sentences in bits, token by token. Exit status 2 if a sentence has none.",
     )
     top.add_argument("texts", nargs="*", metavar="TEXT", help="default: the lines of standard input")
     top.add_argument(
@@ -24,27 +24,26 @@ def parser(prog: str) -> argparse.ArgumentParser:
     shared.add_output(top, ("csv", "json", "parquet"))
     add_policy(top)
     add_device(top)
-    at_site.add_choice_of_site(top, "by a model of it")
+    at_site.add_choice_of_site(top, "with a model of the site")
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym score") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return shared.run(_score, parser(prog), argv)
 
 
 def _score(options: argparse.Namespace) -> int:
-    shared.check_output(options)
     texts = options.texts or _lines()
     if not texts:
-        raise shared.Failed("There is no text to score.")
+        raise shared.Failed("No text to score.")
     if options.site is None:
         from lmgym.evaluation import score
 
         policy = policy_of(options)
         frame = score(texts, options.model, policy=policy, device=options.device, dtype=options.dtype)
     elif (options.device, options.dtype) != ("auto", "float32"):
-        raise shared.Failed("--device and --dtype are for models here; leave them out with --site.")
+        raise shared.Failed("--device and --dtype are for local models: omit them with --site.")
     else:
         frame = _at_site(at_site.client_of(options), texts, options)
     shared.write(shared.rendered(frame, options.format), options.output)
@@ -57,7 +56,7 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _lines() -> list[str]:
-    """Lines of standard input that are not blank. Raises Failed."""
+    """Non-blank lines of standard input. Raises Failed if it is not UTF-8."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Running a subcommand: problems, progress, output. Light: what a problem may be is imported when there is one."""
+"""Run a subcommand: problems, progress, output. Imports little: exception types are imported when one is raised."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_STATUS = {
     DONE: "success",
     BELOW: "a pass rate is below --fail-under, agent tests failed, or a check found an error",
-    WRONG: "an error: of an argument, a file, a model, a site",
+    WRONG: "an error in an argument, a file, a model or a site",
     NO_VERDICT: "no agent test failed, but some have no verdict",
     INTERRUPTED: "interrupted",
 }
-"""Of every command."""
+"""Exit status of every command."""
 
 
 class Failed(Exception):
-    """A problem the user can fix; the message has the remedy."""
+    """A problem the user can fix; the message says how."""
 
 
 def run(
     act: Callable[[argparse.Namespace], int], parser: argparse.ArgumentParser, argv: Sequence[str]
 ) -> int:
-    """Parse the arguments and run. Problems the user can fix are printed to standard error with exit status 2; a
-    closed pipe ends the command quietly."""
+    """Parse the arguments and run the command; return its exit status.
+
+    Problems the user can fix are printed to standard error with status 2. A closed pipe ends the command quietly."""
     options = parser.parse_args(argv)
     try:
+        if "formats" in options:
+            _settle_format(options)
         return act(options)
     except BrokenPipeError:
         silence()
@@ -45,7 +48,7 @@ def run(
 
 
 def _problems() -> tuple[type[Exception], ...]:
-    """Exceptions that are the user's to mend; anything else is a bug and keeps its traceback."""
+    """Exceptions caused by input or environment. Anything else is a bug and keeps its traceback."""
     from lmgym.client.transport import ApiError, NotReached
     from lmgym.errors import BackendError, FormatError, InvalidArgument
 
@@ -53,7 +56,7 @@ def _problems() -> tuple[type[Exception], ...]:
 
 
 def in_words(error: Exception) -> str:
-    """The message of one of the problems, on as many lines as it has parts."""
+    """Message of one of `_problems`; may have several lines."""
     from lmgym.client.transport import ApiError
 
     if isinstance(error, ApiError):
@@ -64,7 +67,7 @@ def in_words(error: Exception) -> str:
 
 
 def silence() -> None:
-    """Python would fail again at exit, when it flushes what is left in the buffer."""
+    """Discard what is left in the buffer of standard output: flushing it at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -74,40 +77,49 @@ def say(line: str = "") -> None:
 
 
 def note(line: str) -> None:
-    """Progress and remarks go to standard error, so that standard output is the result alone."""
+    """Write progress or a remark to standard error; standard output is the result alone."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
 
 def share(text: str) -> float:
+    """Parse a rate, 0 to 1."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no rate: a number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return value
 
 
 PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
-"""Of files with minimal pairs; other files end like the name of their format."""
+"""Endings of files with minimal pairs; the others are the name of their format."""
+TABLE_ENDINGS = {"txt": "table"}
 FORMATS = ("table", "csv", "json", "parquet")
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
-    """`--format`, with the first as default, and `--output`."""
-    parser.add_argument("--format", choices=formats, default=formats[0])
+    """Add `--format` and `--output`. `run` sets the format: as given, else by the ending of the file, else the
+    first of `formats`."""
+    parser.add_argument(
+        "--format", choices=formats, help=f"default: by the ending of --output, else {formats[0]}"
+    )
     parser.add_argument("--output", "-o", type=Path, help="a file; default: standard output")
+    parser.set_defaults(formats=formats)
 
 
-def check_output(options: argparse.Namespace) -> None:
-    """Before anything is computed. Raises Failed."""
+def _settle_format(options: argparse.Namespace) -> None:
+    """Set `options.format` before anything is computed. Raises Failed."""
+    formats: Sequence[str] = options.formats
+    if options.format is None:
+        options.format = format_of(options.output, formats, TABLE_ENDINGS, default=formats[0])
     if options.format == "parquet" and options.output is None:
-        raise Failed("Parquet is no text: name a file with --output.")
+        raise Failed("Parquet is binary: name a file with --output.")
 
 
 def write(text: str | bytes, output: Path | None) -> None:
-    """To a file, or to standard output as UTF-8. Raises Failed."""
+    """Write to a file, or to standard output as UTF-8. Raises Failed."""
     data = text.encode() if isinstance(text, str) else text
     if output is None:
         sys.stdout.flush()
@@ -120,20 +132,36 @@ def write(text: str | bytes, output: Path | None) -> None:
         raise Failed(f"{output}: {error.strerror or error}") from error
 
 
-def format_of(output: Path | None, formats: Collection[str], endings: Mapping[str, str], option: str) -> str:
-    """The format for a file, by its ending: one in `endings`, else one of `formats`; json without an ending. Raises
-    Failed for another one; `option` names the format instead."""
+def format_of(
+    output: Path | None,
+    formats: Collection[str],
+    endings: Mapping[str, str],
+    *,
+    default: str = "json",
+    option: str = "--format",
+) -> str:
+    """Choose the format of a file by its ending.
+
+    Args:
+        formats: formats of the command; an ending that is the name of one means it.
+        endings: other endings -> format.
+        default: without a file or an ending.
+        option: names the format explicitly, for the message.
+
+    Raises:
+        Failed: an unknown ending.
+    """
     ending = output.suffix.lstrip(".").lower() if output else ""
     if not ending:
-        return "json"
-    if ending not in endings and ending not in formats:
-        known = ", ".join(
-            f".{one}" for one in sorted({*endings, *formats} - {*endings.values()}) if "-" not in one
-        )
+        return default
+    known = {ending: form for ending, form in endings.items() if form in formats}
+    known |= {form: form for form in formats if form not in known.values() and "-" not in form}
+    if ending not in known:
         raise Failed(
-            f"{output}: no format that can be written ends so. Use {known}, or choose one with {option}."
+            f"{output}: unknown ending. Use {', '.join(f'.{one}' for one in sorted(known))}, "
+            f"or choose a format with {option}."
         )
-    return endings.get(ending, ending)
+    return known[ending]
 
 
 def as_json(value: Any) -> str:
@@ -141,7 +169,7 @@ def as_json(value: Any) -> str:
 
 
 def rendered(frame: Any, form: str) -> str | bytes:
-    """A DataFrame as csv, json (a list of records; missing values are null) or parquet."""
+    """Render a DataFrame as csv, json (a list of records, missing values null) or parquet."""
     if form == "csv":
         return str(frame.to_csv(index=False))
     if form == "parquet":
@@ -161,7 +189,7 @@ def _parquet(frame: Any) -> bytes:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns for a terminal; those at the places `right` are flush right."""
+    """Align rows in columns for a terminal. `right`: indices of right-aligned columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = (
         "  ".join(

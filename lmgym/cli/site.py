@@ -1,7 +1,7 @@
-"""The site's own commands: serve, worker, doctor, init, and every other one through `manage`.
+"""Commands that run a site: serve, web, worker, doctor, init, and any other through `manage`.
 
-The site is a Django project: `lmgym/_site` in the wheel, the repository itself in a checkout. It runs in a process of
-its own, so that its packages (gym, suites, models_registry) cannot be imported where the library is used.
+The site is a Django project: `lmgym/_site` in the wheel, the repository itself in a checkout. It runs in a separate
+process, so that its packages (gym, suites, models_registry) cannot be imported next to the library.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from lmgym.cli.shared import Failed
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROG = "LM_GYM_PROG"
-"""How manage.py is called here, for its usage lines."""
+"""Environment variable with the name of the command, for usage lines of manage.py."""
 
 
 ABOUT = {
     "serve": "Prepare the database, then run the web server and a worker until Ctrl-C.",
     "web": "Run the web server alone.",
     "worker": "Run queued jobs until stopped.",
-    "doctor": "Say what is missing on this machine; exit status 1 if something is.",
+    "doctor": "Check this machine for what a site needs; exit status 1 if something is missing.",
     "init": "Create or update the tables, and an administrator if there is none.",
     "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, trim_scores, help …",
 }
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    """For the page of commands and for completion. The options are the site's: `--help` runs it to list them."""
+    """Parser for docs/commands.md and completion. The options are the site's own, listed by `--help`."""
     name = prog.split()[-1]
     described = argparse.ArgumentParser(
         prog=prog, description=f"{ABOUT[name]} Where a site is installed, `{prog} --help` lists the options."
@@ -43,7 +43,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str) -> int:
-    """Replace this process with `manage.py COMMAND …`; returns only if the site cannot be started."""
+    """Replace this process with `manage.py COMMAND …`; return only if the site cannot be started."""
     name = prog.split()[-1]
     words = list(argv) if name == "manage" else [name, *argv]
     try:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str], prog: str) -> int:
 
 
 def manage_py() -> Path:
-    """The site's manage.py. Raises Failed if the site, or what it needs, is not installed."""
+    """Path of the site's manage.py. Raises Failed if the site or its dependencies are not installed."""
     candidates = (PACKAGE / "_site" / "manage.py", PACKAGE.parent / "manage.py")
     found = next((path for path in candidates if (path.parent / "gym" / "settings.py").is_file()), None)
     if found is None:

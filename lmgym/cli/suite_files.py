@@ -1,4 +1,4 @@
-"""Suite files on the command line: options for reading one, and its problems in words."""
+"""Read suite files on the command line: the options, and problems as messages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmgym.cli.shared import Failed
+from lmgym.cli.shared import Failed, note
 from lmgym.errors import FormatError
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
 from lmgym.suites.intake.parsing import ROLES
 
 NAMES = ("columns", "sheet", "encoding")
-"""The options, which are arguments of `load_suite`."""
+"""Options that are arguments of `load_suite`."""
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -25,52 +25,72 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default={},
         metavar="A=item,B=condition,C=text,D=data",
         help=f"role of each column of a table, by letter: {', '.join(ROLES)} (data: kept with the items, not scored); "
-        "columns not named are not read. Needed if a column may not be a region",
+        "other columns are not read. Needed if it is unclear which columns are regions",
     )
     group.add_argument(
         "--sheet",
         default="",
         metavar="NAME",
-        help="of a workbook; needed if several sheets could be the suite",
+        help="sheet of a workbook; needed if several could be the suite",
     )
-    group.add_argument("--encoding", default="", choices=list(ENCODINGS), help="of a text that is not UTF-8")
+    group.add_argument(
+        "--encoding", default="", choices=list(ENCODINGS), help="encoding of a text file that is not UTF-8"
+    )
 
 
 def columns(text: str) -> dict[str, str]:
-    """{letter: role} of `A=item,B=condition`."""
+    """Parse `A=item,B=condition` to {letter: role}."""
     found = {}
     for part in filter(None, text.replace(" ", "").split(",")):
         letter, _, role = part.partition("=")
         if not letter.isalpha() or role not in ROLES:
-            raise argparse.ArgumentTypeError(f"“{part}”: write a column's letter = one of {', '.join(ROLES)}")
+            raise argparse.ArgumentTypeError(f"“{part}” is not LETTER=ROLE with a role of {', '.join(ROLES)}")
         found[letter.upper()] = role
     return found
 
 
 def reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The reading options that were given, as arguments of `load_suite`."""
+    """Reading options given on the command line, as arguments of `load_suite`."""
     return {name: options[name] for name in NAMES if options[name]}
 
 
 def load(path: str, options: argparse.Namespace) -> SuiteDocument:
-    """The suite in a file. Raises Failed, which names the file and every problem with its place."""
+    """Load a suite file. Raises Failed naming the file and every problem with its place."""
     from lmgym.evaluation import load_suite
 
+    arguments = reading(vars(options))
     try:
-        return load_suite(path, **reading(vars(options)))
+        if arguments:
+            _note_unused(path, arguments)
+        return load_suite(path, **arguments)
     except OSError as error:
         raise Failed(f"{path}: {error.strerror or error}") from error
     except FormatError as error:
         raise Failed(unread(path, error)) from error
 
 
+def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
+    """Say which reading options have no effect on this file, by its first bytes. Raises OSError."""
+    with Path(path).open("rb") as file:
+        start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] in (b"{", b"["):
+        kind, unused = "JSON", set(arguments)
+    elif start.startswith(b"PK"):
+        kind, unused = "a workbook", set(arguments) & {"encoding"}
+    else:
+        kind, unused = "text", set(arguments) & {"sheet"}
+    if unused:
+        names = ", ".join(f"--{name}" for name in NAMES if name in unused)
+        note(f"{path} is {kind}: {names} ignored")
+
+
 def unread(path: str | Path, error: FormatError) -> str:
-    """Every problem of an unreadable file with its place, and the option that would resolve it."""
+    """List the problems of an unreadable file with their places, and the option that would resolve them."""
     problems = "\n".join(f"  {one.names}: {one}" if one.names else f"  {one}" for one in error.problems)
-    return f"{path} cannot be read as a suite:\n{problems}{_way_out(error)}"
+    return f"{path} cannot be read as a suite:\n{problems}{_remedy(error)}"
 
 
-def _way_out(error: FormatError) -> str:
+def _remedy(error: FormatError) -> str:
     if not isinstance(error, NotUnderstood):
         return ""
     read = error.reading

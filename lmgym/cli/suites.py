@@ -1,4 +1,4 @@
-"""`lmgym suites`: the suites of a site."""
+"""`lmgym suites`: list the suites of a site."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym suites") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 

@@ -1,4 +1,4 @@
-"""One parser of the whole command, for the page of help and for shell completion."""
+"""One parser of the whole command, for docs/commands.md and shell completion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmgym.cli import COMMANDS, DESCRIPTION
 
 
 def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
-    """All subcommands. Builds what running one does not need, and so imports much: half a second."""
+    """Build the parsers of all subcommands. Imports all their modules, about half a second."""
     top = argparse.ArgumentParser(prog=prog, description=DESCRIPTION)
     top.add_argument("--version", action="version", version="")
     names = top.add_subparsers(dest="command", metavar="COMMAND")
@@ -19,7 +19,7 @@ def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
 
 
 def subcommand(name: str, prog: str = "lmgym") -> argparse.ArgumentParser:
-    """The parser of one subcommand: `parser(prog)` of its module, or a bare one where another program parses."""
+    """Parser of one subcommand: `parser(prog)` of its module, or a bare one if another program parses."""
     module, text = COMMANDS[name]
     build = getattr(import_module(module), "parser", None)
     made: argparse.ArgumentParser = (

@@ -1,4 +1,4 @@
-"""`lmgym upload`: results that were computed elsewhere, to a site."""
+"""`lmgym upload`: upload results computed elsewhere to a site."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ NAMES = ("suite", "revision", "model", "name", "kind", "unit", "visibility")
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Upload results that were computed elsewhere; the site marks them so. A file that is refused is "
-        "named with its problems, and the others are kept. A file that was kept before is not kept twice.",
+        description="Upload results computed elsewhere; the site marks them as such. Files with problems are reported, "
+        "the others are stored. A file that is already stored is not stored twice.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE",
-        help="a table of tokens, regions or outcomes, evaluated JSON, LM Zoo output; or a folder that lmgym evaluate "
-        "--save wrote",
+        help="a table of tokens, regions or outcomes, evaluated JSON, LM Zoo output; or a folder written by lmgym "
+        "evaluate --save",
     )  # fmt: skip
-    top.add_argument("--suite", metavar="SLUG", help="default: the suites that the file names")
-    top.add_argument("--revision", type=int, metavar="N", help="of --suite; default: the newest frozen one")
+    top.add_argument("--suite", metavar="SLUG", help="default: the suites named in the file")
     top.add_argument(
-        "--model", metavar="SLUG", help="one that exists; default: the file's names, made if new"
+        "--revision", type=int, metavar="N", help="revision of --suite; default: the newest frozen one"
     )
-    top.add_argument("--name", help="of a new model")
-    top.add_argument("--kind", choices=("auto", *KINDS), help="of the file; default: found out")
+    top.add_argument(
+        "--model", metavar="SLUG", help="an existing model; default: the names in the file, created if new"
+    )
+    top.add_argument("--name", help="name of a new model")
+    top.add_argument("--kind", choices=("auto", *KINDS), help="kind of the file; default: detected")
     top.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
-    top.add_argument("--visibility", choices=("private", "public"), help="of new models; default: private")
+    top.add_argument(
+        "--visibility", choices=("private", "public"), help="who sees new models; default: private"
+    )
     top.add_argument("--check", action="store_true", help="preview only; nothing is stored")
     shared.add_output(top, ("table", "json"))
     at_site.add_site(top)
@@ -42,7 +46,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym upload") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
@@ -56,7 +60,7 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
             answers.append((path, send(_name(path, file), file.read_bytes(), **choice)))
         except ApiError as error:
             refused += 1
-            shared.note("\n".join([f"{path} was not kept:", *(f"  {line}" for line in error.lines())]))
+            shared.note("\n".join([f"{path} was not stored:", *(f"  {line}" for line in error.lines())]))
     _write(client, answers, options)
     return shared.WRONG if refused else shared.DONE
 
@@ -66,7 +70,7 @@ def _table(path: Path) -> Path:
         return path
     if not (path / "tokens.csv").is_file():
         raise shared.Failed(
-            f"{path} has no tokens.csv. Make it with: lmgym evaluate SUITE -m MODEL --save {path}"
+            f"{path} has no tokens.csv. Create it with: lmgym evaluate SUITE -m MODEL --save {path}"
         )
     return path / "tokens.csv"
 

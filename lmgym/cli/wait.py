@@ -1,4 +1,4 @@
-"""`lmgym wait`: for runs at a site that were queued before."""
+"""`lmgym wait`: wait for queued runs of a site."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SAY_SECONDS = 10.0
 
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog=prog, description="Wait for runs at a site to end, and print the pass rates as lmgym run does."
+        prog=prog, description="Wait for runs of a site to end, and print the pass rates as lmgym run does."
     )
-    top.add_argument("runs", nargs="+", metavar="RUN", help="id, as lmgym run --no-wait prints it")
+    top.add_argument("runs", nargs="+", metavar="RUN", help="id printed by lmgym run --no-wait")
     shared.add_output(top)
     rates.add_gate(top)
     add_waiting(top)
@@ -27,17 +27,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym wait") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     return at_site.run(parser(prog), argv)
 
 
 def _wait(client: Client, options: argparse.Namespace) -> int:
-    shared.check_output(options)
     return finished(client, options.runs, options)
 
 
 def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -> int:
-    """Wait for the runs and report their rates; the exit status."""
+    """Wait for the runs and report their rates; return the exit status."""
     try:
         runs = client.wait_all(keys, seen=_Progress(), seconds=options.timeout)
     except (KeyboardInterrupt, TimeoutError):
@@ -56,15 +55,15 @@ def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -
 
 
 class _Progress:
-    """A line when the state or what is waited for changes, and every ten seconds."""
+    """Print a line when the state or the reason for waiting changes, and every ten seconds."""
 
     def __init__(self) -> None:
-        self.said, self.at = ("", ""), 0.0
+        self.reported, self.at = ("", ""), 0.0
 
     def __call__(self, run: Run) -> None:
         now = time.monotonic()
         state = f"{run.state}, {run.behind}" if run.behind else run.state
-        if (run.id, state) != self.said or now - self.at > SAY_SECONDS:
+        if (run.id, state) != self.reported or now - self.at > SAY_SECONDS:
             done = f" {run.done} of {run.total}" if run.state == "running" and run.total else ""
             shared.note(f"{run.model} on {run.suite}: {state}{done}")
-            self.said, self.at = (run.id, state), now
+            self.reported, self.at = (run.id, state), now

@@ -1,25 +1,41 @@
-"""Waiting for what a site works off, with remarks on standard error."""
+"""Wait for jobs of a site, reporting on standard error."""
 
 from __future__ import annotations
 
 import argparse
+import math
 
 from lmgym.cli import shared
 
 
+def seconds(text: str) -> float:
+    """Parse a duration in seconds, 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
+
+
 def add_waiting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--timeout", type=float, default=3600.0, metavar="SECONDS", help="longest time to wait; default: 3600"
+        "--timeout",
+        type=seconds,
+        default=3600.0,
+        metavar="SECONDS",
+        help="maximum time to wait; default: 3600",
     )
 
 
 class Waiting:
-    """Report what something waits for, whenever that changes."""
+    """Report what a job waits for, whenever that changes."""
 
     def __init__(self) -> None:
-        self.said = ""
+        self.reported = ""
 
     def __call__(self, name: str, behind: str) -> None:
-        if behind and behind != self.said:
+        if behind and behind != self.reported:
             shared.note(f"{name}: {behind}")
-        self.said = behind
+        self.reported = behind

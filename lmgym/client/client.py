@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from .agent_tests import AgentTests
 from .games import Games
 from .submissions import Submissions
 from .transport import ApiError
-from .values import Model, Prediction, Run, ScoredSentence, Suite
+from .values import Model, Run, ScoredSentence, Suite
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,29 +146,30 @@ class Client(Games, Submissions, AgentTests):
         return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """Return a DataFrame with a row for each prediction: run, suite, revision, model, prediction_number (from 1),
-        prediction, formula, and the counts, rate, 95 % interval, chance level and p of `Prediction`."""
+        """A DataFrame with a row for each prediction of the finished runs among these.
+
+        The columns are those of `lmgym.Result.rates` after `run`, `revision` and `source`; see docs/names.md.
+        """
+        import io
+
         import pandas as pd
 
-        rows = [
-            {
-                "run": run.id, "suite": run.suite, "revision": run.revision, "model": run.model,
-                "prediction_number": number, "prediction": row.name or f"Prediction {number}",
-                **{name: value for name, value in asdict(row).items() if name != "name"},
-            }
-            for run in runs
-            for number, row in enumerate(run.predictions, start=1)
-        ]  # fmt: skip
-        context = ["run", "suite", "revision", "model", "prediction_number", "prediction"]
-        columns = [*context, *(field.name for field in fields(Prediction) if field.name != "name")]
-        return pd.DataFrame(rows, columns=columns)
+        from lmgym.runs.tables import RATES, StoredRunFacts
+        from lmgym.text.columns import header
+
+        frames = [pd.DataFrame(columns=header(StoredRunFacts, *RATES))]
+        for run in runs:
+            if run.state == "done":
+                table = self.transport.send("GET", "exports/predictions/csv/", query={"run": run.id}).body
+                frames.append(pd.read_csv(io.BytesIO(table), keep_default_na=False, na_values=[""]))
+        return pd.concat(frames[1:], ignore_index=True) if len(frames) > 1 else frames[0]
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
         """Compare two runs on the same items: two models, or two revisions of a suite.
 
         Returns:
-            `first` and `second`, the sides with their rates; `rate`, the difference second − first with its interval;
-            `test` with its p; `unlike`, other differences of the runs; `note`, how it was computed.
+            `first` and `second`, the two sides; `rate`, their pass rates compared, with the columns of
+            `lmgym.Result.compare`; `unlike`, other settings that differ; `note`, how the numbers were computed.
 
         Raises:
             ValueError: they cannot be compared, or one is not the newest run of its model on its revision.

@@ -11,7 +11,7 @@ from email.message import Message
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TRIES = 4
@@ -139,7 +139,11 @@ class Transport:
             with self._opener.open(request, timeout=self.timeout) as response:
                 return HttpResponse(response.status, response.headers, response.read())
         except HTTPError as refused:
-            error = ApiError(refused.code, _problem(refused))
+            problem = _problem(refused)
+            if refused.code == 404 and not problem.get("errors"):
+                place = unquote(request.full_url.removeprefix(self.address("")))
+                problem["detail"] = f"{place}: {problem.get('detail', 'not found')}"
+            error = ApiError(refused.code, problem)
             retry_after = refused.headers.get("Retry-After", "")
             if refused.code in {409, 429, 503} and retry_after.isdigit():
                 raise _RetryAfter(float(retry_after), error) from None

@@ -1,4 +1,4 @@
-"""Verdict on a rate against chance: word, mark, colour and column of every page, chart and file. Pure."""
+"""Tests of pass rates against chance, and the verdict shown on every page, chart and file. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmgym.stats import holm_of_known, n_of_interval, tail_above
 Standing: TypeAlias = Literal["above", "at", "below", "tied", "unknown-words", ""]
 
 ALPHA = 0.05
-"""A one-sided p below this rejects chance, in either direction. The only threshold of a verdict."""
+"""One-sided level at which chance is rejected in either direction. The only threshold of a verdict."""
 
 CHANCE_WORDS: dict[Standing, str] = {
     "above": "above chance",
@@ -23,14 +23,14 @@ CHANCE_WORDS: dict[Standing, str] = {
 }
 
 CHANCE_TEST = ("p_below", "p_corrected", "p_below_corrected", "against_chance")
-"""Attributes of a `Verdict`, and names in every output, next to `p`."""
+"""Attributes of a `Verdict`; their names in every output, next to `p`."""
 
 ALONE = ("p_below", "against_chance")
-"""Those of a rate that is not one of a family."""
+"""CHANCE_TEST of a rate that is not one of a family."""
 
 
 class Rated(Protocol):
-    """A rate with its counts: a `Score`, a `PredictionOutcome`, or the row of either."""
+    """A rate with its counts: a `Score`, a `PredictionOutcome`, or the database row of either."""
 
     @property
     def rate(self) -> float | None: ...
@@ -54,8 +54,8 @@ class Rated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """One-sided p values of a rate against chance, all exact or all corrected. `below_with_ties`: that of `below` if
-    all ties had passed."""
+    """One-sided p values of a rate against chance, all exact or all corrected. `below_with_ties` is `below` if all
+    ties had passed."""
 
     above: float
     below: float
@@ -63,16 +63,16 @@ class Tails:
 
 
 def effective_items(score: Rated) -> float:
-    """To how many independent outcomes the run's items are worth: as many as there are, unless items with several
-    predictions were judged one by one (`lmgym.stats.effective_n`). The score has a rate."""
+    """Effective number of independent outcomes: n items, or more where items with several predictions were judged one
+    by one (`lmgym.stats.effective_n`). Requires a rate."""
     if score.judged == score.n or score.rate is None or score.low is None or score.high is None:
         return score.n
     return n_of_interval(score.rate, score.low, score.high)
 
 
 def exact_tails(score: Rated) -> Tails | None:
-    """None where there is nothing to compare. At a rate not under chance the lower tail is about .5 or more and is
-    given as 1: neither a verdict nor the corrected p of another rate depends on it."""
+    """Exact one-sided tests; None without rate or chance level. At or above chance the lower tail (about .5 or more)
+    is reported as 1: it affects neither the verdict nor the corrected p of other rates."""
     rate, chance, above = score.rate, score.chance, score.p
     if rate is None or chance is None or above is None or score.low is None or score.high is None:
         return None
@@ -81,14 +81,16 @@ def exact_tails(score: Rated) -> Tails | None:
     n = effective_items(score)
     failed = score.judged - score.passed
     below = tail_above(failed / score.judged, n, 1 - chance)
-    with_ties = below  # most rates have no ties, and a leaderboard has thousands of rates
+    with_ties = (
+        below  # skip the second test: most rates have no ties, and a leaderboard has thousands of rates
+    )
     if score.ties:
         with_ties = tail_above((failed - score.ties) / score.judged, n, 1 - chance)
     return None if below is None or with_ties is None else Tails(above, below, with_ties)
 
 
 def holm_tails(family: Sequence[Tails | None]) -> list[Tails | None]:
-    """Each tail corrected by Holm's method over the family; rates without p do not count."""
+    """Correct each tail over the family by Holm's method. Rates without p do not count."""
     tails = [
         holm_of_known([None if one is None else getattr(one, name) for one in family])
         for name in Tails.__slots__
@@ -97,13 +99,16 @@ def holm_tails(family: Sequence[Tails | None]) -> list[Tails | None]:
 
 
 def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Standing:
-    """The verdict that the p values give; "" where there is nothing to compare.
+    """Verdict from p values; "" where nothing is tested.
 
-    tails          corrected where the rate is one of a family, else exact
-    tied           below chance only because ties count as failed: with all ties as passes it would not be. Equal sides
-                   are no difference, not a preference for the wrong one
-    unknown-words  above chance, but the model knows too few of the words for that to mean anything, see
-                   `coverage.LOW_COVERAGE`
+    Args:
+        tails: corrected if the rate is one of a family, else exact.
+        coverage: share of words the model knows; None = not counted.
+
+    Returns:
+        "above", "at" or "below"; "tied": below chance only because ties count as failed; "unknown-words": above
+            chance, but
+        the model knows too few of the words (`coverage.LOW_COVERAGE`) for this to mean anything.
     """
     if tails is None:
         return ""
@@ -116,8 +121,8 @@ def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Sta
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rate's tests against chance and what they say. `holm`: corrected for the family; None where the rate stands
-    alone, and then the exact p decides."""
+    """Tests of a rate against chance and their verdict. `holm`: corrected for the family; None for a single rate,
+    whose exact p then decides."""
 
     exact: Tails | None = None
     holm: Tails | None = None
@@ -133,13 +138,13 @@ class Verdict:
 
     @property
     def decisive_p(self) -> float | None:
-        """The p that decides: the upper tail's; the lower tail's below chance, of ties the one with ties as passes.
-        None where nothing is compared, too many words being unknown."""
+        """p behind the verdict: of the upper tail; below chance of the lower one; for `tied` with ties as passes. None
+        where nothing is tested because too many words are unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property
     def decisive_p_uncorrected(self) -> float | None:
-        """The same, uncorrected."""
+        """`decisive_p` before correction."""
         return self._deciding(self.exact)
 
     def _deciding(self, tails: Tails | None) -> float | None:
@@ -164,11 +169,11 @@ NO_VERDICT = Verdict()
 
 
 def alone(score: Rated, *, coverage: float | None = None) -> Verdict:
-    """Of a rate that is not one of a family."""
+    """Verdict of a single rate."""
     return Verdict(exact_tails(score), coverage=coverage)
 
 
 def verdicts(family: Sequence[Rated], *, coverage: float | None = None) -> list[Verdict]:
-    """Of rates that are tested together: the predictions of one run."""
+    """Verdicts of rates tested together: the predictions of one run."""
     exact = [exact_tails(one) for one in family]
     return [Verdict(own, holm, coverage) for own, holm in zip(exact, holm_tails(exact), strict=True)]

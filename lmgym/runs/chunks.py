@@ -1,7 +1,7 @@
-"""Which sentences are scored together. Pure.
+"""Plan which sentences are scored together. Pure.
 
-A chunk is what a worker scores between two looks at whether to go on; a killed worker loses at most one. Sentences that
-begin alike share work, so they stand together, and a chunk ends where neighbours share least.
+A worker checks for cancellation between chunks; a killed worker loses at most one. Sentences with a common beginning
+share work, so they are sorted, and chunks end where neighbours share least.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ from itertools import accumulate, pairwise
 
 CHARACTERS_PER_TOKEN = 4
 WORK_PER_CHUNK = 3e11
-"""Parameters x tokens of a chunk: about two seconds of an fp32 CPU core pair."""
+"""Parameters × tokens per chunk: about two seconds on a pair of CPU cores in fp32."""
 FASTER_ON_GPU = 32
 LEAST_TOKENS, MOST_TOKENS = 128, 32_768
 LOOK_BACK = 0.25
-"""A chunk may end this much of its budget early, to end where neighbours share least."""
+"""A chunk may end early by this share of its budget, to end where neighbours share least."""
 
 
 def chunk_characters(parameters: int | None, device: str = "cpu") -> int:
-    """How many characters make a chunk for a model of this size; a function of its input alone."""
+    """Characters per chunk for a model of this size. Deterministic."""
     tokens = WORK_PER_CHUNK / max(parameters or 1, 1) * (FASTER_ON_GPU if device.startswith("cuda") else 1)
     return int(min(max(tokens, LEAST_TOKENS), MOST_TOKENS)) * CHARACTERS_PER_TOKEN
 
 
 def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> list[list[int]]:
-    """Positions of the distinct texts in chunks of about `characters`, at most `sentences` (0 = no limit) each.
+    """Group the distinct texts into chunks of about `characters`, at most `sentences` each (0 = no limit).
 
-    In alphabetical order, so that what begins alike is scored together. A function of its input alone: the same texts
-    give the same chunks, and so the same numbers. A text longer than the budget is alone.
+    Texts are in alphabetical order, so that common beginnings are scored together. Deterministic: the same texts
+    give the same chunks and therefore the same numbers. A text longer than the budget has a chunk of its own.
+
+    Returns:
+        Positions in `texts`, by chunk.
     """
     first: dict[str, int] = {}
     for position, text in enumerate(texts):
@@ -46,12 +49,12 @@ def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> li
 
 
 def _common(a: str, b: str) -> int:
-    """How many characters two texts share at their beginning."""
+    """Length of the common prefix of two texts."""
     return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _stop(start: int, ends: Sequence[int], shared: Sequence[int], characters: int, sentences: int) -> int:
-    """Where the chunk that begins at `start` ends: at its budget, or a little earlier, where a new beginning starts."""
+    """End of the chunk that begins at `start`: at its budget, or a little earlier where the beginning changes."""
     before = ends[start - 1] if start else 0
     last = start + 1
     most = start + sentences if sentences else len(ends)

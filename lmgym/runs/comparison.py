@@ -1,4 +1,8 @@
-"""Runs compared item by item: two to five models, or two revisions, on the same items."""
+"""Compare two to five runs item by item: several models, or two revisions of a suite.
+
+Pass rates of any two runs are compared; margins only where the bits of both are the same quantity (`run_differences`).
+The site and `lmgym.Result.compare` both use `compare_rates`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,13 @@ from lmgym.runs.rules import EACH, Rule, counted, item_margins, item_shares
 from lmgym.runs.run_differences import ScoredAs, same_bits
 from lmgym.runs.shared_material import Groups, groups_by_suite
 from lmgym.stats import (
+    MCNEMAR,
+    SIGN,
+    TESTS,
+    Comparison,
     Correction,
     Difference,
-    McNemar,
+    corrected,
     equivalence_p,
     is_skewed_for_its_size,
     paired_difference,
@@ -26,27 +34,64 @@ from lmgym.stats import (
     shared_factor,
     sign_test,
 )
+from lmgym.text.columns import described
 
 MAX_SIDES = 5
+FAVOURING = {
+    MCNEMAR.key: "Items that only this one gets right",
+    SIGN.key: "Items of which this one gets the greater share",
+}
+"""Test -> what `only_first` and `only_second` count."""
 
 
 @dataclass(frozen=True)
-class PairTest:
-    """The exact test of a pair. `only` describes the items that speak for one side."""
+class RateComparison(Comparison):
+    """Pass rates of two runs over the items that both have. The interval is Newcombe's for paired rates."""
 
-    key: str
-    label: str
-    only: str
+    effect_size_g: float | None = described(
+        "Hedges’ g: mean of the items’ differences over their standard deviation", default=None
+    )
 
 
-MCNEMAR = PairTest("mcnemar", "McNemar’s exact test", "Items that only this one gets right")
-SIGN = PairTest(
-    "sign", "the exact sign test on the items’ shares", "Items of which this one gets the greater share"
-)
+def compare_rates(
+    names: tuple[str, str],
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]],
+    *,
+    per_item: tuple[int, int] = (1, 1),
+    in_shares: bool = False,
+) -> RateComparison:
+    """Compare two pass rates over the same items; p is exact, two-sided and not corrected yet.
+
+    Args:
+        names: of the two sides.
+        shares: float64[n] each, how much of each item passes (0 or 1, or a share of several predictions).
+        per_item: outcomes per item on each side.
+        in_shares: items count with shares, so the sign test takes the place of McNemar's.
+    """
+    first, second = shares
+    rate = paired_rates([first], [second], [per_item])
+    pairs = sign_test(first.tolist(), second.tolist())
+    values = [float(side.mean()) if side.size else None for side in shares]
+    return RateComparison(
+        first=names[0],
+        second=names[1],
+        measure="rate",
+        n=rate.n,
+        first_value=values[0],
+        second_value=values[1],
+        difference=rate.mean,
+        low=rate.low,
+        high=rate.high,
+        only_first=pairs.only_first,
+        only_second=pairs.only_second,
+        test=(SIGN if in_shares else MCNEMAR).key,
+        p=pairs.p,
+        effect_size_g=rate.effect_size_g,
+    )
 
 
 class ItemOutcomes(NamedTuple):
-    """One prediction's result with the numbers of the items that it is over."""
+    """Outcomes of one prediction with the numbers of their items."""
 
     items: Sequence[int]
     outcome: PredictionOutcome
@@ -54,9 +99,16 @@ class ItemOutcomes(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """Per item what it counts under the rule and by how many bits, over some predictions of a run; empty where the run
-    lacks one of them. `in_shares`: an item has several predictions and counts with the share that hold. `per_item`: how
-    many outcomes an item has."""
+    """How much each item of a run passes under a rule, and by how many bits, over some of its predictions.
+
+    Empty where the run lacks one of these predictions.
+
+    Attributes:
+        shares: item -> 0..1.
+        margins: item -> bits; None without a value.
+        in_shares: an item has several predictions and counts with the share that passes.
+        per_item: outcomes per item.
+    """
 
     results: tuple[ItemOutcomes, ...]
     shares: dict[int, float]
@@ -70,12 +122,15 @@ class ItemCounts:
 
     def codes(self, item: int) -> list[int]:
         """Outcome codes of the item, one per prediction."""
-        found = zip(self.results, self._places, strict=True)
-        return [row.outcome.outcomes[places[item]] for row, places in found if item in places]
+        rows = zip(self.results, self._places, strict=True)
+        return [row.outcome.outcomes[places[item]] for row, places in rows if item in places]
 
 
 def item_counts(results: Sequence[ItemOutcomes], rule: Rule, expected: int) -> ItemCounts:
-    """`expected`: how many predictions the suite has; a run that lacks what the rule needs counts nothing."""
+    """Apply the rule to the predictions of a run.
+
+    `expected` is the number of predictions of the suite; a run that lacks one the rule needs counts nothing.
+    """
     in_shares = rule.key == EACH.key and expected > 1
     rows = counted([row.outcome for row in results], rule, expected)
     if rows is None:
@@ -90,8 +145,10 @@ def item_counts(results: Sequence[ItemOutcomes], rule: Rule, expected: int) -> I
 def item_counts_among(
     results: Sequence[ItemOutcomes], rule: Rule, among: Sequence[tuple[int, bool]]
 ) -> ItemCounts:
-    """Over the predictions that two revisions have in common. `among`: their positions, in an order common to both
-    revisions, and whether the rule counts them."""
+    """Apply the rule to the predictions that two revisions have in common.
+
+    `among`: their positions, in an order common to both revisions, and whether the rule counts them.
+    """
     by_position = {row.outcome.position: row for row in results}
     shown = [by_position[position] for position, _ in among if position in by_position]
     judged = [position for position, is_judged in among if is_judged]
@@ -101,9 +158,13 @@ def item_counts_among(
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a comparison: its label, its model and suite revision, how its values were made, and what its items
-    count, over all predictions (`own`) and, where two revisions are compared, over those that both have
-    (`compared`)."""
+    """One run of a comparison.
+
+    Attributes:
+        made: how its values were made.
+        own: counts over all predictions.
+        compared: counts over the predictions that both revisions have; equal to `own` for one revision.
+    """
 
     label: str
     model: Hashable
@@ -118,7 +179,7 @@ S = TypeVar("S", bound=Side)
 
 @dataclass(frozen=True)
 class Equivalence:
-    """p of the tests that two pass rates differ by less than `bound` (0..1); `p_corrected`: for all pairs."""
+    """Test that two pass rates differ by less than `bound` (0..1). `p_corrected` is corrected for all pairs."""
 
     bound: float
     p: float
@@ -131,57 +192,50 @@ class Equivalence:
 
 @dataclass(frozen=True)
 class Pair(Generic[S]):
-    """The second against the first, over the items both have. `counts`: of each; of two revisions over the predictions
-    that both have. `p_corrected`: the test's p, corrected for all pairs. `equivalence`: where a bound was named and
-    items hold or not; None where they count with shares."""
+    """The second run against the first, over the items both have.
+
+    Attributes:
+        counts: of either side; of two revisions over the predictions that both have.
+        rate: their pass rates.
+        equivalence: None without a bound, and where items count with shares.
+    """
 
     first: S
     second: S
     counts: tuple[ItemCounts, ItemCounts]
-    test: McNemar
-    p_corrected: float = 1.0
+    rate: RateComparison
     equivalence: Equivalence | None = None
 
     @property
-    def method(self) -> PairTest:
-        return SIGN if any(one.in_shares for one in self.counts) else MCNEMAR
+    def favouring(self) -> str:
+        """Meaning of `rate.only_first` and `rate.only_second`, for headings."""
+        return FAVOURING[self.rate.test]
 
     @cached_property
     def items(self) -> list[int]:
         return _common_items(*self.counts)
 
     @property
-    def n(self) -> int:
-        return len(self.items)
-
-    @cached_property
-    def rate(self) -> Difference:
-        """Of what items count."""
-        first, second = self.shares
-        return paired_rates([first], [second], [self.per_item])
-
-    @property
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What the common items count on the first and the second side."""
-        first, second = (np.array([one.shares[item] for item in self.items]) for one in self.counts)
-        return first, second
+        """How much of each common item passes on either side: float64[n] each."""
+        return _shares(self.counts, self.items)
 
     @property
     def per_item(self) -> tuple[int, int]:
-        """How many outcomes an item has on either side."""
+        """Outcomes per item on either side."""
         first, second = self.counts
         return first.per_item, second.per_item
 
     @cached_property
     def margin(self) -> Difference | None:
-        """Bits; None where the bits of the two are not the same quantity. Ten thousand resamples."""
+        """Difference in bits, from 9,999 resamples; None where the bits of the two are different quantities."""
         if not same_bits(self.first.made, self.second.made):
             return None
         return paired_difference(*self._margins)
 
     @cached_property
     def margin_is_skewed(self) -> bool:
-        """Whether the interval of the margins' difference is to be read with care."""
+        """Are the margins' differences too skewed for a reliable interval at this n?"""
         if not same_bits(self.first.made, self.second.made):
             return False
         known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
@@ -197,36 +251,48 @@ def _common_items(first: ItemCounts, second: ItemCounts) -> list[int]:
     return [item for item in first.shares if item in second.shares]
 
 
+def _shares(
+    counts: tuple[ItemCounts, ItemCounts], items: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first, second = (np.array([side.shares[item] for item in items], dtype=np.float64) for side in counts)
+    return first, second
+
+
 def pairs_of(
     sides: Sequence[S], correction: Correction, baseline: Hashable | None, bound: float | None = None
 ) -> list[Pair[S]]:
-    """Models on the same revision, and revisions under the same model; with a baseline every other model against it, on
-    the same revision. A pair that differs in both is no comparison anybody asks for, and one without a common item
-    none at all: neither counts in the correction. `bound`: of the difference of pass rates, for equivalence."""
+    """Pair runs of different models on one revision, and of one model on two revisions.
+
+    Runs that differ in both are not paired. Pairs without a common item are dropped and not counted in the correction.
+
+    Args:
+        baseline: a model; the others are paired with it only, on the same revision.
+        bound: 0..1, difference of pass rates to test equivalence within.
+    """
     models = {side.model for side in sides}
-    wanted = [
+    chosen = [
         (first, second)
         for first, second in combinations(sides, 2)
         if (
             _differ_in_one(first, second)
             if baseline is None or len(models) == 1
-            else _against(first, second, baseline)
+            else _is_against(first, second, baseline)
         )
     ]
-    rows = [row for first, second in wanted if (row := pair(first, second)).items]
-    corrected = correction.adjust([row.test.p for row in rows])
-    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    rows = [row for first, second in chosen if (row := pair(first, second)).items]
+    rates = corrected([row.rate for row in rows], correction)
+    rows = [replace(row, rate=rate) for row, rate in zip(rows, rates, strict=True)]
     return rows if bound is None else _with_equivalence(rows, bound, correction)
 
 
 def _with_equivalence(rows: Sequence[Pair[S]], bound: float, correction: Correction) -> list[Pair[S]]:
-    def p_of(row: Pair[S]) -> float:
-        return equivalence_p(row.test.only_first, row.test.only_second, row.n, bound)
+    def p_of(rate: RateComparison) -> float:
+        return equivalence_p(rate.only_first or 0, rate.only_second or 0, rate.n or 0, bound)
 
-    known = {k: p_of(row) for k, row in enumerate(rows) if row.method == MCNEMAR}
-    corrected = dict(zip(known, correction.adjust(list(known.values())), strict=True))
+    known = {k: p_of(row.rate) for k, row in enumerate(rows) if row.rate.test == MCNEMAR.key}
+    adjusted = dict(zip(known, correction.adjust(list(known.values())), strict=True))
     return [
-        replace(row, equivalence=Equivalence(bound, known[k], corrected[k]) if k in known else None)
+        replace(row, equivalence=Equivalence(bound, known[k], adjusted[k]) if k in known else None)
         for k, row in enumerate(rows)
     ]
 
@@ -235,31 +301,37 @@ def _differ_in_one(first: Side, second: Side) -> bool:
     return first.model == second.model or first.revision == second.revision
 
 
-def _against(first: Side, second: Side, baseline: Hashable) -> bool:
-    """`first` is the baseline's; sides come in the order of the models, the baseline's before all others."""
+def _is_against(first: Side, second: Side, baseline: Hashable) -> bool:
+    """Is `first` the baseline's run on the second's revision? Sides of the baseline come first."""
     return first.revision == second.revision and first.model == baseline != second.model
 
 
 def pair(first: S, second: S) -> Pair[S]:
-    """Two sides with their exact test, not corrected."""
+    """Compare two runs; p is not corrected."""
     is_same_revision = first.revision == second.revision
     counts = (first.own, second.own) if is_same_revision else (first.compared, second.compared)
-    items = _common_items(*counts)
-    test = sign_test(*([one.shares[item] for item in items] for one in counts))
-    return Pair(first, second, counts, test)
+    rate = compare_rates(
+        (first.label, second.label),
+        _shares(counts, _common_items(*counts)),
+        per_item=(counts[0].per_item, counts[1].per_item),
+        in_shares=any(side.in_shares for side in counts),
+    )
+    return Pair(first, second, counts, rate)
 
 
 def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
-    """Names of the tests that the p values of a table are of."""
-    tests = {row.method for row in pairs}
+    """Names of the tests behind the p values of a table."""
+    tests = {row.rate.test for row in pairs}
     if len(tests) > 1:
         return f"{MCNEMAR.label} where one prediction is compared, {SIGN.label} where several are"
-    return next(iter(tests), MCNEMAR).label
+    return TESTS[next(iter(tests), MCNEMAR.key)].label
 
 
 class ItemCell(NamedTuple):
-    """An item on one side: its outcome codes, what it counts, and its margin; of two revisions over the predictions
-    that both have, and None where that is none."""
+    """One item of one run: outcome codes, share that passes, margin in bits.
+
+    Between two revisions, over the predictions that both have; None without any.
+    """
 
     codes: list[int]
     counts: float | None
@@ -276,12 +348,15 @@ class ItemRow:
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
-    known_items = [side.compared.shares or side.own.shares for side in sides]
+    """All items that any side has, in the sides' order."""
+    items_of_sides = [side.compared.shares or side.own.shares for side in sides]
     rows = []
-    for item in dict.fromkeys(item for some in known_items for item in some):
+    for item in dict.fromkeys(item for items in items_of_sides for item in items):
         cells = [
-            ItemCell(one.codes(item), one.shares.get(item), one.margins.get(item)) if item in some else None
-            for one, some in zip((side.compared for side in sides), known_items, strict=True)
+            ItemCell(counts.codes(item), counts.shares.get(item), counts.margins.get(item))
+            if item in items
+            else None
+            for counts, items in zip((side.compared for side in sides), items_of_sides, strict=True)
         ]
         known = {round(cell.counts, 9) for cell in cells if cell is not None and cell.counts is not None}
         rows.append(ItemRow(item, cells, len(known) > 1))
@@ -294,15 +369,15 @@ def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
 def against_baseline(
     suites: Sequence[Sequence[S | None]], correction: Correction
 ) -> list[list[Pair[S] | None]]:
-    """Every other model against the baseline on each suite; None unless both have run it.
+    """Compare every model with the baseline on each suite; None unless both have run it.
 
     Args:
         suites: a side per model, the baseline's first; None: not run.
-        correction: over the p values of all suites and models together.
+        correction: of the p values of all suites and models together.
     """
     rows = [[_pair_if_both(base, other) for other in others] for base, *others in suites]
-    corrected = iter(correction.adjust([one.test.p for row in rows for one in row if one]))
-    return [[replace(one, p_corrected=next(corrected)) if one else None for one in row] for row in rows]
+    rates = iter(corrected([one.rate for row in rows for one in row if one], correction))
+    return [[replace(one, rate=next(rates)) if one else None for one in row] for row in rows]
 
 
 def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
@@ -311,8 +386,10 @@ def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
 
 @dataclass(frozen=True)
 class TotalDifference:
-    """SG score of a model less the baseline's, over the `n_suites` both have run. `shared_items_factor`: by how much
-    the standard error of the difference is greater because suites share material; the interval includes it."""
+    """SG score of a model minus the baseline's, over the `n_suites` that both have run.
+
+    Suites that share material widen the interval: `shared_items_factor` is by how much the standard error grows.
+    """
 
     difference: Difference
     n_suites: int
@@ -320,7 +397,7 @@ class TotalDifference:
 
 
 def total_difference(pairs: Sequence[Pair[S]], material: Groups) -> TotalDifference:
-    """Of one model against the baseline, a pair for each suite. `material`: which items of the suites share it."""
+    """Sum up one model against the baseline, from a pair per suite. `material`: items that suites share."""
     shares = [one.shares for one in pairs]
     groups = groups_by_suite([(one.first.revision, one.items) for one in pairs], material)
     difference = paired_rates(

@@ -1,7 +1,7 @@
-"""From token surprisals to outcomes: the arithmetic of a run, shared by the worker and the command line.
+"""From token surprisals to outcomes: the arithmetic of a run, on the site and in the library.
 
-Pure: no Django, no torch. A document and one score per sentence go in; region bits, outcomes, margins and rates come
-out. Units are bits throughout.
+Pure: no Django, no torch. In: a document and one score per sentence. Out: region values, outcomes, margins, rates.
+All values are in bits.
 """
 
 from __future__ import annotations
@@ -42,36 +42,43 @@ from lmgym.stats.intervals import mean_interval
 from lmgym.suites.formats import SentenceDoc, SuiteDocument
 from lmgym.suites.regions import JoinedSentence, join
 
-TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, straddles]
+TokenRow = list[object]  # [token, id, start, end, surprisal, region index or -1, straddles]
 
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value. `special_bits` are those outside
-    regions, `not_computed` the numbers of the tokens whose bits nobody asked for."""
+    """Surprisals of one sentence, in bits.
+
+    Attributes:
+        regions: by region; None = no value.
+        special_surprisal: sum over tokens outside regions.
+        surprisal: of the whole sentence; None = no value.
+        tokens: see TokenRow.
+        not_computed: indices of unscored tokens.
+    """
 
     position: int
     item: int
     condition: str
     text: str
     regions: list[float | None]
-    special_bits: float
-    total_bits: float | None
+    special_surprisal: float
+    surprisal: float | None
     tokens: list[TokenRow]
     failure: str = ""
     not_computed: list[int] = field(default_factory=list)
 
     def columns(self) -> dict[str, Any]:
-        """What its row stores."""
+        """Values of the columns that are stored."""
         return {name: getattr(self, name) for name in STORED}
 
 
-STORED = ("text", "regions", "special_bits", "total_bits", "tokens", "failure", "not_computed")
-"""Attributes of a sentence's result that its row has under the same names."""
+STORED = ("text", "regions", "special_surprisal", "surprisal", "tokens", "failure", "not_computed")
+"""Attributes of a `SentenceResult` that are columns of its database row under the same names."""
 
 
 class RegionBits(NamedTuple):
-    """A region of a sentence, as every output has it; they are counted from 1. `surprisal` in bits."""
+    """A region of a sentence as every output has it; numbered from 1. `surprisal` in bits."""
 
     region_number: int
     region: str
@@ -81,7 +88,7 @@ class RegionBits(NamedTuple):
 
 
 class TokenBits(NamedTuple):
-    """A token of a sentence; its `region_number` is None outside regions. `surprisal` in bits."""
+    """A token of a sentence as every output has it; `region_number` is None outside regions. `surprisal` in bits."""
 
     token: str
     token_id: int
@@ -94,7 +101,7 @@ class TokenBits(NamedTuple):
 
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
-    """`result`: a SentenceResult or its row. A region with a token that nobody asked for was not computed."""
+    """Regions of a SentenceResult or its database row. A region with an unscored token was not computed."""
     skipped = {result.tokens[number][5] for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
     for place, (name, content, bits) in enumerate(cells):
@@ -102,7 +109,7 @@ def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> I
 
 
 def token_bits(result: Any) -> Iterator[TokenBits]:
-    """The same of its tokens."""
+    """Tokens of a SentenceResult or its database row."""
     skipped = set(result.not_computed)
     for place, (token, number, start, end, bits, region, straddles) in enumerate(result.tokens):
         home = region + 1 if isinstance(region, int) and region >= 0 else None
@@ -122,30 +129,30 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every token was asked for."""
+        """Were all tokens scored?"""
         return not any(row.not_computed for row in self.sentences)
 
 
 def metric_of(document: SuiteDocument) -> str:
-    """The one metric a run computes by default: the document's, the first of a list, `sum` for "all"."""
+    """The metric a run uses by default: the document's, the first of a list, or `sum` for "all"."""
     return default_metric(document.metric)
 
 
 def default_metric(metric: str | Sequence[str]) -> str:
-    """The same of what `meta.metric` says."""
+    """`metric_of` for a value of `meta.metric`."""
     if isinstance(metric, str):
         return "sum" if metric == "all" else metric
     return str(metric[0]) if metric else "sum"
 
 
 def joined_sentences(document: SuiteDocument, policy: ScoringPolicy) -> list[JoinedSentence]:
-    """Every sentence as the model will read it, in document order."""
+    """Every sentence as the model reads it, in document order."""
     return [join(row.contents, policy.join) for row in document.sentences]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """All sentences of a document with their values, as arrays: see `columns`."""
+    """All sentences of a document with their values as arrays; see `token_arrays`."""
 
     document: SuiteDocument
     joined: Sequence[JoinedSentence]
@@ -159,7 +166,7 @@ class Measured:
         values = self.values
         moved = (
             2 if self.policy.whitespace == "trailing" else 0
-        )  # B before a region and after it are values, too
+        )  # the whitespace correction adds a boundary value before and after a region
         tokens, all_tokens = (n + moved * (n > 0) for n in (values.tokens, values.all_tokens))
         return _grid(self.document, values.regions, values.total, tokens, all_tokens)
 
@@ -170,7 +177,7 @@ class Measured:
         return _summarise(self.document, self.values.regions, skipped)
 
     def rows(self) -> list[SentenceResult]:
-        """One result per sentence: what is stored and exported."""
+        """One result per sentence, to store and export."""
         regions, total = listed(self.values.regions), listed(self.values.total)
         bits, region = listed(self.columns.bits), self.aligned.region.tolist()
         straddles, special = self.aligned.straddles.tolist(), self.values.special.tolist()
@@ -209,10 +216,13 @@ def measure(
     left_to_right: bool,
     joined: Sequence[JoinedSentence] | None = None,
 ) -> Measured:
-    """Region bits of every sentence. In left-to-right models equal prefixes have equal bits, so that ties are ties.
+    """Compute the region values of every sentence.
 
-    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined[k].text`: as the policy joins it,
-    unless somebody else joined it otherwise."""
+    Args:
+        scores: of the document's sentences, in order.
+        left_to_right: equal prefixes then get equal bits, so that ties are exact.
+        joined: texts that were scored; default: as the policy joins the regions.
+    """
     joined = joined_sentences(document, policy) if joined is None else joined
     n_regions = len(document.region_names)
     columns = columns_of(scores)
@@ -236,8 +246,12 @@ def evaluate_document(
     *,
     left_to_right: bool,
 ) -> RunResult:
-    """Region bits, outcomes and rates of a document. `error_bits` bounds the numeric error of one token's value;
-    `left_to_right` as `ModelFacts` has it."""
+    """Compute region values, outcomes and rates of a document.
+
+    Args:
+        error_bits: bound on the numeric error of one token's value.
+        left_to_right: see `ModelFacts`.
+    """
     measured = measure(document, scores, policy, left_to_right=left_to_right)
     grid = measured.grid()
     return RunResult(
@@ -248,11 +262,11 @@ def evaluate_document(
 def result_of_rows(
     document: SuiteDocument, rows: list[SentenceResult], error_bits: float = ASSUMED_ERROR_BITS
 ) -> RunResult:
-    """Outcomes and rates from the bits of every sentence, wherever they come from. A region without known tokens counts
+    """Compute outcomes and rates from given sentence values, e.g. of an upload. A region without known tokens counts
     as one token."""
     n, width = len(rows), len(document.region_names)
     regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
-    total = np.array([row.total_bits for row in rows], dtype=np.float64)
+    total = np.array([row.surprisal for row in rows], dtype=np.float64)
     homes = [[token[5] for token in row.tokens] for row in rows]
     tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
     tokens = tokens.reshape(n, width)
@@ -269,7 +283,7 @@ def _grid(
     all_tokens: Ints,
     rows: Sequence[SentenceResult] | Sequence[SentenceDoc] | None = None,
 ) -> Grid:
-    """Sentences (rows of the arrays) by condition and item."""
+    """Arrange sentences (rows of the arrays) by condition and item."""
     rows = document.sentences if rows is None else rows
     items = list(dict.fromkeys(row.item for row in rows))
     index = {item: place for place, item in enumerate(items)}
@@ -295,7 +309,7 @@ def _grid(
 def _by_condition(
     document: SuiteDocument, rows: Sequence[SentenceResult] | Sequence[SentenceDoc]
 ) -> Mapping[str, Ints]:
-    """Numbers of the rows of each condition, in order."""
+    """Indices of the rows of each condition, in order."""
     numbers = {condition: number for number, condition in enumerate(document.conditions)}
     code = np.array([numbers[row.condition] for row in rows], dtype=np.int64)
     return {condition: np.flatnonzero(code == number) for condition, number in numbers.items()}
@@ -307,8 +321,8 @@ def _summarise(
     skipped: Bools,
     rows: Sequence[SentenceResult] | None = None,
 ) -> list[dict[str, object]]:
-    """Mean bits by condition and region, over the sentences in which the region has text and a value. `skipped`: of
-    which regions some token was not computed."""
+    """Mean bits by condition and region, over sentences in which the region has text and a value. `skipped`: bool[n,
+    r], regions with a token that was not computed."""
     sentences = document.sentences if rows is None else [document.sentences[row.position] for row in rows]
     filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
     shown = np.where(filled.reshape(regions.shape), regions, math.nan)

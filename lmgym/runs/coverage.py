@@ -1,16 +1,15 @@
-"""Words that a model does not know, read off the tokens of its sentences. Pure.
+"""Words that a model does not know, found from the tokens of its sentences. Pure.
 
-A word is unknown when
-
+A word is unknown if
 * one of its tokens is the tokenizer's unknown token ("<unk>", "[UNK]", a class such as "UNK-LC-s"): it is outside the
-  vocabulary, or, with n-gram models, was seen too rarely in training to be in it;
-* it has two tokens or more and every one of them covers a single byte: no merge of the tokenizer applied;
-* it has two tokens or more and the sentences as a whole are spelled in pieces (`Spelling`): to a small vocabulary
-  "horse" is h·or·se, so it says nothing about horses. A large one splits rare words, too, and knows them.
+  vocabulary or, in n-gram models, too rare in training;
+* it has two or more tokens and each covers a single byte: no merge of the tokenizer applied;
+* it has two or more tokens and the sentences as a whole are spelled in pieces (`Spelling`). To a small vocabulary
+  "horse" is h·or·se, which carries nothing about horses; a large vocabulary splits rare words but knows them.
 
-A word is a run of letters, digits and marks with at least one letter; apostrophes inside belong to it, hyphens divide.
-An ideograph is a word of its own. Words are counted once per spelling, capitals told apart: the same words recur in all
-conditions of an item, and "the" on every line would hide that the nouns are unknown.
+A word is a run of letters, digits and marks with at least one letter; it may contain apostrophes, and hyphens divide
+words. An ideograph is one word. Words are counted once per spelling, case-sensitive: the same words recur in all
+conditions of an item, and counting every "the" would hide that the nouns are unknown.
 """
 
 from __future__ import annotations
@@ -24,36 +23,35 @@ from typing import Any
 from lmgym.text import BLANKS, SIGNS, is_unspaced
 
 LOW_COVERAGE = 0.9
-"""Below this share of known words no result is called above chance. At 0.9 a sentence of seven words holds an unknown
-one about every second time (1 − 0.9⁷ = 0.52): from there on most comparisons are about words of which the model knows
-their spelling at best, so a rate above the chance level says nothing about the construction."""
+"""Below this share of known words no result is called above chance. At 0.9 about half of all sentences of seven words
+have an unknown one (1 − 0.9⁷ = 0.52), so most comparisons involve a word the model can at best spell."""
 
 BYTE_VOCABULARY = 512
-"""A vocabulary up to this size is of bytes or characters (256 bytes and some special tokens; ByT5 has 384). To such a
-model no word is strange for being spelled."""
+"""Vocabularies up to this size consist of bytes or characters (256 bytes and special tokens; ByT5 has 384). Spelling a
+word says nothing about how well such a model knows it."""
 
 MOST_PIECES = 1.8
-"""Mean number of pieces a word above which sentences are spelled in pieces. GPT-2 has 1.00 to 1.13 on the published and
-the demo suites; a vocabulary of 878 pieces has 3.2 to 3.6 on the published ones."""
+"""Sentences are spelled in pieces if words have more pieces than this on average … GPT-2 has 1.00 to 1.13 on the
+published and the demo suites; a vocabulary of 878 pieces has 3.2 to 3.6 on the published ones."""
 
 FEWEST_LETTERS = 3.25
-"""The pieces must have fewer letters than this in the mean, too: English words of 5.9 letters in 1.8 pieces do.
-Languages that build long words (Finnish, Turkish) are split into more pieces by every model, but into longer ones."""
+"""… and these have fewer letters than this on average: English words of 5.9 letters in 1.8 pieces. Languages
+with long words (Finnish, Turkish) are split into more pieces by every model, but into longer ones."""
 
 MOST_SHORT = 0.1
-"""Share of words of which every piece has one or two letters, above which sentences are spelled in pieces. GPT-2 has
-none on those suites, the small vocabulary 35% to 80%."""
+"""… or if more than this share of words consists of pieces of one or two letters only. GPT-2 has none on those suites,
+the small vocabulary 35% to 80%."""
 
 SHORT_LETTERS = 2
 
 FEWEST_WORDS = 10
-"""From fewer words nothing is concluded about the spelling."""
+"""With fewer words the spelling is not judged."""
 
 MOST_KEPT = 200
-"""Unknown words that are stored with a run by name; their number is always whole."""
+"""Unknown words stored by name with a run; the count is always exact."""
 
 COVERAGE = ("n_words", "n_unknown_words", "coverage")
-"""Attributes of a run and of a leaderboard's cell, and names in every output; empty where words were not counted."""
+"""Attributes of a run and of a leaderboard cell; their names in every output. Empty where words were not counted."""
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTERS = rf"[^\s{SIGNS}{_IDEOGRAPHS}]"
@@ -65,17 +63,17 @@ _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _LEADING = ("Ġ", "▁", "##")
 
 Token = Sequence[Any]
-"""[spelling, id, start, end, …], as a run stores it."""
+"""[spelling, id, start, end, …], as stored with a run."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """Into how many pieces the tokenizer splits words: `n_words` different words in `n_pieces` tokens with `n_letters`,
-    `n_short` of the words in pieces of one or two letters only.
+    """How finely a tokenizer splits words: `n_words` distinct words in `n_pieces` tokens with `n_letters` letters;
+    `n_short` of the words have pieces of one or two letters only.
 
-    Words that every tokenizer splits are left out: with capitals (names, acronyms, first words of sentences), digits or
-    apostrophes, and in scripts without blanks, where a run of letters holds many words. All counts are 0 for a model of
-    characters, which spells every word.
+    Excludes words that every tokenizer splits: with capitals (names, acronyms, sentence-initial words), digits or
+    apostrophes, and in scripts without spaces, where a run of letters is many words. All counts are 0 for character
+    models, which spell every word.
     """
 
     n_words: int = 0
@@ -85,7 +83,7 @@ class Spelling:
 
     @classmethod
     def from_json(cls, counts: Mapping[str, int] | None) -> Spelling:
-        """As `as_json` wrote it; all 0 where it was not counted."""
+        """Inverse of `as_json`; all 0 where nothing was counted."""
         return cls(**counts) if counts else cls()
 
     def as_json(self) -> dict[str, int]:
@@ -105,7 +103,7 @@ class Spelling:
 
     @property
     def is_in_pieces(self) -> bool:
-        """Words are spelled rather than known."""
+        """Are words spelled rather than known?"""
         if self.n_words < FEWEST_WORDS:
             return False
         has_many = self.pieces_per_word > MOST_PIECES and self.letters_per_piece < FEWEST_LETTERS
@@ -113,7 +111,7 @@ class Spelling:
 
     @property
     def words(self) -> str:
-        """What was counted and where the thresholds are; empty where words are not spelled in pieces."""
+        """The counts and thresholds in words; empty unless words are spelled in pieces."""
         if not self.is_in_pieces:
             return ""
         return (
@@ -126,7 +124,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Coverage:
-    """`n_words` different words, of which the model does not know `unknown`, in order of appearance."""
+    """`n_words` distinct words, of which the model does not know `unknown`, in order of appearance."""
 
     n_words: int
     unknown: tuple[str, ...]
@@ -145,12 +143,12 @@ class Coverage:
 
 
 def coverage_share(n_words: int | None, n_unknown: int | None) -> float | None:
-    """Known words among all, 0 to 1; None where they were not counted or there are none."""
+    """Share of known words, 0 to 1; None without counted words."""
     return 1 - n_unknown / n_words if n_words and n_unknown is not None else None
 
 
 def is_low(share: float | None) -> bool:
-    """Too low for a claim about chance. What was not counted is not low."""
+    """Too low to claim a result above chance? False where words were not counted."""
     return share is not None and share < LOW_COVERAGE
 
 
@@ -159,7 +157,7 @@ def coverage_words(n_words: int | None, n_unknown: int | None) -> str:
     share = coverage_share(n_words, n_unknown)
     if share is None or not n_unknown:
         return ""
-    shown = min(99, round(100 * share))  # 100% with unknown words would contradict itself
+    shown = min(99, round(100 * share))  # do not round up to 100% if there are unknown words
     return (
         f"coverage {shown}%: {n_unknown:,} {'word' if n_unknown == 1 else 'words'} this model does not know"
     )
@@ -180,11 +178,17 @@ def coverage_of(
     vocabulary_size: int | None = None,
     in_pieces: bool | None = None,
 ) -> Coverage | None:
-    """Over (text, tokens) of each sentence; None where none has tokens. A word that is unknown at one place, as at the
-    beginning of a sentence, is unknown; its pieces are those of the place where it has the fewest.
+    """Count the words of sentences. A word that is unknown in one place (e.g. sentence-initially) is unknown; its
+    number of pieces is the smallest anywhere.
 
-    vocabulary_size  None = the model does not tell: single bytes then count unless no token is longer than that
-    in_pieces        whether words that are split count as unknown; None = as the spelling of these sentences has it"""
+    Args:
+        sentences: (text, tokens) each.
+        vocabulary_size: None = not reported: single bytes then count unless some token is longer.
+        in_pieces: do split words count as unknown? None: decide by the spelling of these sentences.
+
+    Returns:
+        None if no sentence has tokens.
+    """
     rows = [(text, tokens) for text, tokens in sentences if tokens]
     if not rows:
         return None
@@ -211,7 +215,7 @@ def coverage_of(
 def words_of(
     text: str, tokens: Sequence[Token], vocabulary_size: int | None, *, in_pieces: bool
 ) -> tuple[list[str], list[str]] | None:
-    """Known and unknown words of one sentence, as `coverage_of` counts them."""
+    """Known and unknown words of one sentence, counted as in `coverage_of`."""
     found = coverage_of([(text, tokens)], vocabulary_size=vocabulary_size, in_pieces=in_pieces)
     if found is None:
         return None
@@ -222,7 +226,7 @@ def words_of(
 
 @dataclass(slots=True)
 class _Word:
-    """Whether a word is known by its tokens alone, and the fewest tokens that it has anywhere, with their sentence."""
+    """Is a word known judging by its tokens alone, and the fewest tokens it has anywhere, with their sentence."""
 
     is_known: bool = True
     text: str = ""
@@ -248,7 +252,7 @@ def _letters(text: str) -> int:
 
 
 def _words(text: str, tokens: Sequence[Token]) -> Iterable[tuple[str, Sequence[Token]]]:
-    """Each word with its tokens; both words and tokens stand in the order of the text."""
+    """Yield each word with its tokens, in the order of the text."""
     first = 0
     for match in _WORD.finditer(text):
         begin, end = match.span()
@@ -285,7 +289,7 @@ def _is_unknown_token(text: str, token: Token) -> bool:
 
 
 def _is_byte(text: str, token: Token, *, shared: bool) -> bool:
-    """Whether the token covers one byte. `shared`: others have the same characters, so that it is a part of one."""
+    """Does the token cover one byte? `shared`: other tokens have the same characters, so it is part of one."""
     spelling = str(token[0])
     if _BYTE.fullmatch(spelling):
         return True

@@ -1,4 +1,4 @@
-"""Charts of one run, and of the models on one suite. Units are bits; rates are 0..1."""
+"""Charts of one run, and of all models on one suite. Values are in bits, rates 0..1."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
 
 COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
-"""What the chart of a suite's models draws and says."""
+"""Counts that the chart of a suite's models shows."""
 
 INTERVALS = {
     False: "Interval: 95%, Student’s t; none where all items are alike.",
     True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition; none "
     "where all items are alike.",
 }
-"""Notes of the chart of regions, by whether its intervals are within items."""
+"""Notes below the chart of regions, by whether its intervals are within-item."""
 
 Query = Mapping[str, str | list[str]]
 Threads = Mapping[str, Sequence[Sequence[float | None]]]
-"""By condition the bits of each item's regions; None where a region is empty."""
+"""Condition -> bits of each item's regions; None for an empty region."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run that a chart is of: labels of model and suite, the whitespace correction of its bits, and the query of
-    the chart's address."""
+    """The run of a chart: labels of model and suite, whitespace correction, and the query of the chart's address."""
 
     model: str
     suite: str
@@ -55,8 +54,14 @@ def regions_figure(
     threads: Threads | None = None,
     within: bool = False,
 ) -> Figure:
-    """Mean bits by region and condition; with `threads` a thin line per item, too. `within`: the summary's intervals
-    are within items. `critical`: numbers of the regions that some formula looks at."""
+    """Draw mean bits by region and condition.
+
+    Args:
+        summary: see `region_means`.
+        critical: numbers of regions that some formula refers to.
+        threads: adds a thin line per item.
+        within: the summary has within-item intervals.
+    """
     title = f"{run.on}: mean surprisal by region"
     series = [
         Series(
@@ -92,7 +97,7 @@ def margins_figure(
     outcomes: Sequence[int],
     margins: Sequence[float | None],
 ) -> Figure:
-    """One dot per item: the margin of one prediction, which is named by its label."""
+    """Draw one dot per item: the margin of one prediction. `prediction`: its label."""
     labels = [f"item {number}" for number in items]
     title = f"{run.on}, {prediction}: margins"
 
@@ -109,7 +114,7 @@ def margins_figure(
 
 
 def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
-    """The tokens of one item, a strip per condition; None without tokens."""
+    """Draw the tokens of one item, one strip per condition; None without tokens."""
     known = [sentence for sentence in sentences if sentence.result.tokens]
     if not known:
         return None
@@ -129,7 +134,7 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
     ]
     title = f"{run.on}, item {item}"
     blanks = any("·" in token.text for strip in strips for tokens in strip.columns for token in tokens)
-    note = "·: a blank that belongs to the token." if blanks else ""
+    note = "·: a space that belongs to the token." if blanks else ""
     draw = partial(token_strip, strips, columns, title, note=note)
     header = (
         "condition", "region_number", "region", "token", "start", "end", "surprisal", "special",
@@ -149,7 +154,7 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
 
 
 def _strip(token: ShownToken) -> StripToken:
-    """Blanks as a dot, which the font of papers has; it lacks the open box of the pages."""
+    """Show spaces as a dot: fonts of papers lack the open box used on pages."""
     text = (token.text or token.token).replace(" ", "·") + (f" {token.part}" if token.part else "")
     place = f"characters {token.start}–{token.end}"
     note = f"not computed, {place}" if token.not_computed else place
@@ -158,8 +163,8 @@ def _strip(token: ShownToken) -> StripToken:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A model's run on a suite under the chart's rule. `policy_differences`: how its policy differs from the default;
-    `policy`: the value of the column of this name."""
+    """A model's run on a suite under the chart's rule. `policy_differences`: from the default policy, in words;
+    `policy`: value of the column of this name."""
 
     model: str
     label: str
@@ -170,7 +175,7 @@ class ModelScore:
 
 
 def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Query) -> Figure:
-    """Pass rates of all models on one suite revision, which is named by its title."""
+    """Draw the pass rates of all models on one suite revision. `suite`: its title."""
     known = [(row, row.score.rate) for row in scores if row.score.rate is not None]
     marks = [
         RowMark(row.label, rate, row.score.low, row.score.high, row.score.chance, note=_passes_in_words(row))

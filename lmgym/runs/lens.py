@@ -1,4 +1,4 @@
-"""One sentence under the lens: its tokens in their regions. Units are bits."""
+"""One sentence in detail: its tokens by region. Values are in bits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from lmgym.runs.compute import SentenceResult, region_bits, token_bits
 
 @dataclass(frozen=True)
 class ShownToken:
-    """`text` is its characters of the sentence, `token` its form in the vocabulary; `start` and `end` count characters
-    of the sentence."""
+    """`text`: its characters of the sentence, `token`: its form in the vocabulary; `start` and `end`: character
+    offsets."""
 
     text: str
     token: str
@@ -23,7 +23,7 @@ class ShownToken:
     special: bool
     not_computed: bool = False
     part: str = ""
-    """ "2/3" for the second of three tokens that share a character."""
+    """"2/3" for the second of three tokens that share a character."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ShownRegion:
 
 @dataclass(frozen=True)
 class ShownSentence:
-    """`specials`: the tokens outside regions."""
+    """`specials`: tokens outside regions."""
 
     result: SentenceResult
     regions: list[ShownRegion]
@@ -49,7 +49,8 @@ class ShownSentence:
 def shown_sentence(
     result: SentenceResult, names: Sequence[str], contents: Sequence[str], critical: Collection[int]
 ) -> ShownSentence:
-    """`names` and `contents` of the regions, in order; `critical`: numbers of those that some formula looks at."""
+    """Assign tokens to regions. `names`, `contents`: of the regions, in order; `critical`: numbers of regions that
+    some formula refers to."""
     by_region: dict[int | None, list[ShownToken]] = {}
     tokens = list(token_bits(result))
     for one, part in zip(tokens, parts_of_characters([(one.start, one.end) for one in tokens]), strict=True):
@@ -85,7 +86,8 @@ def shown_sentence(
 
 
 def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:
-    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, as the bytes of one do; "" for the others."""
+    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, such as bytes of one character; "" for the
+    others."""
     runs: list[list[int]] = []
     for place, (start, end) in enumerate(places):
         is_shared = place > 0 and max(start, places[place - 1][0]) < min(end, places[place - 1][1])

@@ -1,4 +1,4 @@
-"""What a table or a mean lacks, and why: nothing is left out of a number unsaid."""
+"""Missing rates of a table or mean, and their reasons: no number leaves anything out silently."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lmgym.runs.rules import FIRST, Rule
 
 NOT_RUN = "not run"
 MOST_NAMED = 5
-"""Suites or cells that a sentence names; of more it says how many there are."""
+"""Suites or cells that a sentence names; beyond that it gives the count."""
 
 
 @dataclass(frozen=True)
 class MissingRate:
-    """A model without a rate on a suite. `run`: the one that counts, if there is any; it holds `held` of the suite's
-    `of` predictions, and the rule needs others. `suite`: its key in the table."""
+    """A model without a rate on a suite. `run`: the one that counts, if any; it has `held` of the suite's `of`
+    predictions, and the rule needs others. `suite`: its key in the table."""
 
     model: str
     label: str
@@ -32,9 +32,9 @@ class MissingRate:
         if not self.run:
             return NOT_RUN
         if self.held >= self.of:
-            return "its results hold no item"
+            return "its run has no items"
         lacking = ", but not the first" if self.rule is FIRST else ""
-        return f"its results hold {self.held} of {self.of} predictions{lacking}"
+        return f"its run has {self.held} of {self.of} predictions{lacking}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -53,7 +53,7 @@ def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
 
 
 def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[str]:
-    """ "a, b (not run)", the suites with the same reason together; what was run comes first."""
+    """ "a, b (not run)": suites with the same reason together; suites that were run first."""
     by_why: dict[str, list[str]] = {}
     for gap in sorted(gaps, key=lambda gap: not gap.run):
         by_why.setdefault(gap.why, []).append(gap.suite)
@@ -61,7 +61,7 @@ def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[st
 
 
 def by_model(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> Mapping[str, str]:
-    """Label of the model -> its gaps in words."""
+    """Label of a model -> its missing rates in words."""
     found: dict[str, list[MissingRate]] = {}
     for gap in gaps:
         found.setdefault(gap.label, []).append(gap)
@@ -69,7 +69,7 @@ def by_model(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> Mapping[str
 
 
 def in_words(gaps: Sequence[MissingRate]) -> str:
-    """For a note: first what was run and has no rate, then what was not run."""
+    """For a note: first runs without a rate, then suites not run."""
     lacking, not_run = [gap for gap in gaps if gap.run], [gap for gap in gaps if not gap.run]
     parts = []
     if lacking:

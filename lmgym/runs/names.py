@@ -1,5 +1,7 @@
-"""docs/names.md: every name of a column of results, with its meaning and unit, made from the classes of
-`lmgym.runs.tables`. `python -m lmgym.runs.names > docs/names.md` writes it again."""
+"""docs/names.md: names, meanings and units of result columns, generated from the classes of `lmgym.runs.tables`.
+
+`python -m lmgym.runs.names > docs/names.md` regenerates it.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,17 @@ from lmgym.lmchallenge.logs.extra_metrics import (
 from lmgym.propara.bootstrap import Question
 from lmgym.propara.tables import ProcessScores
 from lmgym.runs import tables
+from lmgym.runs.comparison import RateComparison
 from lmgym.stats import Comparison
 from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
-    "rates": (tables.Rate, tables.Policy),
+    "rates": tables.RATES,
     "outcomes": (tables.Outcome,),
     "regions": (tables.Region,),
     "tokens": (tables.Token,),
-    "compare": (tables.Compared,),
-    "scores": (tables.Score, tables.Policy),
+    "compare": (RateComparison,),
+    "scores": tables.SCORES,
     "lmc compare": (GameComparison,),
     "lmc stats --more: bits_per_character": (BitsPerCharacter,),
     "lmc stats --more: keystroke_savings": (KeystrokeSavings,),
@@ -34,20 +37,21 @@ TABLES: dict[str, tuple[type, ...]] = {
     "propara compare": (Question, Comparison),
     "propara processes": (ProcessScores,),
 }
-"""Table -> classes of its columns, after those of the run."""
+"""Table -> classes of its columns, after those of the suite, run and prediction."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}
 HEAD = """\
 # Names of results
 
-One name for each thing, everywhere: columns of `lmgym.Result` (`rates()`, `outcomes()`, `regions()`, `tokens()`,
-`compare()`), of CSV and Parquet files, keys of JSON and of the API, attributes of the client. Surprisals and margins
-are in bits. What has no value is empty, null or NaN, never 0. This page is made from `lmgym/runs/tables.py`; how the
-numbers are computed stands in [results.md](results.md).
+Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `outcomes()`, `regions()`, `tokens()`,
+`compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the client.
+Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from the
+classes in `lmgym/runs/tables.py` and `lmgym/stats/comparison.py`. How the numbers are computed:
+[statistics.md](statistics.md).
 """
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Render the page as Markdown."""
     parts = [
         HEAD,
         _section("Every table", (tables.RunFacts,)),
@@ -59,13 +63,14 @@ def page() -> str:
 
 
 def _section(title: str, kinds: tuple[type, ...]) -> str:
-    first = " ".join((kinds[0].__doc__ or "").split())
-    lines = [f"## {title}", "", first, "", "| name | type | unit | meaning |", "|---|---|---|---|"]
+    introduction = " ".join((kinds[0].__doc__ or "").split())
+    lines = [f"## {title}", "", introduction, "", "| name | type | unit | meaning |", "|---|---|---|---|"]
     for kind in kinds:
         types = dict(columns(kind))
         lines += [
-            f"| `{one.name}` | {_TYPES[types[one.name]]} | {one.metadata['unit'] or '–'} | {one.metadata['meaning']} |"
-            for one in fields(kind)
+            f"| `{column.name}` | {_TYPES[types[column.name]]} | {column.metadata['unit'] or '–'} | "
+            f"{column.metadata['meaning']} |"
+            for column in fields(kind)
         ]
     return "\n".join([*lines, ""])
 

@@ -1,4 +1,4 @@
-"""What predictions look at: regions, the characters of texts, and scores of at least these. Pure."""
+"""Which regions predictions refer to, the characters of these regions, and scores of at least these. Pure."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ Span = tuple[int, int]
 
 
 def needed_cells(document: SuiteDocument) -> Bools:
-    """By sentence and region; the last column says whether the tokens outside regions are needed."""
-    wanted = _regions(document)
+    """bool[sentence, region]; the last column: are tokens outside regions needed?"""
+    required = _regions(document)
     width = len(document.region_names)
     rows = {
         condition: [
             *("*" in regions or number in regions for number in range(1, width + 1)),
             "*" in regions,
         ]
-        for condition, regions in wanted.items()
+        for condition, regions in required.items()
     }
     found = [rows[sentence.condition] for sentence in document.sentences]
     return np.array(found, dtype=np.bool_).reshape(len(found), width + 1)
 
 
 def _regions(document: SuiteDocument) -> dict[str, set[int | str]]:
-    """Condition -> regions that predictions look at; "*" is the whole sentence."""
-    wanted: dict[str, set[int | str]] = {condition: set() for condition in document.conditions}
+    """Condition -> regions that predictions refer to; "*" is the whole sentence."""
+    required: dict[str, set[int | str]] = {condition: set() for condition in document.conditions}
     for prediction in document.predictions:
         for condition, region in parse(prediction.formula).references:
-            if condition in wanted:
-                wanted[condition].add(region)
-    return wanted
+            if condition in required:
+                required[condition].add(region)
+    return required
 
 
 class Needed:
-    """The characters of each text whose tokens decide predictions."""
+    """Characters of each text whose tokens decide predictions."""
 
     def __init__(self, document: SuiteDocument, joined: Sequence[JoinedSentence]) -> None:
-        wanted = _regions(document)
+        required = _regions(document)
         self._places: dict[str, list[tuple[JoinedSentence, list[Span]]]] = {}
         for sentence, row in zip(document.sentences, joined, strict=True):
-            spans = _spans(row, wanted[sentence.condition])
+            spans = _spans(row, required[sentence.condition])
             self._places.setdefault(row.text, []).append((row, spans))
 
     def score(self, backend: Backend, texts: Sequence[str], policy: ScoringPolicy) -> list[Scores]:
-        """Scores of these texts, at least of the tokens that somebody needs. A text is scored whole if its tokenizer
-        says that a token lies elsewhere than the region it counts for."""
+        """Score at least the needed tokens of these texts. A text is scored whole if the tokenizer puts a token
+        outside the region it counts for."""
         found = list(backend.score(texts, policy, [self.spans(text) for text in texts]))
         short = [at for at, text in enumerate(texts) if self._is_short(text, found[at])]
         if short:
@@ -63,16 +63,16 @@ class Needed:
         return found
 
     def spans(self, text: str) -> list[Span]:
-        """As `Backend.score(needed=…)` takes them."""
+        """Ranges for `Backend.score(needed=…)`."""
         return sorted({span for _, spans in self._places[text] for span in spans})
 
     def _is_short(self, text: str, score: Scores) -> bool:
         if isinstance(score, ScoringFailure) or score.complete:
             return False
         for joined, spans in self._places[text]:
-            wanted = {number for number, span in enumerate(joined.spans) if tuple(span) in spans}
+            required = {number for number, span in enumerate(joined.spans) if tuple(span) in spans}
             homes = align(joined, score.offsets, score.special).region
-            if any(skip and home in wanted for skip, home in zip(score.not_computed, homes, strict=True)):
+            if any(skip and home in required for skip, home in zip(score.not_computed, homes, strict=True)):
                 return True
         return False
 
@@ -80,6 +80,6 @@ class Needed:
 def _spans(joined: JoinedSentence, regions: set[int | str]) -> list[Span]:
     n = len(joined.text)
     if "*" in regions:
-        return [(0, n), (n, n)]  # the empty range is the end token's
+        return [(0, n), (n, n)]  # the empty range stands at the end token
     chosen = (joined.spans[region - 1] for region in regions if isinstance(region, int))
     return [(span.start, span.end) for span in chosen if span.end > span.start]

@@ -1,14 +1,14 @@
-"""Suites and results in the formats of other programs. Pure.
+"""Export suites and results to other programs. Pure.
 
-Minimal pairs, for programs that compare two whole sentences: BLiMP's JSONL, and a task folder of
-lm-evaluation-harness. A prediction is a minimal pair when it says of the same region, or of the whole sentence, that
-one condition has fewer bits than another. Anything else (conjunctions, sums, differences, several conditions) has no
-counterpart and is refused with the reason.
+Minimal pairs, for programs that compare two whole sentences: BLiMP's JSONL, and a task folder for
+lm-evaluation-harness. A prediction is a minimal pair if it states that one condition has fewer bits than another on
+the same region or the whole sentence. Conjunctions, sums, differences and more conditions have no counterpart and
+are refused with the reason.
 
-Evaluated suite JSON, as syntaxgym-core's `Suite.from_dict` reads it. Differences from our own suite JSON, all forced
-by that reader: predictions have round brackets, everywhere; a region has `metric_value: {metric: bits}` and `oovs`;
-contents are trimmed; `meta.metric` is the one name that was computed, and `meta.model` says whose values these are. A
-value that is missing is NaN, which Python's json reads and under which no comparison holds, as here.
+Evaluated suite JSON, as syntaxgym-core's `Suite.from_dict` reads it. That reader requires these differences from our
+suite JSON: formulas are fully bracketed with round brackets; a region has `metric_value: {metric: bits}` and `oovs`;
+contents are trimmed; `meta.metric` is the one computed metric, and `meta.model` names the model. A missing value is
+NaN, which Python's json reads and for which no comparison is true, as here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from lmgym.suites.regions import join
 
 
 class Refused(ValueError):
-    """Something has no counterpart in another program's format. `reasons`: what stands in the way, one sentence
-    each, and what to do instead."""
+    """The suite or result has no counterpart in the other program's format. `reasons`: one sentence each, with what to
+    do instead."""
 
     def __init__(self, what: str, reasons: Sequence[str]) -> None:
         super().__init__(f"{what}: {' '.join(reasons)}")
@@ -40,7 +40,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """One prediction as good and bad condition; `whole`: it is about whole sentences, as the task will be."""
+    """A prediction as a good and a bad condition. `whole`: it is about whole sentences, as the task will be."""
 
     number: int
     name: str
@@ -50,7 +50,7 @@ class MinimalPair:
 
 
 def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
-    """Every prediction of the suite as a pair of conditions. Raises Refused if one of them is none."""
+    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair."""
     reasons, pairs = [], []
     for number, prediction in enumerate(document.predictions, start=1):
         label = prediction.name or f"Prediction {number}"
@@ -60,7 +60,7 @@ def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
         else:
             pairs.append(pair)
     if not document.predictions:
-        reasons.append("The suite makes no prediction.")
+        reasons.append("The suite has no predictions.")
     if reasons:
         raise Refused(
             "minimal pairs",
@@ -99,7 +99,7 @@ class Sentences:
 
 
 def sentences_of(document: SuiteDocument, pair: MinimalPair, policy: str) -> list[Sentences]:
-    """Both sentences of every item that has them, joined by the policy ("space", "natural" or "none")."""
+    """Both sentences of every item that has them, with regions joined by the policy ("space", "natural" or "none")."""
     texts: dict[int, dict[str, str]] = {}
     for row in document.sentences:
         texts.setdefault(row.item, {})[row.condition] = join(row.contents, policy).text
@@ -132,9 +132,10 @@ def blimp_jsonl(document: SuiteDocument, slug: str, revision: int, policy: str) 
 def lm_eval_files(
     document: SuiteDocument, slug: str, revision: int, policy: str, address: str
 ) -> dict[str, str]:
-    """A task folder for lm-evaluation-harness: path -> text. One task per prediction, and a group over them.
+    """Task folder for lm-evaluation-harness, path -> text: one task per prediction and a group of them.
 
-    The bad sentence is the first choice: lm-eval takes the first of equal ones, and a tie has to fail."""
+    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail.
+    """
     pairs = minimal_pairs(document)
     base = f"gym_{slug.replace('-', '_')}"
     names = [base if len(pairs) == 1 else f"{base}_{pair.number}" for pair in pairs]
@@ -153,7 +154,7 @@ def lm_eval_files(
 
 
 def lm_eval_zip(document: SuiteDocument, slug: str, revision: int, policy: str, address: str) -> bytes:
-    """`lm_eval_files` as a zip archive. Equal files give equal bytes: no clock goes in."""
+    """Zip archive of `lm_eval_files`. Contains no timestamps, so equal files give equal bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, text in lm_eval_files(document, slug, revision, policy, address).items():
@@ -234,9 +235,10 @@ _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
-    """The formula in syntaxgym-core's language, fully bracketed. Raises Refused for what it has not.
+    """Translate a formula to syntaxgym-core's language, fully bracketed. Raises Refused for unsupported syntax.
 
-    `whole_is_sum`: the bits of every sentence are those of its regions, so that its `*` means the same as ours."""
+    `whole_is_sum`: every sentence's bits are the sum over its regions, so `*` has the same meaning there.
+    """
     try:
         formula = parse(text)
     except FormulaError as error:
@@ -244,15 +246,15 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
     reasons = []
     for node, _ in walk(formula.ast):
         if isinstance(node, Negative | Not | Call):
-            reasons.append(f"{text.strip()} uses an operator that syntaxgym-core does not know.")
+            reasons.append(f"{text.strip()} uses an operator that syntaxgym-core does not support.")
         elif isinstance(node, Comparison) and node.operator not in {"<", ">", "="}:
-            reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not know.")
+            reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not support.")
     operators = {piece.text.strip() for piece in formula.pieces({}) if piece.kind == "op"}
     if operators & {"*", "/"}:
         reasons.append(f"{text.strip()} multiplies or divides, which syntaxgym-core cannot.")
     for reference in references(formula.ast):
         if any(character not in _WORD for character in reference.condition):
-            reasons.append(f"Condition {reference.condition} is not spelled with A-Z a-z 0-9 _ - alone.")
+            reasons.append(f"Condition {reference.condition} has characters other than A-Z a-z 0-9 _ -.")
         if reference.region == "*" and not whole_is_sum:
             reasons.append(
                 f"{text.strip()} refers to the whole sentence: syntaxgym-core adds up region values instead, which "
@@ -264,9 +266,9 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
 
 
 def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, model: str) -> str:
-    """The suite with this run's values. Raises Refused when a prediction has no counterpart, or there are no values."""
+    """The suite with this run's values. Raises Refused if a prediction has no counterpart, or there are no values."""
     if not result.sentences:
-        raise Refused("evaluated JSON", ["This run has outcomes alone, no surprisals."])
+        raise Refused("evaluated JSON", ["This run has only outcomes, no surprisals."])
     items: dict[int, dict[str, Any]] = {}
     for row in result.sentences:
         contents = document.sentences[row.position].contents
@@ -281,7 +283,7 @@ def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, m
         ]
         item = items.setdefault(row.item, {"item_number": row.item, "conditions": []})
         item["conditions"].append({"condition_name": row.condition, "regions": regions})
-    whole = all(_is_sum(row.total_bits, row.regions) for row in result.sentences)
+    whole = all(_is_sum(row.surprisal, row.regions) for row in result.sentences)
     kept = {key: value for key, value in document.meta.items() if key in {"author", "reference", "comment"}}
     suite = {
         "meta": {"name": document.name, "metric": metric, "model": model, **kept},
@@ -296,7 +298,8 @@ def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, m
 
 
 def _is_sum(total: float | None, regions: Sequence[float | None]) -> bool:
-    """Whether a sentence's bits are those of its regions together; with one of them missing, it has to have none."""
+    """Are the sentence's bits the sum over its regions? If a region has no value, the sentence must not have one
+    either."""
     known = [bits for bits in regions if bits is not None]
     if total is None or len(known) < len(regions):
         return total is None and len(known) < len(regions)

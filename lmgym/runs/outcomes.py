@@ -1,6 +1,6 @@
-"""From region bits to outcomes: formulas over all items at once, and which of them are too close to call.
+"""From region values to outcomes: evaluate formulas over all items at once, and find those too close to call.
 
-Pure: no Django, no torch. Units are bits.
+Pure: no Django, no torch. Values are in bits.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from lmgym.suites.formats import PredictionDoc, SuiteDocument
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slopes, parse
 
 ROUNDING_BITS = 1e-9
-"""Margins smaller than this are float64 rounding, not a difference."""
+"""Margins below this are float64 rounding."""
 
 ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
-"""Bound on one token's error where nobody says how the numbers were computed."""
+"""Bound on one token's error if it is unknown how the numbers were computed."""
 
 OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
-"""By outcome code."""
+"""Names by outcome code."""
 
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
@@ -45,17 +45,23 @@ COUNTS = (
     "not_evaluable",
     "mean_margin",
 )
-"""What every output tells of a prediction over all items: attributes of `PredictionOutcome` and of its row, keys of the
-API and of JSON, columns of tables."""
+"""Counts of a prediction over all items: attributes of `PredictionOutcome` and its database row, keys of JSON and API,
+columns of tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionOutcome:
-    """One formula over all items, in the order of `RunResult.items`. Ties and what is not evaluable do not pass. The
-    interval is 95%; `chance_standard_error` is 0 where the chance level is exact; margins are bits.
+    """One formula over all items, in the order of `RunResult.items`. Ties and items that are not evaluable do not
+    pass.
 
-    `close[k]` says that item k's outcome hangs on a margin inside the bound on the numeric error: too close to call. It
-    still counts, by its sign; `too_close` counts such items. `close` is empty where that is not known."""
+    Attributes:
+        low, high: 95% Wilson interval of the rate.
+        chance_standard_error: 0 if the chance level is exact.
+        margins: bits, by item; None = no value.
+        close: by item, is the margin within the bound on the numeric error? Empty if unknown. Such an outcome counts
+            by
+            its sign; `too_close` is their number.
+    """
 
     position: int
     name: str
@@ -84,24 +90,24 @@ class PredictionOutcome:
 
     @property
     def p(self) -> float | None:
-        """One-sided, of the rate against the formula's chance level."""
+        """One-sided p of the rate against the formula's chance level, upper tail."""
         if self.rate is None or self.chance is None:
             return None
         return tail_above(self.rate, self.n, self.chance)
 
     def columns(self) -> dict[str, Any]:
-        """What its row stores."""
+        """Values of the columns that are stored."""
         return {name: getattr(self, name) for name in STORED}
 
 
 STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in {"name", "formula"})
-"""Attributes of an outcome that its row has under the same names; name and formula are the prediction's."""
+"""Attributes of an outcome that are columns of its database row; name and formula are the prediction's."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """(condition, region number or "*") -> one value per item. `bits`: NaN = no value. `tokens`: how many token values
-    it is made of. "*" is the whole sentence."""
+    """(condition, region number or "*") -> one value per item; "*" is the whole sentence. `bits`: NaN = no value.
+    `tokens`: number of token values summed up in it."""
 
     items: list[int]
     bits: dict[Reference, Floats]
@@ -111,7 +117,7 @@ class Grid:
 def outcomes_alone(
     position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
 ) -> PredictionOutcome:
-    """A prediction of which nothing is known but for which items it held. `n_regions` of the suite: for chance."""
+    """A prediction of which only the items that passed are known. `n_regions` of the suite: for the chance level."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
     judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
@@ -119,7 +125,7 @@ def outcomes_alone(
 
 
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
-    """Every prediction of the document over all items."""
+    """Evaluate every prediction of the document over all items."""
     n_regions = len(document.region_names)
     return [
         evaluate_prediction(number, one, n_regions, grid, error_bits)
@@ -130,7 +136,7 @@ def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float)
 def evaluate_prediction(
     position: int, prediction: PredictionDoc, n_regions: int, grid: Grid, error_bits: float
 ) -> PredictionOutcome:
-    """Outcome of one formula for every item."""
+    """Evaluate one formula for every item."""
     formula = parse(prediction.formula)
     return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error_bits))
 
@@ -171,8 +177,10 @@ def _counted(
 def outcomes_of(
     formula: Formula, grid: Grid, error_bits: float
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
-    """Outcome code, margin and "too close to call" per item: whether errors inside the bound could change the outcome.
-    Sides that differ by rounding alone, as sums of the same bits in another grouping do, are equal: a tie."""
+    """Outcome code, margin, and "too close to call" per item: could errors within the bound change the outcome?
+
+    Sides that differ by rounding only, such as sums of the same bits in another grouping, are equal: a tie.
+    """
     n_items = len(grid.items)
     if not formula.references:
         held = TRUE if formula.evaluate({}) else FALSE
@@ -187,20 +195,20 @@ def outcomes_of(
 
 
 def margin_bounds(error_bits: float, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
-    """`engine.margin_bound` for every item at once, in bits. A margin has `tokens[reference]` token values of each
-    reference, and each of them `slopes[reference]` times."""
+    """`engine.margin_bound` for every item at once, in bits. A margin sums `tokens[reference]` token values of each
+    reference, each `slopes[reference]` times."""
     weight, count = np.zeros(()), np.zeros(())
     for reference, slope in slopes.items():
         weight = weight + slope**2 * tokens[reference]
         count = count + (slope != 0) * tokens[reference]
         whole = slopes.get((reference[0], "*"))
-        if whole is not None and reference[1] != "*":  # the sentence has the region's tokens once more
+        if whole is not None and reference[1] != "*":  # the sentence includes the region's tokens once more
             weight = weight + np.maximum(2 * slope * whole, 0) * tokens[reference]
     return error_bits * np.where(count > 1, 2, 1) * np.sqrt(weight)
 
 
 def listed(values: Floats) -> list[Any]:
-    """Plain lists with None for what is no number."""
+    """Convert to plain lists, NaN to None."""
     plain = values.astype(object)
     plain[~np.isfinite(values)] = None
     found: list[Any] = plain.tolist()

@@ -1,8 +1,8 @@
-"""Which predictions of two revisions are the same: those with the same formula. Pure.
+"""Pair the predictions of two revisions that have the same formula. Pure.
 
-Formulas are compared in their canonical spelling, with the region numbers and condition names of the newer revision: a
-region that moved from 2 to 3 is the same region (`lmgym.suites.diff` pairs them), and a region that took the number of
-another is not. Names of predictions pair nothing. `a < b` and `b > a` are two formulas.
+Formulas are compared in canonical spelling with the region numbers and condition names of the newer revision: a
+region that moved from 2 to 3 is the same region (`lmgym.suites.diff` pairs them), and a region that took another's
+number is not. Names of predictions are ignored. `a < b` and `b > a` are two formulas.
 """
 
 from __future__ import annotations
@@ -44,8 +44,13 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PairedPredictions:
-    """`positions`: (in the older, in the newer revision) of equal formulas, by position in the older. `judged`: those
-    of them that the scoring rule counts. `left_out`: what the rule counts in one revision and the other lacks."""
+    """Paired predictions.
+
+    Attributes:
+        positions: (older, newer) positions of equal formulas, ordered by the older.
+        judged: those that the scoring rule counts.
+        left_out: counted by the rule in one revision and missing in the other.
+    """
 
     positions: tuple[tuple[int, int], ...]
     judged: tuple[tuple[int, int], ...]
@@ -53,7 +58,7 @@ class PairedPredictions:
 
 
 def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rule: Rule) -> PairedPredictions:
-    """Equal formulas of two revisions under a rule. Of several equal ones the first pairs with the first."""
+    """Pair equal formulas of two revisions under a rule. Of several equal ones the first pairs with the first."""
     regions = {a + 1: b + 1 for a, b in region_pairs(older.regions, newer.regions)}
     conditions = {
         older.conditions[a]: newer.conditions[b]
@@ -80,7 +85,7 @@ def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rul
 
 
 def left_out_in_words(paired: PairedPredictions) -> str:
-    """One sentence for notes of files and answers; empty where nothing is left out."""
+    """One sentence for notes; empty if nothing is left out."""
     if not paired.left_out:
         return ""
     rows = "; ".join(f"{one.label} ({one.why})" for one in paired.left_out)
@@ -95,7 +100,7 @@ def _spelled(formula: str) -> str:
 
 
 def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, str]) -> str | None:
-    """In the newer revision's numbers and names; None where it lacks one of them."""
+    """The formula in the newer revision's numbers and names; None if it lacks one of them."""
     try:
         renamed = parse(formula).renamed(regions, conditions)
     except FormulaError:
@@ -117,7 +122,7 @@ def _unpaired(
     theirs: Sequence[str | None],
     paired: set[int],
 ) -> list[LeftOut]:
-    """`own`, `theirs`: the formulas as they were compared."""
+    """Unpaired predictions of one revision. `own`, `theirs`: canonical formulas."""
     found = []
     for place, (name, formula) in enumerate(one.predictions):
         if place in paired:

@@ -1,4 +1,4 @@
-"""Everything needed to have a run's numbers again."""
+"""Provenance of a run: everything needed to reproduce its numbers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
 def error_bits_of(facts: ModelFacts) -> float:
-    """Bound on the numeric error of one token's value: the backend's own, else that of its number type."""
+    """Bound on the numeric error of one token's value: the backend's, else that of its dtype."""
     if facts.error_bits is not None:
         return facts.error_bits
     return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
 
 
 def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
-    """Words of the run's sentences that this model does not know; None where no word can be unknown."""
+    """Words of the run's sentences that this model does not know; None if the model has no unknown words."""
     if facts.open_vocabulary:
         return None
     rows = ((row.text, row.tokens) for row in sentences)
@@ -30,8 +30,8 @@ def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> C
 
 
 def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
-    """Special tokens that the model's tokenizer made of what a sentence spells: `tokens`, the number of `sentences`,
-    and the `items` they belong to. Empty where there are none, or where the backend does not tell."""
+    """Special tokens that the tokenizer found in the spelling of sentences: `tokens`, number of `sentences`, and their
+    `items`. Empty if there are none or the backend does not report them."""
     special: frozenset[int] = getattr(backend, "special_ids", frozenset())
     found = [
         (row.item, row.position, token.token)
@@ -56,11 +56,13 @@ def provenance(
     policy: ScoringPolicy,
     coverage: Coverage | None,
 ) -> dict[str, Any]:
-    """Hashes, versions and what was in fact scored.
+    """Hashes, versions, and what was scored.
 
-    `bos`: the token that stood before every sentence, None = none; `declared_bos`: the tokenizer's own. `eos` is None
-    when the model has no such token. `special_in_text`: see `special_in_text`. `spelling`: into how many pieces words
-    were split, see `coverage.Spelling`; None where words were not counted.
+    Keys:
+        bos: token before every sentence, None = none; `declared_bos`: the tokenizer's own.
+        eos: None if the model has no such token.
+        special_in_text: see `special_in_text`.
+        spelling: see `coverage.Spelling`; None if words were not counted.
     """
     facts = backend.facts
     first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]

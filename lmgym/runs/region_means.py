@@ -1,7 +1,7 @@
-"""Mean bits by condition and region with their intervals, from stored summaries and sentences.
+"""Mean bits by condition and region with intervals, from stored summaries and sentences.
 
-A summary is a list of {"condition", "regions": [{"n", "mean", "low", "high", "not_computed"}]}, as
-`lmgym.runs.compute` makes it.
+A summary is a list of {"condition", "regions": [{"n", "mean", "low", "high", "not_computed"}]}, made by
+`lmgym.runs.compute`.
 """
 
 from __future__ import annotations
@@ -11,35 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lmgym.stats.intervals import ROUNDING, within_item_intervals
+from lmgym.stats.intervals import within_item_intervals
 
 Summary: TypeAlias = list[dict[str, Any]]
 SentenceRegions: TypeAlias = tuple[int, str, Sequence[str], Sequence[float | None]]
 """Item, condition, contents and bits of the regions."""
 
 
-def corrected_limits(summary: Summary, *, may_be_negative: bool) -> Summary:
-    """The summary without limits below 0 and without those of regions where all items are alike: summaries that were
-    stored by early versions have them. `may_be_negative`: the bits of corrected whitespace and of files may be."""
-    return [
-        {**row, "regions": [_with_limits(cell, may_be_negative=may_be_negative) for cell in row["regions"]]}
-        for row in summary
-    ]
-
-
-def _with_limits(cell: dict[str, Any], *, may_be_negative: bool) -> dict[str, Any]:
-    if cell["low"] is None:
-        return cell
-    if cell["high"] - cell["low"] <= ROUNDING:
-        return {**cell, "low": None, "high": None}
-    if cell["low"] >= 0 or may_be_negative:
-        return cell
-    return {**cell, "low": 0.0}
-
-
 def within_item_means(summary: Summary, sentences: Iterable[SentenceRegions], n_regions: int) -> Summary:
-    """The summary with within-item intervals (Cousineau and Morey, see `within_item_intervals`), over items that have
-    the region in all conditions. `sentences`: in the suite's order."""
+    """Replace the summary's intervals by within-item ones (Cousineau and Morey, see `within_item_intervals`), over
+    items that have the region in all conditions. `sentences`: in the suite's order."""
     conditions = [row["condition"] for row in summary]
     found = list(sentences)
     items: dict[int, int] = {}

@@ -1,6 +1,6 @@
-"""A run as JSON, as a table of regions, and as text for a terminal.
+"""Report one run as JSON, as a table of regions, and as text for a terminal.
 
-`head` has suite, model, policy, provenance and coverage of the run; a site adds where its rows come from.
+`head` has suite, model, policy, provenance and coverage of the run; a site adds its own facts.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from lmgym.text import listing
 from lmgym.text.number_format import p_told
 
 INCOMPLETE = (
-    "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
+    "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
     "true there are no bits; a run with tokens=all has them."
 )
 
 
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
-    """Lossless JSON of a result; values without a number are null, units are bits.
+    """Lossless JSON of a result; values in bits, null = no value.
 
-    `predictions[].{formula, passed, n, outcomes}`: `outcomes[k]` says whether the prediction held for item
-    number k of `items`; `details` adds ties, missing values and margins.
-    `items[].conditions[].regions[].surprisal`: the value of each region; `tokens` what lies under them. `complete` is
-    false if only needed tokens were computed.
+    `predictions[].outcomes[k]`: did the prediction hold for item number k of `items`? `details` adds ties, missing
+    values and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens` below them.
+    `complete` is false if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -75,16 +74,16 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     return {
         "condition": row.condition,
         "text": row.text,
-        "surprisal": row.total_bits,
-        "special_surprisal": row.special_bits,
+        "surprisal": row.surprisal,
+        "special_surprisal": row.special_surprisal,
         "failure": row.failure or None,
-        "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
-        "tokens": [_said(one) for one in token_bits(row)],
+        "regions": [_as_json(one) for one in region_bits(document.region_names, contents, row)],
+        "tokens": [_as_json(one) for one in token_bits(row)],
     }
 
 
-def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
-    """`not_computed` only where it is true."""
+def _as_json(one: RegionBits | TokenBits) -> dict[str, Any]:
+    """As JSON; `not_computed` only if true."""
     return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
 
 
@@ -95,14 +94,14 @@ REGION_HEADER = (
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
-    """Columns of `region_rows`; of a run of needed tokens also whether the region was not computed."""
+    """Columns of `region_rows`; `not_computed` only if the run has just the needed tokens."""
     return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
 
 
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str, score_kind: str, whitespace: str
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per item x condition x region; see `region_header`. A table with `score_kind` is in bits."""
+    """One row per item × condition × region; see `region_header`. Values are in bits."""
     complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
@@ -131,10 +130,10 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         ]
     lines += [_summary_table(document, result), ""]
     coverage = head["coverage"]
-    if said := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
-        lines += [f"{said.capitalize()}: {listing(coverage['unknown_words'])}", ""]
-    if said := Spelling.from_json(head["provenance"].get("spelling")).words:
-        lines += [said, ""]
+    if words := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
+        lines += [f"{words.capitalize()}: {listing(coverage['unknown_words'])}", ""]
+    if words := Spelling.from_json(head["provenance"].get("spelling")).words:
+        lines += [words, ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
         lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
@@ -160,7 +159,7 @@ def _rate_text(row: PredictionOutcome) -> str:
 def _verdict_text(verdict: Verdict, n: int) -> str:
     if verdict.decisive_p is None:
         return verdict.words
-    corrected = f", corrected by Holm for the {n} predictions" if n > 1 else ""
+    corrected = f", Holm-corrected for the {n} predictions" if n > 1 else ""
     return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
 
 

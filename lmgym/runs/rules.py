@@ -1,10 +1,10 @@
 """The three scoring rules in use for test suites, applied to stored outcomes. Pure.
 
-| rule | who counts so | an item counts |
+| rule | used by | an item counts |
 |---|---|---|
 | `each` | SyntaxGym site and syntaxgym-core | with the share of its predictions that hold |
-| `all` | Hugging Face metric, Brain-Score | when all its predictions hold |
-| `first` | ACL 2020 paper, sg-eval | when its first prediction holds |
+| `all` | Hugging Face metric, Brain-Score | if all its predictions hold |
+| `first` | ACL 2020 paper, sg-eval | if its first prediction holds |
 
 They agree on suites with one prediction.
 """
@@ -12,14 +12,15 @@ They agree on suites with one prediction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.stats import MarginSummary, effective_n, margin_summary, score_interval, tail_above
+from lmgym.runs.statistics import NO_STATISTICS, RunStatistics, statistics
+from lmgym.stats import effective_n, score_interval, tail_above
 from lmgym.suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
 
 
@@ -40,7 +41,7 @@ RULES = {rule.key: rule for rule in (EACH, ALL, FIRST)}
 
 
 def rule_of(key: str) -> Rule:
-    """The rule of this name; `each` for any other word."""
+    """Look up a rule; `each` for an unknown key."""
     return RULES.get(key, EACH)
 
 
@@ -50,10 +51,11 @@ def rule_json(rule: Rule) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RuleCounts:
-    """A run's counts and rate under a rule, under the names that every output has.
+    """A run's counts and rate under a rule, with the names used in every output.
 
-    `n` items; `judged` items, or item-prediction pairs under `each`, of which `passed` held; the interval is
-    95%; p is one-sided. `ties`, `too_close`, `not_evaluable` are of those judged."""
+    `n` items; `judged` items, or item-prediction pairs under `each`, of which `passed` hold; the interval is 95%; p
+    is one-sided. `ties`, `too_close`, `not_evaluable` count judged outcomes.
+    """
 
     n: int
     passed: int
@@ -68,25 +70,21 @@ class RuleCounts:
     not_evaluable: int
 
 
-@dataclass(frozen=True, slots=True)
-class Score(RuleCounts):
-    """A run under a rule. Rates are None when the run does not hold what the rule needs. Margins are bits."""
+@dataclass(frozen=True)
+class Score(RunStatistics, RuleCounts):
+    """A run under a rule. Rates are None if the run lacks predictions the rule needs."""
 
-    mean_margin: float | None
-    margin_low: float | None
-    margin_high: float | None
-    effect_size_g: float | None
-    rule: str
+    rule: str = field(kw_only=True)
 
 
 RULE_COUNTS = tuple(one.name for one in fields(RuleCounts))
-MARGINS = tuple(one.name for one in fields(MarginSummary))
 
 
 def counted(
     predictions: Sequence[PredictionOutcome], rule: Rule, expected: int
 ) -> list[PredictionOutcome] | None:
-    """The predictions this rule looks at; None when the run lacks one of them. `expected`: how many the suite has."""
+    """Predictions that the rule counts; None if the run lacks one of them. `expected`: number of predictions of the
+    suite."""
     rows = sorted(predictions, key=lambda row: row.position)
     if rule.key == FIRST.key:
         rows = [row for row in rows if row.position == 0]
@@ -95,12 +93,12 @@ def counted(
 
 
 def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.float64]:
-    """Per item what it counts, 0..1."""
+    """How much each item passes, 0..1."""
     return shares_of([row.outcomes for row in rows], rule)
 
 
 def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float64]:
-    """The same from outcome codes: a row for each prediction the rule looks at."""
+    """`item_shares` from outcome codes, one row per prediction that the rule counts."""
     held = np.array([[code == TRUE for code in row] for row in outcomes], dtype=np.float64)
     if rule.key == ALL.key:
         return np.asarray(held.min(axis=0), dtype=np.float64)
@@ -108,7 +106,7 @@ def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float
 
 
 def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
-    """Per item its margin in bits: the mean over predictions, or the least one where all have to hold."""
+    """Margin of each item in bits: mean over predictions, or the smallest if all have to hold."""
     margins: list[float | None] = []
     for values in zip(*(row.margins for row in rows), strict=True):
         known = [value for value in values if value is not None]
@@ -122,14 +120,28 @@ def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | 
 
 
 def no_score(rule: Rule) -> Score:
-    """Of a run that lacks what the rule needs."""
-    return Score(0, 0, 0, None, None, None, None, None, 0, 0, 0, None, None, None, None, rule.key)
+    """Score of a run that lacks predictions the rule needs."""
+    return Score(
+        n=0,
+        passed=0,
+        judged=0,
+        rate=None,
+        low=None,
+        high=None,
+        chance=None,
+        p=None,
+        ties=0,
+        too_close=0,
+        not_evaluable=0,
+        rule=rule.key,
+        **asdict(NO_STATISTICS),
+    )
 
 
 def score(
     predictions: Sequence[PredictionOutcome], rule: Rule, expected: int, n_regions: int | None = None
 ) -> Score:
-    """The numbers of a run under a rule. `n_regions` of the suite: for the chance level of formulas with `*`."""
+    """Score a run under a rule. `n_regions` of the suite: for the chance level of formulas with `*`."""
     rows = counted(predictions, rule, expected)
     if rows is None or not rows[0].outcomes:
         return no_score(rule)
@@ -138,7 +150,7 @@ def score(
     interval = score_interval(rate, n)
     chance = chance_of(tuple(row.formula for row in rows), rule.key, n_regions)
     codes = np.array([row.outcomes for row in rows])
-    if rule.key == ALL.key:  # an item is a tie when a tie is what keeps it from holding
+    if rule.key == ALL.key:  # an item is a tie if a tie keeps it from passing
         missing = (codes == NOT_EVALUABLE).any(axis=0)
         ties = (codes == TIE).any(axis=0) & ~missing
         passed, judged = int(shares.sum()), int(shares.size)
@@ -160,13 +172,13 @@ def score(
         too_close=too_close,
         not_evaluable=int(missing.sum()),
         rule=rule.key,
-        **asdict(margin_summary(item_margins(rows, rule))),
+        **asdict(statistics(shares, item_margins(rows, rule))),
     )
 
 
 def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool_]) -> int:
-    """Items with an outcome that is too close to call, less those of which one is missing; where a run does not say
-    which outcomes they are, as many as there can be."""
+    """Number of items with an outcome too close to call, excluding items with a missing one; an upper bound if the run
+    does not record which outcomes are close."""
     if any(row.too_close and not row.close for row in rows):
         return min(sum(row.too_close for row in rows), int(missing.size))
     close = np.array([row.close or [False] * missing.size for row in rows], dtype=np.bool_)
@@ -175,7 +187,7 @@ def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool
 
 @lru_cache(maxsize=4096)
 def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
-    """Chance level under a rule: the mean over the formulas, or that of their conjunction."""
+    """Chance level under a rule: mean over the formulas, or of their conjunction."""
     try:
         if rule == ALL.key and len(formulas) > 1:
             joint = parse("&".join(f"[{formula}]" for formula in formulas))

@@ -1,8 +1,8 @@
-"""In what the making of two or more runs differs, and whether their bits are the same quantity.
+"""Settings in which runs differ, and whether their values are the same quantity.
 
-A masked model's pseudo-log-likelihood is no surprisal, the mean of a region is not its sum, and corrected bits are not
-raw ones: margins of such runs are not subtracted from each other. Other differences (start token, end token, joining)
-are shown next to the numbers.
+A masked model's pseudo-log-likelihood is not a surprisal, a mean over tokens is not their sum, and corrected bits
+are not raw ones: margins of such runs are not subtracted. Other differences (start token, end token, joining) are
+shown next to the numbers.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from dataclasses import dataclass
 from typing import Any
 
 BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "Whitespace correction"}
-"""Facts without which margins are not the same quantity."""
+"""Settings that must agree for margins to be the same quantity."""
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
-NOT_SAID = "not said"
+NOT_STATED = "not stated"
 OUTCOMES_ALONE = "outcomes alone"
 MASKED_WORDS = (
     "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
     "left-to-right models."
 )
-"""Note of pages and files next to numbers that are pseudo-log-likelihoods."""
+"""Note next to pseudo-log-likelihoods on pages and in files."""
 
 
 @dataclass(frozen=True)
 class ScoredAs:
-    """How the values of a run were made. `policy` has the keys of `ScoringPolicy`, those of uploads only what their
-    files state. A run that holds outcomes alone has no surprisals."""
+    """How a run was scored. `policy` has the keys of `ScoringPolicy`; uploads have only those their files state. A run
+    of outcomes alone has no surprisals."""
 
     score_kind: str
     policy: Mapping[str, Any]
     has_surprisals: bool
 
     def fact(self, key: str) -> str | None:
-        """One of FACTS in words; None where the run cannot say."""
+        """One of FACTS in words; None if unknown."""
         if key == "score_kind":
             return self.score_kind if self.has_surprisals else OUTCOMES_ALONE
         if not self.has_surprisals:
             return None
         value = self.policy.get(key)
-        if value is None:  # uploaded bits are raw unless stated otherwise: saying nothing is no difference
-            return None if key == "whitespace" else NOT_SAID
+        if value is None:  # uploaded bits are raw unless stated, so a missing statement is no difference
+            return None if key == "whitespace" else NOT_STATED
         if key == "eos":
             return "scored" if value else "not scored"
         return str(value)
@@ -49,8 +49,7 @@ class ScoredAs:
 
 @dataclass(frozen=True)
 class RunDifference:
-    """One fact in which runs differ, with each run's value in their order; None where a run is missing or cannot
-    say."""
+    """One setting in which runs differ, with each run's value in order; None if unknown or the run is missing."""
 
     key: str
     values: tuple[str | None, ...]
@@ -61,7 +60,7 @@ class RunDifference:
 
 
 def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
-    """Facts in which these runs differ, apart from model and revision."""
+    """Settings in which these runs differ, other than model and revision."""
     found = []
     for key in FACTS:
         values = tuple(None if run is None else run.fact(key) for run in runs)
@@ -71,19 +70,19 @@ def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
 
 
 def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
-    """Whether margins of both are the same quantity."""
+    """Are margins of both the same quantity?"""
     return not any(row.key in BITS for row in run_differences([first, second]))
 
 
 def counted_differences(found: Iterable[Sequence[RunDifference]]) -> list[tuple[RunDifference, int]]:
-    """Each difference once, with the number of comparisons that have it."""
+    """Each distinct difference with the number of comparisons that have it."""
     counts = Counter(row for rows in found for row in rows)
     places = list(FACTS)
     return sorted(counts.items(), key=lambda pair: (places.index(pair[0].key), -pair[1]))
 
 
 def in_words(row: RunDifference, labels: Sequence[str]) -> str:
-    """“Region value: sum (GPT-2); mean (BERT)”, the runs with equal values together."""
+    """“Region value: sum (GPT-2); mean (BERT)”: runs with equal values together."""
     by_value: dict[str, list[str]] = {}
     for value, label in zip(row.values, labels, strict=True):
         if value is not None:

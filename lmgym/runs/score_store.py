@@ -1,6 +1,6 @@
-"""Keys and stored form of token scores that are kept between runs, and a store in a file.
+"""Keys and stored form of cached token scores, and a cache in a file.
 
-A score is kept under its text and everything that may change its bits (`scorer_key`), so it equals one that the same
+The key is the text and everything that may change its bits (`scorer_key`), so a cached score equals what the same
 versions would compute again on the same kind of device.
 """
 
@@ -19,12 +19,12 @@ from lmgym.models.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, T
 from lmgym.runs.token_arrays import Scores
 
 BATCH = 500
-"""Keys in one query: SQLite takes 999 parameters everywhere."""
+"""Keys per query: SQLite allows 999 parameters."""
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
-    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine
-    and the versions of the libraries. So a run's record of versions is true for cached scores as well."""
+    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine,
+    and library versions. The versions recorded with a run are therefore true of cached scores as well."""
     parts = {
         "fingerprint": facts.fingerprint,
         "bos": facts.start_token(policy),
@@ -44,17 +44,17 @@ def text_key(text: str) -> str:
 
 
 def is_whole(score: Scores) -> bool:
-    """Whether every token of the text was scored."""
+    """Were all tokens of the text scored?"""
     return isinstance(score, ScoringFailure) or score.complete
 
 
 def is_lasting(score: Scores) -> bool:
-    """Whether scoring the text again would give the same: no token is missing, and no failure may pass."""
+    """Would scoring the text again give the same result? False with missing tokens or a transient failure."""
     return is_whole(score) and not (isinstance(score, ScoringFailure) and score.transient)
 
 
 def to_json(scores: Scores) -> dict[str, object]:
-    """Token scores, or {"failure": reason}."""
+    """Token scores as JSON, or {"failure": reason}."""
     if isinstance(scores, ScoringFailure):
         return {"failure": scores.reason, **({"transient": True} if scores.transient else {})}
     return scores.to_dict()
@@ -68,9 +68,7 @@ def from_json(stored: dict[str, object]) -> Scores:
 
 class FileStore:
     """Scores of one model and policy in an SQLite file that other models and processes may use at the same time.
-
-    Raises InvalidArgument where the file cannot be used.
-    """
+    Raises InvalidArgument if the file cannot be used."""
 
     def __init__(self, path: Path, facts: ModelFacts, policy: ScoringPolicy) -> None:
         self._path = path
@@ -87,8 +85,8 @@ class FileStore:
         with self._open() as database:
             for start in range(0, len(by_key), BATCH):
                 keys = list(by_key)[start : start + BATCH]
-                asked = f"SELECT text, scores FROM scores WHERE scorer = ? AND text IN ({','.join('?' * len(keys))})"  # noqa: S608
-                for key, stored in database.execute(asked, (self._scorer, *keys)):
+                query = f"SELECT text, scores FROM scores WHERE scorer = ? AND text IN ({','.join('?' * len(keys))})"  # noqa: S608
+                for key, stored in database.execute(query, (self._scorer, *keys)):
                     found[by_key[key]] = from_json(json.loads(stored))
         return found
 

@@ -1,4 +1,4 @@
-"""From a document and a loaded model to a result: the one path of the site's commands and of `lmgym.evaluate`."""
+"""Score a document with a loaded model: the one path of the site's commands and of `lmgym.evaluate`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 
 Progress = Callable[[int, int], None]
-"""Called with the numbers of distinct sentences that are scored, and of all."""
+"""Called with the numbers of distinct sentences: scored, and in total."""
 
 
 class ScoreStore(Protocol):
-    """Scores by text, of one model and policy."""
+    """Cache of scores by text, for one model and policy."""
 
     def read(self, texts: Sequence[str]) -> dict[str, Scores]: ...
     def write(self, scores: Mapping[str, Scores]) -> None: ...
@@ -33,11 +33,10 @@ def score_document(
     store: ScoreStore | None = None,
     progress: Progress = lambda done, total: None,
 ) -> RunResult:
-    """Region bits, outcomes and rates of a document.
+    """Compute region values, outcomes and rates of a document.
 
-    Sentences are planned and scored in the chunks in which the site scores them, so that one machine gives the same
-    bits either way. Texts found in `store` keep the bits they have there. Raises BackendError when the model cannot
-    follow the policy.
+    Sentences are scored in the same chunks as on the site, so that one machine gives the same bits either way. Texts
+    found in `store` keep their stored bits. Raises BackendError if the model does not support the policy.
     """
     joined = joined_sentences(document, policy)
     texts = [row.text for row in joined]

@@ -1,5 +1,5 @@
-"""Items of suites that share material: how they are grouped, and by how much that widens the interval of a mean over
-suites."""
+"""Items of different suites that share material: their groups, and by how much sharing widens the interval of a mean
+over suites."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from lmgym.stats import shared_factor
 
 Groups: TypeAlias = Mapping[int, Mapping[int, int]]
-"""Revision id -> item -> number of its group. Revisions and items that share nothing are left out."""
+"""Revision id -> item -> group number. Revisions and items that share nothing are left out."""
 
 
 def numbered(items: Sequence[int], groups: Mapping[int, int], start: int) -> NDArray[np.int64]:
-    """Each item's group; items that share nothing have groups of their own, from `start` on."""
+    """Group number of each item; items that share nothing get numbers of their own, from `start`."""
     return np.array([groups.get(item, start + place) for place, item in enumerate(items)], dtype=np.int64)
 
 
 def groups_by_suite(
     suites: Sequence[tuple[int, Sequence[int]]], groups: Groups
 ) -> list[NDArray[np.int64]] | None:
-    """`suites`: (revision id, items). None where fewer than two of them share material."""
+    """Group numbers by suite. `suites`: (revision id, items). None if fewer than two of them share material."""
     if sum(revision in groups for revision, _ in suites) < 2:
         return None
     start = 1 + max((number for found in groups.values() for number in found.values()), default=0)
@@ -38,10 +38,11 @@ def groups_by_suite(
 def factor_of_mean(
     suites: Sequence[tuple[int, float, float, float, Mapping[int, float] | None]], groups: Groups
 ) -> float | None:
-    """By how much the standard error of a mean over suites is greater than with independent items: 1 where no two of
-    them share material, None where what their items count is not known.
+    """By how much the standard error of a mean over suites is greater than with independent items: 1 if no two suites
+    share material, None if the items' shares are unknown.
 
-    `suites`: (revision id, weight, rate, effective items, what the items count)."""
+    `suites`: (revision id, weight, rate, effective items, share that passes by item).
+    """
     sharing = [one for one in suites if one[0] in groups]
     if len(sharing) < 2:
         return 1.0

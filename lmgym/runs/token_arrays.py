@@ -1,7 +1,7 @@
 """Tokens of many sentences as flat arrays: shared prefixes, alignment and region values without a loop per sentence.
 
-Pure: numpy only. What is computed here for all sentences at once equals what `share_prefix_scores`,
-`lmgym.suites.regions.align` and `.region_values` give for one sentence; tests hold the two equal. Units are bits.
+Pure: numpy only. Results equal those of `share_prefix_scores`, `lmgym.suites.regions.align` and `.region_values` for
+single sentences; tests compare them. Values are in bits.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ Scores = TokenScores | ScoringFailure
 
 @dataclass(frozen=True)
 class Columns:
-    """Token k of sentence s is number `starts[s] + k` in every array; a failure has no tokens.
+    """Flat arrays of all tokens. Token k of sentence s has index `starts[s] + k`; a failure has no tokens.
 
-    bits      NaN = no value
-    boundary  `TokenScores.boundary_bits`, NaN = no value
-    not_computed  the value is not there because nobody asked for it
+    Attributes:
+        bits: float64; NaN = no value.
+        boundary: `TokenScores.boundary_bits`; NaN = no value.
+        not_computed: bool; not scored on purpose.
     """
 
     starts: Ints
@@ -44,7 +45,7 @@ class Columns:
 
     @property
     def sentence(self) -> Ints:
-        """The sentence of every token."""
+        """Sentence index of every token."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
@@ -60,8 +61,13 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Values:
-    """One row per sentence. `regions[s, r]`, `total[s]`: bits, NaN = no value; `special[s]`: bits outside regions;
-    `tokens[s, r]`: how many tokens lie in the region; `all_tokens[s]`: how many have a value."""
+    """One row per sentence.
+
+    Attributes:
+        regions, total: bits; NaN = no value.
+        special: bits outside regions.
+        tokens: number of tokens by region; `all_tokens`: of tokens with a value.
+    """
 
     regions: Floats
     special: Floats
@@ -71,7 +77,7 @@ class Values:
 
 
 def columns_of(scores: Sequence[Scores]) -> Columns:
-    """The flat arrays of these scores."""
+    """Build the flat arrays of these scores."""
     rows = [None if isinstance(row, ScoringFailure) else row for row in scores]
     known = [row for row in rows if row is not None]
     starts = _starts(0 if row is None else len(row.ids) for row in rows)
@@ -100,10 +106,11 @@ def _starts(lengths: Iterable[int]) -> Ints:
 
 
 def share_prefixes(columns: Columns) -> None:
-    """Give the same token after the same prefix the first values it has, in place; what has no value keeps none. For
-    left-to-right models: other values depend on what follows.
+    """Give the same token after the same prefix the first value found, in place; missing values stay missing. Only for
+    left-to-right models: elsewhere a value depends on what follows.
 
-    Prefixes get numbers depth by depth: a prefix is the number of its beginning and one more token."""
+    Prefixes are numbered depth by depth: a prefix is the number of its beginning plus one token.
+    """
     if not len(columns.ids):
         return
     starts = columns.starts[:-1]
@@ -121,7 +128,7 @@ def share_prefixes(columns: Columns) -> None:
 
 
 def _share(values: Floats, at: Ints, numbers: Ints) -> None:
-    """Tokens `at` of the same number get the first value among them."""
+    """Give tokens `at` with equal numbers the first value among them."""
     valued = np.flatnonzero(~np.isnan(values[at]))
     if not len(valued):
         return
@@ -132,7 +139,8 @@ def _share(values: Floats, at: Ints, numbers: Ints) -> None:
 
 
 def needed_alone(columns: Columns, aligned: Aligned, needed: Bools) -> Columns:
-    """Without the values of regions that nobody needs. `needed[s, r]`; the last column is for tokens of no region."""
+    """Remove values of regions that are not needed. `needed`: bool[s, r]; the last column is for tokens outside
+    regions."""
     left = needed[columns.sentence, aligned.region]
     known = ~np.isnan(columns.bits)
     return replace(
@@ -143,7 +151,7 @@ def needed_alone(columns: Columns, aligned: Aligned, needed: Bools) -> Columns:
 
 
 def without_leading_blanks(columns: Columns, joined: Sequence[JoinedSentence]) -> Columns:
-    """With the bits of the whitespace correction, see `engine.whitespace`."""
+    """Apply the whitespace correction, see `engine.whitespace`."""
     bounds = columns.starts.tolist()
     places = list(zip(columns.begin.tolist(), columns.end.tolist(), strict=True))
     special = columns.special.tolist()
@@ -156,7 +164,7 @@ def without_leading_blanks(columns: Columns, joined: Sequence[JoinedSentence]) -
 
 
 def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int) -> Aligned:
-    """As `lmgym.suites.regions.align`, for all sentences. Raises AlignmentError for a range outside its text."""
+    """`lmgym.suites.regions.align` for all sentences. Raises AlignmentError for a range outside its text."""
     n = len(joined)
     lengths = np.fromiter((len(row.text) for row in joined), np.int64, n)
     base = np.concatenate(([0], np.cumsum(lengths)))
@@ -200,7 +208,7 @@ def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int
 
 
 def _visible(text: str) -> tuple[Ints, Ints]:
-    """For each place: the next and the previous character that is no blank (len(text), -1 where there is none)."""
+    """For each place: the next and the previous non-blank character (len(text) or -1 if there is none)."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     used = np.bincount(codes) > 0
     for code in np.flatnonzero(used).tolist():
@@ -215,11 +223,9 @@ def _visible(text: str) -> tuple[Ints, Ints]:
 def _edges(
     begin: Ints, end: Ints, opens: Ints, closes: Ints, forward: Ints, backward: Ints
 ) -> tuple[Ints, Ints]:
-    """First and last non-blank character of each token; for one of blanks, or without characters, the next non-blank
-    character, else its own place. `opens`, `closes`: where the token's sentence begins and ends."""
-    reached = np.maximum.accumulate(
-        end
-    )  # sentences follow each other, so nothing earlier reaches into this one
+    """First and last non-blank character of each token. A token without any gets the next non-blank character, else
+    its own place. `opens`, `closes`: bounds of the token's sentence."""
+    reached = np.maximum.accumulate(end)  # sentences are consecutive, so no earlier one reaches into this one
     full = end > begin
     shows = full & (forward[begin] < end)
     behind = np.where(full, end, reached)
@@ -231,8 +237,8 @@ def _edges(
 
 
 def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = "sum") -> Values:
-    """As `lmgym.suites.regions.region_values`; `total` is the sum over all tokens with a value, NaN where none has one
-    or one was not computed."""
+    """`lmgym.suites.regions.region_values` for all sentences. `total` sums all tokens with a value; NaN if none has
+    one or one was not computed."""
     n = len(columns.starts) - 1
     sentence, bits = columns.sentence, columns.bits
     inside = np.flatnonzero(aligned.region >= 0)
@@ -256,7 +262,7 @@ def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = 
 
 
 def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
-    """One value per key 0 … len(tokens)-1; a key without tokens is 0 for `sum`, else NaN; NaN spreads."""
+    """One value per key 0 … len(tokens)-1. A key without tokens is 0 for `sum`, else NaN; NaN propagates."""
     if metric == "sum":
         return grouped_sums(bits, keys, len(tokens))
     values = np.full(len(tokens), np.nan)
@@ -266,7 +272,7 @@ def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
     if metric == "mean":
         values[held] = grouped_sums(bits, keys, len(tokens))[held] / tokens[held]
         return values
-    ordered = bits[np.lexsort((bits, keys))]  # NaN comes last within its key
+    ordered = bits[np.lexsort((bits, keys))]  # NaN sorts last within its key
     stop = np.cumsum(tokens[held])
     start = stop - tokens[held]
     low, high = ordered[start], ordered[stop - 1]
@@ -277,8 +283,8 @@ def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
 
 
 def grouped_sums(bits: Floats, keys: Ints, n: int) -> Floats:
-    """Sums by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier), which
-    gives what `math.fsum` gives for values computed in single precision. As many steps as the largest group is long."""
+    """Sums by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier). Equals
+    `math.fsum` for values computed in single precision. Takes as many steps as the largest group has members."""
     order = np.argsort(keys, kind="stable")
     bits, counts = bits[order], np.bincount(keys, minlength=n)
     first = np.cumsum(counts) - counts

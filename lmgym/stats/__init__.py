@@ -1,4 +1,4 @@
-"""Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
+"""Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/statistics.md."""
 
 from .comparison import BOOTSTRAP, FISHER, MCNEMAR, SIGN, TESTS, Comparison, SignificanceTest, corrected
 from .equivalence import equivalence_p

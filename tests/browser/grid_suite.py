@@ -181,12 +181,16 @@ class Suite:
         for row in body["sentences"]:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
-            told: dict[str, Any] = {"bits": values, "total": sum(values), "failure": ""}
+            told: dict[str, Any] = {"region_surprisals": values, "surprisal": sum(values), "failure": ""}
             words = list(dict.fromkeys(" ".join(row["contents"]).split()))
             told["known_words"] = [word for word in words if word not in self.unknown]
             told["unknown_words"] = [word for word in words if word in self.unknown]
             if sum(values) > self.longest:
-                told |= {"bits": [None] * len(values), "total": None, "failure": "The text is too long."}
+                told |= {
+                    "region_surprisals": [None] * len(values),
+                    "surprisal": None,
+                    "failure": "The text is too long.",
+                }
                 bits[row["item"], row["condition"]] = [float("nan")] * len(values)
             rows.append({"item": row["item"], "condition": row["condition"], **told})
         items = dict.fromkeys(row["item"] for row in rows)

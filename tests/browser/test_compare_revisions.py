@@ -51,14 +51,14 @@ def test_the_revisions_of_a_suite_are_compared_from_its_page(page):
     assert page.get_by_text("Items are matched by number, predictions by formula.").is_visible()
     last = page.locator("#compare-items tbody tr").last
     assert last.locator("td").nth(1).inner_text() == "no such item"
-    page.get_by_role("link", name="What changed in the suite").click()
+    page.get_by_role("link", name="Changes in the suite").click()
     page.wait_for_url("**/suites/s/diff/**")
 
 
 def test_what_changed_leads_to_what_it_did_to_results(page):
     page.goto("/suites/s/r2/")
     page.goto("/compare/?model=one&suite=s&r=1&r=2")
-    page.get_by_role("link", name="What changed in the suite").click()
+    page.get_by_role("link", name="Changes in the suite").click()
     page.get_by_role("link", name="one, two on both, item by item").click()
     page.wait_for_url("**/compare/**")
     assert page.locator("#sides tbody tr").count() == 4

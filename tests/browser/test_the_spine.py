@@ -59,7 +59,7 @@ def test_the_theme_switch_is_remembered(page):
     while page.locator("html").get_attribute("data-theme") != "dark":
         switch.click()
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.goto("/matrix/")
+    page.goto("/leaderboard/")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 

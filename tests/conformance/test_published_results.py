@@ -113,7 +113,7 @@ def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conforman
     single = [paper(conformance, name) for name in SINGLE]
     said = StringIO()
     call_command("upload_results", *single, visibility="public", stdout=StringIO(), stderr=said)
-    assert said.getvalue().count("items are counted from 0") == 1
+    assert said.getvalue().count("items are numbered from 0") == 1
     call_command(
         "upload_results", paper(conformance, SEEDS), visibility="public", group=SEEDS,
         stdout=StringIO(), stderr=StringIO(),

@@ -1,4 +1,4 @@
-"""The command `lmgym`: evaluate, score, lint, convert, and the way to the neighbours' commands."""
+"""The command `lmgym`: evaluate, score, lint, convert, and the neighbours' commands."""
 
 from __future__ import annotations
 
@@ -178,6 +178,9 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
         (["evaluate", "broken.json", "-m", "MODEL"], "broken.json cannot be read as a suite"),
         (["evaluate", "agreement.json", "-m", "MODEL", "-o", "no/folder/out"], "no/folder/out"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-o", "rates.doc"], "rates.doc: unknown ending"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-m", "MODEL"], "is given twice"),
+        (["evaluate", "agreement.json", "-m", "./a/x", "-m", "./b/x.ngram"], "lmgym compare"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--bos", "NOWORD"], "NOWORD"),
         (["lint", "none.json"], "none.json: No such file"),
         (["convert", "none.json"], "none.json: No such file"),
@@ -204,7 +207,7 @@ def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
     status, out, _ = run(capsysbinary, "convert", "two.xlsx", "--sheet", "Fillers", "--to", "tsv")
     assert (status, out.splitlines()[1]) == (0, "1\ta\tL'été\tvient")
     assert lmgym.load_suite("latin.csv", encoding="windows-1252").conditions == ("été", "b")
-    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is no encoding"):
+    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is not a supported encoding"):
         lmgym.load_suite("latin.csv", encoding="klingon")
 
 
@@ -231,6 +234,7 @@ def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, mo
     given = ("compare", "one", "both", "--second-model", "other")
     assert "other" not in run(capsysbinary, *given)[2]
     found = pd.read_csv(io.StringIO(run(capsysbinary, *given, "--format", "csv")[1]))
+    found["note"] = found["note"].astype(object).fillna("")
     wanted = lmgym.evaluate("agreement.json", [model, str(other)]).compare("tiny", "other")
     pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
     head, row = run(capsysbinary, *given)[1].splitlines()
@@ -296,10 +300,36 @@ def test_a_closed_pipe_ends_the_command_quietly() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_ending_of_the_output_decides_its_format(capsysbinary, tmp_path, model) -> None:
+    assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "-o", "rates.json")[0] == 0
+    assert json.loads((tmp_path / "rates.json").read_text())[0]["suite"] == "agreement"
+    assert run(capsysbinary, "score", "The boys", "-m", model, "-o", "bits.json")[0] == 0
+    assert json.loads((tmp_path / "bits.json").read_text())[0]["token"] == "<s>"
+    given = ("evaluate", "agreement.json", "-m", model, "--format", "csv", "-o", "rates.md")
+    assert run(capsysbinary, *given)[0] == 0
+    assert (tmp_path / "rates.md").read_text().startswith("suite,")
+
+
+def test_reading_options_without_effect_are_named(capsysbinary, tmp_path) -> None:
+    given = ("--sheet", "Main", "--encoding", "windows-1252")
+    status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
+    assert (status, err) == (0, "agreement.json is JSON: --sheet, --encoding ignored\n")
+    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
+    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text: --sheet ignored\n"
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])
+def test_timeout_is_a_number_of_seconds(capsysbinary, seconds) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["wait", "run-1", "--timeout", seconds])
+    assert ended.value.code == 2
+    assert f"'{seconds}' is not a number of seconds" in capsysbinary.readouterr().err.decode()
+
+
 def test_an_ending_that_cannot_be_written_is_refused(capsysbinary, tmp_path) -> None:
     status, _, err = run(capsysbinary, "convert", "agreement.json", "-o", "agreement.ods")
     assert status == 2
-    assert "agreement.ods: no format that can be written ends so. Use .csv, .json, .jsonl, " in err
+    assert "agreement.ods: unknown ending. Use .csv, .json, .jsonl, " in err
     assert not (tmp_path / "agreement.ods").exists()
 
 
@@ -318,4 +348,4 @@ def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, mo
 def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
-    assert "agreement.json is a file: name a folder" in err
+    assert "agreement.json is a file. Name a folder" in err

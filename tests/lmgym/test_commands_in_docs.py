@@ -1,4 +1,4 @@
-"""Every line of README and docs that calls `lmgym` is one that the command understands."""
+"""Every line of README and docs that calls `lmgym` is accepted by the command's parser."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_frames_have_the_columns_of_the_sites_tables(suite: Path, other: Path) -
     result = lmgym.evaluate([suite, other], {"one": Words(), "two": Words(2.0)})
     context = [name for name, _ in columns(tables.RunFacts)]
     for frame, kinds in (
-        (result.rates(), (*columns(tables.Rate), *columns(tables.Policy))),
+        (result.rates(), columns(*tables.RATES)),
         (result.outcomes(), columns(tables.Outcome)),
         (result.regions(), columns(tables.Region)),
         (result.tokens(), columns(tables.Token)),
@@ -227,7 +227,7 @@ def test_models_are_compared_item_by_item(suite: Path) -> None:
     result = lmgym.evaluate(suite, {"long": Words(), "short": Reverse()})
     (row,) = result.compare("long", "short").to_dict("records")
     assert (row["n"], row["only_first"], row["only_second"]) == (3, 1, 2)
-    assert (row["first_rate"], row["second_rate"]) == (1 / 3, 2 / 3)
+    assert (row["first_value"], row["second_value"]) == (1 / 3, 2 / 3)
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["low"] < row["difference"] < row["high"]
     assert row["p"] == row["p_corrected"] == 1.0
@@ -237,7 +237,7 @@ def test_models_are_compared_item_by_item(suite: Path) -> None:
 
 def test_a_chart_of_a_run_is_an_svg(suite: Path, other: Path, tmp_path: Path) -> None:
     result = lmgym.evaluate([suite, other], Words())
-    with pytest.raises(InvalidArgument, match="2 runs are meant"):
+    with pytest.raises(InvalidArgument, match="2 runs match"):
         result.plot("regions")
     path = result.plot("regions", suite="agreement").save(tmp_path / "regions.svg")
     assert path.read_text().startswith("<svg")
@@ -274,9 +274,9 @@ def test_progress_is_shown_on_request_and_never_in_a_pipe(suite: Path, capsys) -
 @pytest.mark.parametrize(
     ("suites", "models", "error", "said"),
     [
-        ("nothing/*.json", Words(), InvalidArgument, "No suite is there"),
+        ("nothing/*.json", Words(), InvalidArgument, "No suite found"),
         ({"items": 1}, Words(), FormatError, "items"),
-        (7, Words(), InvalidArgument, "int is no suite"),
+        (7, Words(), InvalidArgument, "int is not a suite"),
         ("SUITE", "no/such/folder", BackendError, "There is no model at no/such/folder"),
         ("SUITE", object(), BackendError, "object is no model"),
         ("SUITE", [Words(), Words()], InvalidArgument, "Two models are called 'Words'"),

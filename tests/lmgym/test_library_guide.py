@@ -1,4 +1,4 @@
-"""The examples of docs/library.md, and ours of docs/coming-from.md, run as they stand."""
+"""The examples of docs/library.md, and ours of docs/coming-from.md, run as printed."""
 
 from __future__ import annotations
 

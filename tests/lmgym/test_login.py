@@ -1,4 +1,4 @@
-"""`lmgym login` and what commands say about a site that cannot be used."""
+"""`lmgym login`, and messages of commands about unusable sites."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_the_file_is_for_its_owner_alone_and_logout_deletes_it(monkeypatch, site
     assert main(["logout"]) == 0
     assert not place.exists()
     assert main(["logout"]) == 0
-    assert "There was no login." in capsys.readouterr().err
+    assert "You were not logged in." in capsys.readouterr().err
 
 
 def test_a_wrong_token_is_not_stored(monkeypatch, site, capsys):
     assert login(monkeypatch, site, "lmg_bad") == 2
-    assert "refuses the token: No such token." in capsys.readouterr().err
+    assert "rejected the token: No such token." in capsys.readouterr().err
     assert login(monkeypatch, site, "") == 2
-    assert "This is no token" in capsys.readouterr().err
+    assert "Not a token" in capsys.readouterr().err
     assert not login_file.path().exists()
 
 
@@ -134,8 +134,8 @@ def test_without_a_site_every_command_says_what_to_run(capsys, argv):
     ("answer", "says"),
     [
         ((200, "text/html", "<html>"), "not JSON. Is this the address of an LM Gym site?"),
-        ((200, "application/json", {"hello": 1}), "answers, but it is no LM Gym."),
-        ((200, "application/json", [1]), "answers, but it is no LM Gym."),
+        ((200, "application/json", {"hello": 1}), "responds, but it is not an LM Gym site."),
+        ((200, "application/json", [1]), "responds, but it is not an LM Gym site."),
         ((404, "text/html", "<html>"), "Is this the address of an LM Gym site?"),
         ((301, "text/html", ""), "Is this the address of an LM Gym site?"),
     ],

@@ -1,4 +1,4 @@
-"""`lmgym serve`, `worker`, `doctor`, `init`, `manage`: found, or one sentence about what is missing."""
+"""`lmgym serve`, `worker`, `doctor`, `init`, `manage`: started, or one sentence about what is missing."""
 
 from __future__ import annotations
 

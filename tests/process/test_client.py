@@ -119,10 +119,10 @@ def test_two_runs_are_compared_as_on_the_compare_page(site, gym):
     keys = [run.id for run in gym.wait_all(gym.run_batch(["binding"], ["demo-gpt2", "demo-ngram"]))]
     found = gym.compare(*keys)
     assert [found[side]["run"] for side in ("first", "second")] == keys
-    assert found["test"]["p"] == 1.0
+    assert found["rate"]["p"] == 1.0
     status, out, _ = cli(site, "compare", "--site", *keys, "--format", "json")
     (row,) = json.loads(out)
-    assert (status, row["first_rate"], row["p"]) == (0, found["first"]["rate"], 1.0)
+    assert (status, row["first_value"], row["p"]) == (0, found["first"]["rate"], 1.0)
     other = gym.run_batch(["islands"], ["demo-gpt2"])[0]
     status, _, err = cli(site, "compare", "--site", keys[0], other)
     assert (status, "runs on two suites: binding and islands" in err) == (2, True)
@@ -159,7 +159,7 @@ def test_saved_results_are_uploaded_once(site, gym, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n")
     status, out, err = cli(site, "upload", str(bad), str(tmp_path / "out"))
-    assert (status, out.count("\n"), f"{bad} was not kept:" in err) == (2, 1, True)
+    assert (status, out.count("\n"), f"{bad} was not stored:" in err) == (2, 1, True)
 
 
 def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
@@ -175,7 +175,7 @@ def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     status, _, err = cli(site, "push", path, "--into", "again")
     assert (status, "has a draft" in err) == (2, True)
     status, _, err = cli(site, "push", path, "--into", "nowhere")
-    assert (status, "Make it with: lmgym push FILE --freeze" in err) == (2, True)
+    assert (status, "Create it with: lmgym push FILE --freeze" in err) == (2, True)
 
 
 def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):

@@ -1,4 +1,4 @@
-"""Finished runs with outcomes as one likes them, without scoring anything."""
+"""Finished runs with chosen outcomes, without scoring."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def finished_run(
     source: str = "computed",
     policy: dict[str, Any] | None = None,
 ) -> SuiteRun:
-    """One list of outcome codes per prediction, for uploads perhaps of the first ones alone; margins are +1 and −1
-    bits, 0 for ties, None for what is missing. `policy`: what is otherwise than usual."""
+    """Make a finished run: one list of outcome codes per prediction (uploads may have only the first ones). Margins
+    are +1 and −1 bits, 0 for ties, None for missing. `policy`: differences from the default."""
     run = SuiteRun(
         revision=revision, model=model, owner=model.owner, source=source, completed_at=timezone.now(),
         policy={"metric": "sum", **(policy or {})},

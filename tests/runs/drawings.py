@@ -1,4 +1,4 @@
-"""A small world of results to draw, and ways to look at drawings."""
+"""A small world of results to draw, and helpers to inspect drawings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.runs.boards import finished_run
 
 
 def make_world(people):
-    """Two checkpoints of one model with sizes and perplexities, on a suite, its modified twin and a third."""
+    """Two checkpoints of one model with sizes and perplexities, on a suite, the same with a modifier, and a third."""
     models = [
         make_model(people.alice, slug=f"m{k}", parameters=10**k * 5000, perplexity=90.0 - 10 * k,
                    tags=["group:ours", f"step:{k}000"])
@@ -43,7 +43,7 @@ def make_world(people):
 
 
 def _neighbours(people):
-    """A game with a mixture, two systems' answers, a tested agent."""
+    """A game with a mixture, answers of two systems, a tested agent."""
     corpus = lmc.make_corpus(people.alice, lmc.USERS.replace("u1", "u0").replace("u2", "u0"))
     game = lmc.play(corpus, people.alice, "ic")
     learner = lmc.play(corpus, people.alice, "wp", train=True)

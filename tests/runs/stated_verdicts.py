@@ -1,5 +1,5 @@
-"""Every statement about a rate against chance that pages, files and API make of given runs, and what outcomes alone say
-it has to be: with scipy and numpy, and nothing of `lmgym.runs.against_chance` but its words."""
+"""Collect every statement about a rate against chance on pages, in files and in the API, and what outcomes alone
+imply, computed with scipy and numpy and only the labels of `lmgym.runs.against_chance`."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ P = r"< 0\.001|[01]\.\d{3}"
 
 @dataclass(frozen=True)
 class Stated:
-    """`family`: "" = tested alone, "run" = with the run's predictions, else the name of a set of suites. `numbers`:
-    names as in files; `shown`: texts of a page, of which None means that it has to show nothing."""
+    """`family`: "" = single, "run" = with the run's predictions, else the name of a set of suites. `numbers`: named as
+    in files; `shown`: texts of a page; None = nothing may be shown."""
 
     place: str
     of: Of
@@ -66,7 +66,7 @@ class Expected:
 
 
 def expected_of(run: SuiteRun) -> dict[Of, Expected]:
-    """Of its predictions and of the rules under which it has a rate."""
+    """For the predictions of a run and the rules under which it has a rate."""
     results = list(run.prediction_results.select_related("prediction"))
     n_regions = len(run.revision.region_names)
     chances = [parse(row.prediction.formula).chance_level(n_regions=n_regions).value for row in results]
@@ -174,7 +174,7 @@ def _percent(value: float) -> str:
 
 
 def _holm(tails: Any) -> Any:
-    """Of each column, as statsmodels' multipletests, which collects garbage each time."""
+    """By column, like statsmodels' multipletests, which collects garbage each time."""
     order = tails.argsort(axis=0)
     steps = np.take_along_axis(tails, order, 0) * np.arange(len(tails), 0, -1)[:, None]
     adjusted = np.minimum(1, np.maximum.accumulate(steps, axis=0))
@@ -227,7 +227,7 @@ def _number(value: Any) -> float | None:
 
 
 def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
-    """Its page, its files, its answer, and the terminals."""
+    """Statements of a run's page, files, API response, and text reports."""
     key, positions = run.key, [row.position for row in run.prediction_results.all()]
     page = html.unescape(_text(client, run.get_absolute_url()))
     blocks = re.findall(r'<div class="result-rate">(.*?)</div>', page, re.S)
@@ -282,7 +282,7 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
 
 
 def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> Iterator[Stated]:
-    """What has no rate has no verdict and no p."""
+    """A row without a rate has neither verdict nor p."""
     if _number(row["rate"]) is not None:
         yield _row(place, row, of, family)
     else:
@@ -291,7 +291,7 @@ def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> It
 
 
 def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
-    """A row of a table of pages."""
+    """A row of a table on a page."""
     found = re.search(rf'>({P}|–)<span class="sub said">({WORDS})</span></td>', row)
     interval = re.search(r">([\d.]+%)–([\d.]+%)</td>", row)
     if interval is None:
@@ -303,7 +303,7 @@ def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
 
 
 def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[Stated]:
-    """Pages of a suite or a model, and comparisons on a suite: a run in each row."""
+    """Pages of a suite or a model, and comparisons on a suite: one run per row."""
     page = html.unescape(_text(client, address))
     table = re.search(r'<table [^>]*id="(?:scores|sides)"(.*?)</table>', page, re.S)
     assert table
@@ -313,7 +313,7 @@ def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[
 
 
 def of_a_board(client: Client, address: str, place: str, rule: str, family: str) -> Iterator[Stated]:
-    """The cells of a leaderboard, and of the table of the front page."""
+    """Cells of a leaderboard, and of the table on the front page."""
     page = _text(client, address)
     cells = re.findall(r'data-words="([^"]*)"><a class="cell([^"]*)" href="/runs/([\w-]+)/"', page)
     cells += [
@@ -361,7 +361,7 @@ def _of_cells(place: str, rows: Sequence[Mapping[str, Any]], rule: str, family: 
 def of_a_chart(
     client: Client, address: str, place: str, rule: str, family: str, keys: Mapping[str, str]
 ) -> Iterator[Stated]:
-    """Numbers of a chart; `keys`: run by model, where a row does not name its run."""
+    """Data of a chart; `keys`: run by model, if rows do not name their run."""
     for row in _rows(client, address):
         yield from _unless_empty(place, row, (row.get("run") or keys[row["model"]], rule), family)
 
@@ -374,8 +374,8 @@ def everything(
     collection: str = "",
     choices: Sequence[str] = ("",),
 ) -> Iterator[Stated]:
-    """All that is said of these runs, which are all there are and public. `choices`: queries that narrow leaderboards,
-    tried under the first rule; the others have the first of them."""
+    """All statements about these runs, which are all runs of the site and public. `choices`: queries that filter
+    leaderboards, tried under the first rule; the others use the first of them."""
     for run in runs:
         yield from of_a_run(client, run)
     models = {run.model.slug: run.model for run in runs}

@@ -1,4 +1,4 @@
-"""A model against the field: every number on its page has its interval and items."""
+"""A model compared with the others: every number on its page has its interval and items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.runs.boards import finished_run
 
 @pytest.fixture
 def model(people):
-    """3 of 4 without modifier, 1 of 4 with; another pair 4 of 4 and 2 of 4; and a second model to compare with."""
+    """3 of 4 without modifier, 1 of 4 with; another pair 4 of 4 and 2 of 4; and a second model for comparison."""
     mine, other = make_model(people.alice, slug="mine"), make_model(people.alice, slug="other")
     rates = {"a": [1, 1, 1, 0], "a_mod": [1, 0, 0, 0], "b": [1, 1, 1, 1], "b_mod": [1, 1, 0, 0]}
     for name, codes in rates.items():

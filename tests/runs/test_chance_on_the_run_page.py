@@ -24,7 +24,7 @@ def test_several_predictions_are_corrected_by_holm(client, people, revision):
     p = [row.result.p for row in rows]
     assert [row.verdict.p_corrected for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
     assert rows[0].verdict.p_corrected > p[0]
-    assert len(re.findall("corrected by Holm for the 2 predictions", page.content.decode())) == 2
+    assert len(re.findall("Holm-corrected for the 2 predictions", page.content.decode())) == 2
 
 
 def test_the_corrected_p_decides_the_word(client, people, revision):

@@ -1,4 +1,4 @@
-"""The template language around the charts: numbers, steps, marks, and that nothing slips through unescaped."""
+"""Template tags around the charts: numbers, steps, marks, and escaping."""
 
 from __future__ import annotations
 

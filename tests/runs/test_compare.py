@@ -31,13 +31,13 @@ def get(client, query):
 def test_a_pair_has_its_difference_interval_and_mcnemar(client, world):
     response = get(client, "model=first&model=second&suite=s")
     [pair] = response.context["pairs"]
-    assert (pair.n, pair.rate.mean, pair.test.only_first, pair.test.only_second) == (
+    assert (pair.rate.n, pair.rate.difference, pair.rate.only_first, pair.rate.only_second) == (
         5,
         pytest.approx(0.6),
         0,
         3,
     )
-    assert pair.test.p == 0.25
+    assert pair.rate.p == 0.25
     assert pair.rate.low < 0.6 < pair.rate.high
     assert "Scoring rule: each prediction" in response.content.decode()
 
@@ -53,7 +53,7 @@ def test_several_pairs_are_corrected(client, world, people):
     response = get(client, "model=first&model=second&model=third&suite=s")
     assert len(response.context["pairs"]) == 3
     pairs = response.context["pairs"]
-    assert all(pair.p_corrected >= pair.test.p for pair in pairs)
+    assert all(pair.rate.p_corrected >= pair.rate.p for pair in pairs)
     assert "p (Holm)" in response.content.decode()
 
 
@@ -62,10 +62,10 @@ def test_the_correction_for_many_comparisons_is_chosen_in_the_address_and_named(
     query = "model=first&model=second&model=third&suite=s"
     by_holm, by_bh = get(client, query), get(client, f"{query}&correction=bh")
     assert "p (Benjamini–Hochberg)" in by_bh.content.decode()
-    values = [pair.test.p for pair in by_bh.context["pairs"]]
+    values = [pair.rate.p for pair in by_bh.context["pairs"]]
     for response, method in ((by_holm, "holm"), (by_bh, "fdr_bh")):
         expected = list(multipletests(values, method=method)[1])
-        assert [pair.p_corrected for pair in response.context["pairs"]] == pytest.approx(expected)
+        assert [pair.rate.p_corrected for pair in response.context["pairs"]] == pytest.approx(expected)
     assert (
         "by the method of Benjamini–Hochberg"
         in get(client, "model=first&model=third&correction=bh").content.decode()
@@ -88,7 +88,7 @@ def test_many_suites_come_in_pages_and_are_corrected_together(client, world, peo
     first, second = get(client, "model=first&model=second"), get(client, "model=first&model=second&page=2")
     rows = [*first.context["suite_rows"], *second.context["suite_rows"]]
     assert [row.revision.suite.slug for row in rows] == ["s", "t"]
-    assert [pair.p_corrected for row in rows for pair in row.pairs] == pytest.approx([0.25, 2 * 0.0625])
+    assert [pair.rate.p_corrected for row in rows for pair in row.pairs] == pytest.approx([0.25, 2 * 0.0625])
     assert first.context["found"].totals == second.context["found"].totals
     assert first.context["found"].totals[0].n_suites == 2
 
@@ -103,7 +103,7 @@ def test_two_revisions_under_the_same_model(client, world, people):
     response = get(client, "model=first&suite=s&r=1&r=2")
     assert [side.label for side in response.context["sides"]] == ["First, r1", "First, r2"]
     [pair] = response.context["pairs"]
-    assert (pair.n, pair.rate.mean) == (4, 0.75)
+    assert (pair.rate.n, pair.rate.difference) == (4, 0.75)
     assert "no such item" in response.content.decode()
 
 

@@ -1,4 +1,4 @@
-"""Every model against a baseline of one's choice, each rate with its interval and number of items."""
+"""Every model against a chosen baseline, each rate with its interval and number of items."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def test_every_model_has_its_difference_from_the_baseline_on_every_suite(client,
         name = row.revision.suite.slug
         for slug, pair in zip(order[1:], row.pairs, strict=True):
             if slug in CODES[name] and base in CODES[name]:
-                assert pair.rate.mean == pytest.approx(rate(name, slug) - rate(name, base))
+                assert pair.rate.difference == pytest.approx(rate(name, slug) - rate(name, base))
             else:
                 assert pair is None
     for slug, total in zip(order[1:], found.totals, strict=True):
         both = [name for name in CODES if {slug, base} <= set(CODES[name])]
         mean = sum(rate(name, slug) - rate(name, base) for name in both) / len(both)
         assert (total.n_suites, total.difference.mean) == (len(both), pytest.approx(mean))
-    values = [pair.test.p for pair in found.pairs]
-    assert [pair.p_corrected for pair in found.pairs] == pytest.approx(
+    values = [pair.rate.p for pair in found.pairs]
+    assert [pair.rate.p_corrected for pair in found.pairs] == pytest.approx(
         list(multipletests(values, method="holm")[1])
     )
 

@@ -1,4 +1,4 @@
-"""Runs that were not made alike are not compared as if they were, and nothing of an address is left out unsaid."""
+"""Runs with different settings are not compared as if alike, and nothing of an address is left out silently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_ALIKE = "These runs used different settings."
 
 @pytest.fixture
 def world(people):
-    """Two models on a suite, made alike."""
+    """Two models on a suite with equal settings."""
     revision = make_revision(people.alice, items=5, name="s")
     found = {"revision": revision}
     for slug, codes in (("first", [1, 0, 0, 0, 2]), ("second", [1, 1, 1, 1, 0])):
@@ -75,7 +75,7 @@ def test_what_runs_differ_in_is_said_and_margins_of_other_bits_are_not_subtracte
     assert ("Margin, bits" in page) == ("Effect size g" in page) == ("Margin in bits" in page) == margins
     assert (response.context["figure"] is not None) == margins
     [pair] = response.context["pairs"]
-    assert pair.rate.mean == pytest.approx(0.6)
+    assert pair.rate.difference == pytest.approx(0.6)
     assert (pair.margin is not None) == margins
     answer = client.get("/api/v1/compare/s/?model=first,second").json()
     assert [row["fact"] for row in answer["unlike"]] == [fact]
@@ -112,7 +112,7 @@ def test_among_three_only_those_with_the_same_bits_have_margins(client, world, p
     change(third, score_kind=MASKED)
     response = get(client, "model=first&model=second&model=third&suite=s")
     assert [pair.margin is not None for pair in response.context["pairs"]] == [True, False, False]
-    assert text_of(response).count("bits of different kinds</td>") == 2
+    assert text_of(response).count("different quantities</td>") == 2
 
 
 def test_outcomes_alone_are_said_to_be_that(client, world):
@@ -218,9 +218,9 @@ def test_the_test_is_named_by_rule_and_number_of_predictions(client, people, rul
         assert other not in page
     answer = client.get(f"/api/v1/compare/two/?model=a,b&rule={rule}").json()
     assert said in answer["note"]
-    assert answer["pairs"][0]["test"]["method"] == key
+    assert answer["pairs"][0]["rate"]["test"] == key
     [row] = client.get(f"/api/v1/compare/?model=a,b&rule={rule}").json()["results"]
-    assert row["against_baseline"][0]["test"]["method"] == key
+    assert row["against_baseline"][0]["rate"]["test"] == key
     chart = pd.read_csv(
         io.BytesIO(content_of(client.get(f"/figures/compare-suites.csv?model=a,b&rule={rule}")))
     )

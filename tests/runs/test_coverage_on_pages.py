@@ -1,4 +1,4 @@
-"""What a run counts of unknown words, from the model's tokens to pages, API and files."""
+"""Unknown words of a run, from the model's tokens to pages, API and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Throwing a run away."""
+"""Deleting a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_run_at_work_is_cancelled_first(client, people, run):
 
 @pytest.mark.parametrize("state", ["queued", "running"])
 def test_staff_can_delete_a_run_at_work_and_its_job_stops(client, people, run, state):
-    """It would go on until it fails at the rows that are gone."""
+    """Otherwise the job would continue until it fails at the missing rows."""
     waiting = services.queue_run(run.revision, run.model, actor=people.bob)
     job = states.claim_next("default", "w") if state == "running" else waiting.job
     client.force_login(people.staff)

@@ -1,4 +1,4 @@
-"""What can be taken home from a run."""
+"""Downloads of a run."""
 
 from __future__ import annotations
 

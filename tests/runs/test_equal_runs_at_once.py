@@ -1,4 +1,4 @@
-"""The same run asked for several times at the same moment is made once. On PostgreSQL."""
+"""Simultaneous requests for the same run make one run. On PostgreSQL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(people):
 
 
 def send_together(person, address, given, *, as_json=True):
-    """The same POST from TIMES browsers of one person; returns the answers."""
+    """Send the same POST from TIMES browsers of one person at once; return the responses."""
     answers = []
 
     def post(client):

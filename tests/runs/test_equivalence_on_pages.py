@@ -1,4 +1,4 @@
-"""A named bound gives the equivalence test on page and in the API; skewed margins of few items are named."""
+"""A bound adds the equivalence test to page and API; skewed margins of few items are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made whole before it is sent has a limit, said in words; CSV has none."""
+"""Files that are complete before they are sent have a limit with a clear message; CSV has none."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_parquet_beyond_the_limit_is_refused_with_a_hint_and_csv_is_not(client, 
     page = client.get(reverse("export-table", args=[what, "parquet"]))
     assert page.status_code == 413
     text = page.content.decode()
-    assert f"at most {n - 1:,} are put into one file" in text
-    assert "Take it as CSV" in text
+    assert f"at most {n - 1:,} fit into one file" in text
+    assert "Export it as CSV" in text
     answer = client.get(f"/api/v1/exports/{what}/parquet/")
     assert answer.status_code == 413
     assert answer.json()["code"] == "too-large"
-    assert "Take it as CSV" in answer.json()["errors"][0]["hint"]
+    assert "Export it as CSV" in answer.json()["errors"][0]["hint"]
     assert client.get(reverse("export-table", args=[what, "csv"])).status_code == 200
     settings.GYM_EXPORT_MAX_ROWS = n
     assert client.get(reverse("export-table", args=[what, "parquet"])).status_code == 200

@@ -1,4 +1,4 @@
-"""What a table of many runs holds: of several suites and models, of a tag, of a collection."""
+"""Contents of a table of many runs: of several suites and models, of a tag, of a collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long tables leave piece by piece, and say which values are still to come."""
+"""Long tables are streamed, and mark values that are not computed."""
 
 from __future__ import annotations
 

@@ -116,9 +116,9 @@ def test_a_pandas_user_reproduces_the_compare_page(client, people):
     page = client.get(f"{reverse('compare')}?model=m1&model=m2&suite=s").context
     [pair] = page["pairs"]
     only_first, only_second = int((held["m1"] & ~held["m2"]).sum()), int((held["m2"] & ~held["m1"]).sum())
-    assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
-    assert pair.test.p == pytest.approx(binomtest(only_first, only_first + only_second).pvalue)
-    assert pair.rate.mean == pytest.approx(held["m2"].mean() - held["m1"].mean())
+    assert (pair.rate.only_first, pair.rate.only_second) == (only_first, only_second)
+    assert pair.rate.p == pytest.approx(binomtest(only_first, only_first + only_second).pvalue)
+    assert pair.rate.difference == pytest.approx(held["m2"].mean() - held["m1"].mean())
     assert page["n_differ"] == (held["m1"] != held["m2"]).sum()
     [row] = client.get(f"{reverse('compare')}?model=m1&model=m2").context["suite_rows"]
     assert [side.rate for side in row.sides] == pytest.approx([held["m1"].mean(), held["m2"].mean()])

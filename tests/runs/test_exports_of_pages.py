@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import PredictionResult
-from gym.runs.read.scores import margin_of, store_scores
+from gym.runs.read.scores import statistics_of, store_scores
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
@@ -79,10 +79,11 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
     page = client.get(run.get_absolute_url())
     for shown in page.context["results"]:
-        number, margin = shown.result.position + 1, shown.margin
+        number, margin = shown.result.position + 1, shown.statistics
         bits = outcomes.loc[outcomes["prediction_number"] == number, "margin"].dropna()
-        told = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
-        assert predictions.loc[number, told].tolist() == pytest.approx(astuple(margin))
+        names = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
+        shown_values = [getattr(margin, name) for name in names]
+        assert predictions.loc[number, names].tolist() == pytest.approx(shown_values)
         assert margin.mean_margin == pytest.approx(bits.mean())
         correction = 1 - 3 / (4 * (len(bits) - 1) - 1)
         assert margin.effect_size_g == pytest.approx(bits.mean() / bits.std() * correction)
@@ -92,7 +93,7 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
         assert plain.low - 0.6 < margin.margin_low <= plain.low
         assert plain.high <= margin.margin_high < plain.high + 0.6
         text = " ".join(page.content.decode().split())
-        said = [f"{value:+.2f}".replace("-", "−") for value in astuple(margin)]
+        said = [f"{value:+.2f}".replace("-", "−") for value in shown_values]
         assert f"Mean {said[0]}, 95% interval {said[1]} to {said[2]}; effect size g {said[3]}." in text
 
 
@@ -119,7 +120,7 @@ def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(clie
 
 def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
     first = run.prediction_results.get(position=0)
-    stored, computed = margin_of(first, run.scores.all()), margin_of(first, [])
+    stored, computed = statistics_of(first, run.scores.all()), statistics_of(first, [])
     assert astuple(stored) == pytest.approx(astuple(computed))
     assert stored.margin_low < stored.mean_margin < stored.margin_high
 

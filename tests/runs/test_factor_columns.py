@@ -1,4 +1,4 @@
-"""Columns of factors in the tables that one takes away."""
+"""Factor columns in exported tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every chart of the site as a file for a paper, and as numbers."""
+"""Every chart of the site as a file for a paper, and as data."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_whole_sentences_with_a_region_without_value_are_refused_where_they_have
     run = uploaded(revision, region_file(revision), people.alice)
     assert evaluated(client, run).status_code == 200
     for row in run.sentence_scores.all():
-        row.total_bits -= row.regions[0]
+        row.surprisal -= row.regions[0]
         row.regions[0] = None
         row.save()
     assert evaluated(client, run).status_code == 409
@@ -73,7 +73,7 @@ def test_whole_sentences_without_a_total_are_refused_where_core_would_add_one_up
     client.force_login(people.alice)
     revision = make_revision(people.alice, items=3, formulas=(WHOLE,))
     run = uploaded(revision, region_file(revision), people.alice)
-    run.sentence_scores.update(total_bits=None)
+    run.sentence_scores.update(surprisal=None)
     assert evaluated(client, run).status_code == 409
 
 

@@ -1,9 +1,8 @@
-"""What docs/results.md tells an outsider to compute from the CSV is what the pages say, intervals to the last digit."""
+"""Numbers computed from the CSV as in docs/statistics.md equal those of the pages, intervals to the last digit."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import astuple
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
 from gym.runs.read.shared_items import groups_of
-from lmgym.runs.rules import MARGINS
 from lmgym.runs.shared_material import groups_by_suite
 from suites import services as suites
 from suites.models import SuiteRevision
@@ -28,7 +26,8 @@ from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 
-DOCS = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+MARGINS = ("mean_margin", "margin_low", "margin_high", "effect_size_g")
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 TOLD: dict[str, Any] = {}
 exec(re.search(r"```python\n(import numpy.*?)```", DOCS, re.DOTALL)[1], TOLD)
 bootstrap_mean, difference = TOLD["bootstrap_mean"], TOLD["difference"]
@@ -100,10 +99,12 @@ def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
     return groups_by_suite(rows, found)
 
 
-def check_rates(shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None) -> None:
+def check_rates(
+    value, shown, first: list[pd.Series], second: list[pd.Series], rule: str, groups=None
+) -> None:
     mean = np.mean([values.mean() for values in second]) - np.mean([values.mean() for values in first])
     limits = difference(first, second, predictions=2 if rule == "each" else 1, groups=groups)
-    assert [shown.mean, shown.low, shown.high] == pytest.approx([mean, *limits], **EXACT)
+    assert [value, shown.low, shown.high] == pytest.approx([mean, *limits], **EXACT)
 
 
 def check_difference(shown, values: pd.Series) -> None:
@@ -122,9 +123,8 @@ def test_margins_of_a_run_page(client, outcomes, suite):
     _, margins = by_item(outcomes, suite, "m1")
     for shown in context["results"]:
         values = margins[shown.result.position + 1].dropna()
-        assert astuple(shown.margin) == pytest.approx(
-            [values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT
-        )
+        found = [getattr(shown.statistics, name) for name in MARGINS]
+        assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()
         found = [getattr(row.score, name) for name in MARGINS]
@@ -139,14 +139,14 @@ def test_differences_of_the_compare_page(client, outcomes, suite, rule):
     tests = []
     for pair, (first, second) in zip(page["pairs"], combinations(SLUGS, 2), strict=True):
         ours, theirs = (counts(outcomes, suite, slug, rule) for slug in (first, second))
-        check_rates(pair.rate, [ours[0]], [theirs[0]], rule)
+        check_rates(pair.rate.difference, pair.rate, [ours[0]], [theirs[0]], rule)
         check_difference(pair.margin, (theirs[1] - ours[1]).dropna())
         only_first, only_second = int((ours[0] > theirs[0]).sum()), int((theirs[0] > ours[0]).sum())
-        assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
+        assert (pair.rate.only_first, pair.rate.only_second) == (only_first, only_second)
         differing = only_first + only_second
         tests.append(binomtest(only_first, differing).pvalue if differing else 1.0)
-        assert pair.test.p == pytest.approx(tests[-1])
-    assert [pair.p_corrected for pair in page["pairs"]] == pytest.approx(
+        assert pair.rate.p == pytest.approx(tests[-1])
+    assert [pair.rate.p_corrected for pair in page["pairs"]] == pytest.approx(
         multipletests(tests, method="holm")[1]
     )
     for side, slug in zip(page["sides"], SLUGS, strict=True):
@@ -161,12 +161,12 @@ def test_differences_of_sg_scores(client, outcomes, rule):
     for total, slug in zip(found.totals, SLUGS[1:], strict=True):
         first, second = ([counts(outcomes, name, one, rule)[0] for name in names] for one in ("m1", slug))
         groups = groups_among(names, [len(values) for values in first])
-        check_rates(total.difference, first, second, rule, groups)
+        check_rates(total.difference.mean, total.difference, first, second, rule, groups)
         changes = [b - a for a, b in zip(first, second, strict=True)]
         assert total.shared_items_factor == pytest.approx(shared_factor(changes, groups), **EXACT)
     every = [pair for row in found.rows for pair in row.pairs]
-    corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
-    assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
+    corrected = multipletests([pair.rate.p for pair in every], method="holm")[1]
+    assert [pair.rate.p_corrected for pair in every] == pytest.approx(corrected)
 
 
 # --- means over suites: models' pages and the leaderboard -------------------------------------------------------------

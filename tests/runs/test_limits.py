@@ -1,4 +1,4 @@
-"""What one account may ask for."""
+"""Limits per account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of masked models: what they cannot do is refused before it is queued, and what is said of them is true."""
+"""Runs of masked models: unsupported settings are refused before queueing, and notes about their values are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of a real, if tiny, masked model: what follows a token counts, so nothing is shared between sentences."""
+"""Scores of a real, tiny masked model: a value depends on what follows, so nothing is shared between sentences."""
 
 from __future__ import annotations
 
@@ -124,5 +124,7 @@ def test_a_preview_shows_masked_scores_as_they_are(people, model, revision):
     told = preview(*asked, actor=people.alice)
     assert isinstance(told, dict)
     regions = raw_regions(document, raw_scores(document, load_pinned(model)))
-    assert [row["bits"] for row in told["rows"]] == [pytest.approx(row, abs=NOISE) for row in regions]
+    assert [row["region_surprisals"] for row in told["rows"]] == [
+        pytest.approx(row, abs=NOISE) for row in regions
+    ]
     assert told["margins"] == [pytest.approx(true_margins(regions), abs=2 * NOISE)]

@@ -1,4 +1,4 @@
-"""What a rule leaves out is named with the reason: on the pages, in the files and over the API."""
+"""What a rule leaves out is listed with the reason: on pages, in files and in the API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
 
-WHY = "its results hold 1 of 2 predictions"
+WHY = "its run has 1 of 2 predictions"
 TWO = (AGREEMENT, "(1;%mismatch%) > (1;%match%)")
 
 

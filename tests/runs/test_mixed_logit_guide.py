@@ -1,4 +1,4 @@
-"""The guide's script for a mixed logit reads columns that the exported outcomes have, whatever way R reads them."""
+"""The guide's mixed-logit script reads columns that the exported outcomes have, with the types R gives them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gym.runs.tables.registry import CONTEXT, FRAMES
 
 
 def test_the_script_uses_columns_of_the_table_of_outcomes():
-    text = (settings.BASE_DIR / "docs" / "results.md").read_text(encoding="utf-8")
-    section = text.split("#### Items and models by a mixed logit")[1]
+    text = (settings.BASE_DIR / "docs" / "export.md").read_text(encoding="utf-8")
+    section = text.split("### Items and models by a mixed logit")[1]
     script = section.split("```r\n")[1].split("```")[0]
     used = set(re.findall(r"outcomes\$(\w+)", script)) | {"prediction_number", "suite"}
     columns = {name for name, _ in (*CONTEXT, *FRAMES["outcomes"].columns)}

@@ -1,4 +1,4 @@
-"""Two models with one name, of two owners: wherever they are shown side by side, the slug tells them apart."""
+"""Two models with one name, of two owners: wherever they are shown side by side, the slug distinguishes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite and its twin with a modifier find each other by what their files call them, or by hand."""
+"""A suite and its counterpart with a modifier are paired by the names in their files, or by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_beside_suites_of_the_same_names_everybody_keeps_their_pair(client, peop
     run(model, revisions(people.alice, "embed", "embed_mod"))
     assert pairs(client, model) == [("embed", "embed_mod"), ("embed-2", "embed_mod-2")]
     page = client.get(reverse("model-detail", args=["m"])).content.decode()
-    assert "With a modifier in between" in page
+    assert "Robustness to a modifier" in page
 
 
 def test_a_model_that_ran_the_second_pair_alone_has_it(client, people, model):

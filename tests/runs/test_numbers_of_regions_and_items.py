@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from lmgym.stats.intervals import within_item_intervals
 from tests.factories import make_model, make_revision
@@ -53,27 +51,12 @@ def test_within_item_intervals_are_offered_and_drawn(client, run):
     assert f"{wanted[0].low:.1f} to {wanted[0].high:.1f}" in page
 
 
-def test_items_that_are_alike_have_no_interval_anywhere(client, run):
-    """Region 3 has 5 bits in every sentence; the run is as old as when such means had limits."""
-    summary = run.region_summary
-    summary[0]["regions"][2] |= {"n": 4, "mean": 5.0, "low": 5.0, "high": 5.0}
-    SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
-    for query in ({}, {"interval": "within"}):
-        third = [row for row in chart(client, run, **query) if row["region_number"] == "3"]
-        assert (third[0]["mean_surprisal"], third[0]["low"], third[0]["high"]) == ("5.0", "", "")
-        assert "5.0 to 5.0" not in client.get(run.get_absolute_url(), query).content.decode()
-        drawing = client.get(reverse("figure", args=["run-regions", "svg"]), {"run": run.key, **query})
-        assert "[5.00, 5.00]" not in drawing.content.decode()
-    told = client.get(reverse("run-download", args=[run.key, "json"])).json()
-    assert '"low": 5.0' not in json.dumps(told)
-
-
-def test_old_limits_below_zero_are_shown_as_zero(client, run):
-    summary = run.region_summary
-    summary[0]["regions"][0] |= {"mean": 1.0, "low": -2.5, "high": 4.5}
-    SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
-    assert "0.0 to 4.5" in client.get(run.get_absolute_url()).content.decode()
-    assert chart(client, run)[0]["low"] == "0.0"
+@pytest.mark.parametrize(("query", "mean"), [({}, "30.0"), ({"interval": "within"}, "5.0")])
+def test_items_that_are_alike_have_no_interval_anywhere(client, run, query, mean):
+    """Region 3 has equal surprisals in every sentence: 30 bits in the stored summary, 5 in the sentences."""
+    third = [row for row in chart(client, run, **query) if row["region_number"] == "3"]
+    assert (third[0]["mean_surprisal"], third[0]["low"], third[0]["high"]) == (mean, "", "")
+    assert f"{mean} to {mean}" not in client.get(run.get_absolute_url(), query).content.decode()
 
 
 def test_the_item_page_has_both_sides_and_they_add_up(client, run):

@@ -1,5 +1,4 @@
-"""One study gives one table of pass rates: from the library and the command, in the site's API and files, and on its
-pages."""
+"""One study gives one table of pass rates: from the library, the command, the site's API, files and pages."""
 
 from __future__ import annotations
 
@@ -25,6 +24,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.statistics import RunStatistics
 from lmgym.runs.tables import Rate
 from lmgym.text.columns import columns
 from suites import services
@@ -44,7 +44,7 @@ MODELS = {
 RATES = [*COUNTS, "p", *CHANCE_TEST]
 KEY = ["suite", "model", "prediction_number"]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
-"""Which kernels are faster is timed at every load, and decides the last digits."""
+"""Which kernels are faster is timed at every load, and affects the last digits."""
 COMMAND = (
     "import runpy\nfrom lmgym.models.engine import packing\n"
     "packing.available = lambda: False\nrunpy.run_module('lmgym', run_name='__main__')"
@@ -152,7 +152,7 @@ def test_the_api_has_the_table_of_the_library(client, study):
 
 def test_the_sites_file_of_all_predictions_is_the_table_of_the_library(client, study):
     found = read_csv(text_of(client, reverse("export-table", args=["predictions", "csv"])))
-    assert_same(found, study.rates, [name for name, _ in columns(Rate) if name not in KEY])
+    assert_same(found, study.rates, [name for name, _ in columns(Rate, RunStatistics) if name not in KEY])
 
 
 def test_the_file_of_the_collections_page_has_its_rates(client, study):

@@ -1,4 +1,4 @@
-"""Two revisions are compared on the predictions that both make: paired by formula, and the others are named."""
+"""Two revisions are compared on the predictions that both make, paired by formula; the others are listed."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_halves_of_a_conjunction_have_no_difference_from_it(client, worlds, 
     assert response.context["pairs"] == []
     page = words(response)
     assert "r1 and r2 make different predictions." in page
-    assert "No prediction is in both revisions" in page
+    assert "The revisions have no prediction in common" in page
     assert "no prediction of r2 has this formula" in page or rule == "first"
     assert response.context["n_differ"] == 0
     answer = client.get(f"/api/v1/compare/s/?model=one&r=1,2&rule={rule}").json()
@@ -164,7 +164,7 @@ def test_differences_are_over_the_predictions_in_both(client, worlds, rule):
     worlds((UP,), (UP, DOWN), one=([FAILED], [MIXED, FAILED]))
     response = get(client, f"model=one&rule={rule}")
     [pair] = response.context["pairs"]
-    assert (pair.rate.mean, pair.test.only_second, pair.method.key) == (0.5, 3, "mcnemar")
+    assert (pair.rate.difference, pair.rate.only_second, pair.rate.test) == (0.5, 3, "mcnemar")
     assert [row.differs for row in response.context["found"].items] == [code == 1 for code in MIXED]
     sides = [side.rate for side in response.context["sides"]]
     assert sides == [0.0, {"each": 0.25, "all": 0.0, "first": 0.5}[rule]]
@@ -176,7 +176,7 @@ def test_predictions_in_another_order_are_paired_by_formula(client, worlds):
     response = get(client, "model=one")
     assert response.context["n_differ"] == 0
     [pair] = response.context["pairs"]
-    assert (pair.rate.mean, pair.method.key) == (0.0, "sign")
+    assert (pair.rate.difference, pair.rate.test) == (0.0, "sign")
     assert [cell.codes for cell in response.context["found"].items[0].cells] == [[1, 0], [1, 0]]
     assert "make different predictions" not in words(response)
 
@@ -216,8 +216,8 @@ def test_runs_of_other_models_on_other_revisions_are_no_pair_and_are_not_correct
         ("One, r2", "Two, r2"),
         ("Two, r1", "Two, r2"),
     ]
-    corrected = multipletests([pair.test.p for pair in pairs], method="holm")[1]
-    assert [pair.p_corrected for pair in pairs] == pytest.approx(list(corrected))
+    corrected = multipletests([pair.rate.p for pair in pairs], method="holm")[1]
+    assert [pair.rate.p_corrected for pair in pairs] == pytest.approx(list(corrected))
     assert "Runs of different models on different revisions are not compared." in words(response)
     answer = client.get("/api/v1/compare/s/?model=one,two&r=1,2").json()
     assert [(row["first"], row["second"]) for row in answer["pairs"]] == [(0, 1), (0, 2), (1, 3), (2, 3)]

@@ -17,7 +17,7 @@ def test_the_item_page_marks_parts_in_table_and_drawing(client, people):
         tokens = [["å", 5, 0, 1, 2.0, 0, False], ["¤", 6, 0, 1, 3.0, 0, False], ["ª", 7, 0, 1, 1.0, 0, False]]
         tokens += [["éĥİ", 8, 1, 2, 4.0, 1, False]]
         SentenceScore.objects.create(
-            run=run, sentence=sentence, text="太郎", tokens=tokens, regions=[6.0, 4.0, 0.0], total_bits=10.0
+            run=run, sentence=sentence, text="太郎", tokens=tokens, regions=[6.0, 4.0, 0.0], surprisal=10.0
         )
     page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
     assert '<bdi>太</bdi><span class="part">2/3</span>' in page

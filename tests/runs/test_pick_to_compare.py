@@ -1,4 +1,4 @@
-"""Runs, models and suites to compare are ticked in lists, with search and tags."""
+"""Runs, models and suites to compare are selected in lists with search and tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live preview: from the cache at once, through the quick queue otherwise, and never a run."""
+"""Live preview: from the cache immediately, otherwise through the quick queue; never stored as a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(item=1, match="plays", mismatch="play around"):
 
 
 def ask(client, suite, **body):
-    """The preview of edits that are not saved, as the sheet asks for it."""
+    """Preview unsaved edits as the grid requests it."""
     given = {
         "model": "uniform",
         "sentences": rows(),
@@ -70,8 +70,8 @@ def test_a_sentence_is_scored_in_the_background_and_then_known(client, suite):
     answer = ask(client, suite)
     assert answer.status_code == 200
     told = answer.json()
-    assert [row["bits"] for row in told["rows"]] == [[20.0, 10.0, 30.0], [20.0, 20.0, 30.0]]
-    assert [row["total"] for row in told["rows"]] == [60.0, 70.0]
+    assert [row["region_surprisals"] for row in told["rows"]] == [[20.0, 10.0, 30.0], [20.0, 20.0, 30.0]]
+    assert [row["surprisal"] for row in told["rows"]] == [60.0, 70.0]
     assert outcomes(answer) == [(0, 1, "held", 10.0, False)]
     assert not SuiteRun.objects.exists()
     assert ask(client, suite).status_code == 200
@@ -214,7 +214,7 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
     run_pending("preview")
     answer = send(model="uniform", items=[2])
     assert answer.status_code == 200
-    assert [(row["item"], row["condition"], row["bits"]) for row in answer.json()["rows"]] == [
+    assert [(row["item"], row["condition"], row["region_surprisals"]) for row in answer.json()["rows"]] == [
         (2, "match", [20.0, 10.0, 30.0]),
         (2, "mismatch", [20.0, 10.0, 30.0]),
     ]
@@ -262,7 +262,7 @@ NO_MEMORY = "Memory on cpu ran out on this text alone."
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """The model cannot score sentences with "plays" for want of memory, until the list is emptied."""
+    """The model cannot score sentences with "plays" for lack of memory, until the list is emptied."""
     score, words = UniformBackend._score, ["plays"]
 
     def scored(self, text):
@@ -280,7 +280,7 @@ def test_a_failure_that_may_pass_ends_the_preview_and_is_charged_once(client, su
         answer = ask(client, suite)
         assert answer.status_code == 200
         assert [row["failure"] for row in answer.json()["rows"]] == [NO_MEMORY, ""]
-        assert [row["bits"] for row in answer.json()["rows"]] == [[None] * 3, [20.0, 20.0, 30.0]]
+        assert [row["region_surprisals"] for row in answer.json()["rows"]] == [[None] * 3, [20.0, 20.0, 30.0]]
         assert outcomes(answer)[0][2] == "not evaluable"
     assert Job.objects.count() == 1
     assert daily_sentences.used_by(people.alice) == 2

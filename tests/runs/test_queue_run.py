@@ -26,7 +26,7 @@ def test_a_run_ends_with_outcomes_tokens_and_a_record_of_how(people):
     assert (result.n, result.ties, result.passed) == (3, 3, 0)
     score = run.sentence_scores.first()
     assert score.regions[:2] == [20.0, 10.0]
-    assert score.total_bits == sum(token[4] for token in score.tokens)
+    assert score.surprisal == sum(token[4] for token in score.tokens)
     assert run.provenance["suite_sha256"] == revision.sha256
     assert run.provenance["model_fingerprint"]
     assert run.policy == ScoringPolicy().to_dict()
@@ -154,7 +154,7 @@ def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(cli
     first = client.post(reverse("run-start"), given)
     again = client.post(reverse("run-start"), given, follow=True)
     assert again.redirect_chain[0][0] == first.url
-    assert "Already there" in again.content.decode()
+    assert "These runs exist" in again.content.decode()
     client.post(reverse("run-start"), given | {"metric": "max"})
     assert SuiteRun.objects.count() == 2  # other settings are another run
     client.post(reverse("run-start"), given | {"again": "on"})

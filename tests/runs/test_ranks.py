@@ -1,4 +1,4 @@
-"""Who is ranked on a leaderboard, who stands below, and that page, files and API agree."""
+"""Ranked and unranked rows of a leaderboard; page, files and API agree."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     GYM_SYNTAXGYM_PYTHON   a Python with syntaxgym 0.6 (pyparsing 2) and lm-zoo
     GYM_LM_EVAL_PYTHON     a Python with lm-eval 0.4
 
-Without them the tests skip and say so; docs/results.md says how to make such environments.
+Without them the tests skip and say so; docs/export.md shows how to make such environments.
 """
 
 from __future__ import annotations

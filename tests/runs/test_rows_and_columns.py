@@ -1,4 +1,4 @@
-"""Models, seeds and suites of the same name are told apart on the leaderboard and in every chart and file."""
+"""Models, seeds and suites of the same name are distinguished on the leaderboard and in every chart and file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runner does when things change under its hands."""
+"""The runner when models, suites or permissions change while it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of needed tokens judge predictions as runs of all tokens do, whatever the kind of model."""
+"""Runs of needed tokens have the same outcomes as runs of all tokens, for every kind of model."""
 
 from __future__ import annotations
 

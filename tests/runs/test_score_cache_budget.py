@@ -1,4 +1,4 @@
-"""The score cache keeps to its budget, and nothing that a run needs is taken away."""
+"""The score cache keeps within its budget and never evicts what a run needs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_many_go_in_batches_and_stopping_between_them_is_safe(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cache.trim(keep=1, tell=stop)
+        cache.trim(keep=1, progress=stop)
     assert (told, ScoreCache.objects.count()) == ([(2, 6), (4, 6)], 3)
 
 
@@ -89,7 +89,7 @@ def test_results_stay_when_everything_else_goes(people, capsys):
     n = run.sentence_scores.count()
     assert RunChunk.objects.exists()
     call_command("trim_scores", "--keep", "0")
-    assert "taken away, 0 left" in capsys.readouterr().out
+    assert "deleted, 0 left" in capsys.readouterr().out
     assert cache.drop_spent_chunks() > 0
     assert run.sentence_scores.count() == n > 0
     again = queue_run(run.revision, run.model, actor=people.alice)

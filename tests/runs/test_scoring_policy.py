@@ -122,7 +122,7 @@ def test_bits_predictions_and_exports_are_corrected(client, people, corrected):
     [row, *_] = corrected.sentence_scores.all()
     assert {token[0]: token[4] for token in row.tokens} == pytest.approx(WORDS)
     assert row.regions == pytest.approx([20.5, 10.5, 31.5])
-    assert row.total_bits == pytest.approx(62.5)
+    assert row.surprisal == pytest.approx(62.5)
     page = client.get(reverse("run-item", args=[corrected.key, "1"])).content.decode()
     assert "10.5" in page
     assert "the end of a word counts with the word" in page

@@ -1,4 +1,4 @@
-"""A suite that gets a secret address closes the old addresses of its runs: nobody follows them to the new one."""
+"""A suite that gets a secret address closes the old addresses of its runs: nobody can follow them to the new one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_run(people):
 
 
 def renew(run, people) -> str:
-    """Give the suite of the run a new secret address; returns the run's key of before."""
+    """Give the run's suite a new secret address; return the run's former key."""
     before = run.key
     suite = run.revision.suite
     if suite.visibility == "unlisted":
@@ -166,8 +166,7 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
     for word in (run.key, uploaded.key, run.revision.suite.slug):
         assert word not in after
     assert (
-        "1 run on suites that you may not see any more"
-        in client.get(upload.get_absolute_url()).content.decode()
+        "1 run on suites that you may no longer see" in client.get(upload.get_absolute_url()).content.decode()
     )
     client.force_login(people.staff)
     assert uploaded.key in client.get(upload.get_absolute_url()).content.decode()

@@ -1,4 +1,4 @@
-"""Which runs count."""
+"""Which run counts."""
 
 from __future__ import annotations
 

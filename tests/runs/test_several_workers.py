@@ -1,4 +1,4 @@
-"""Workers that have nothing to do help with a run: they score other chunks of it, and the numbers are the same."""
+"""Idle workers help with a run: they score other chunks of it, and the numbers are the same."""
 
 from __future__ import annotations
 

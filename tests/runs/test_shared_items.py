@@ -1,4 +1,4 @@
-"""Suites that share material: intervals of means and differences take their items together, and say so."""
+"""Suites that share material: intervals of means and differences account for it, and say so."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The front page, the list of suites, the list of runs, the profile and uploads say pass rates by the rule of the
-address."""
+"""The front page, lists of suites and runs, the profile and uploads show pass rates under the rule of the address."""
 
 from __future__ import annotations
 

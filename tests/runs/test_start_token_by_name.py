@@ -1,4 +1,4 @@
-"""Runs that put a token of the vocabulary first, by name; and special tokens that a sentence spells out."""
+"""Runs with a named start token; and special tokens spelled out in a sentence."""
 
 from __future__ import annotations
 

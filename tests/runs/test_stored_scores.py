@@ -1,4 +1,4 @@
-"""Aggregates are there as soon as results are."""
+"""Aggregates are stored together with results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is one pass; its policy says whether it computes all tokens or those that predictions look at."""
+"""A run is one pass; its policy decides between all tokens and those that predictions refer to."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_run_of_needed_tokens_has_the_regions_of_its_predictions_and_says_what
     assert all(needed is not None for _, needed in calls)
     for row in run.sentence_scores.all():
         assert [bits is None for bits in row.regions] == [True, False, True]
-        assert row.total_bits is None
+        assert row.surprisal is None
         assert {row.tokens[number][5] for number in row.not_computed} == {0, 2}
     assert run.is_done
     assert not RunChunk.objects.exclude(scores=None).exists()
@@ -210,11 +210,11 @@ def test_a_formula_about_whole_sentences_needs_every_token(people, start):
 
 def test_a_suite_without_predictions_needs_no_token_and_is_refused(people, calls, model, tmp_path):
     revision = make_revision(people.alice, items=2, formulas=())
-    with pytest.raises(ValidationError, match="makes no predictions"):
+    with pytest.raises(ValidationError, match="has no predictions"):
         services.queue_run(revision, model, NEEDED, actor=people.alice)
     suite = tmp_path / "suite.json"
     suite.write_text(write_json(document_of(revision)))
-    with pytest.raises(CommandError, match="makes no predictions"):
+    with pytest.raises(CommandError, match="has no predictions"):
         call_command("evaluate", suite, model="uniform", tokens="needed")
 
 

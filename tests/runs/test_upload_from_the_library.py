@@ -1,4 +1,4 @@
-"""What `lmgym.evaluate` found is sent to a site by `Result.upload`, and shows there with the same numbers."""
+"""`Result.upload` sends results of `lmgym.evaluate` to a site, which shows the same numbers."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_a_run_without_margins_or_tokens_says_so(client, people):
     assert "there are no margins" in page
     assert "Surprisal by region" not in page
     assert (
-        "outcomes alone, no surprisals" in client.get(reverse("run-item", args=[run.key, 2])).content.decode()
+        "only outcomes, no surprisals" in client.get(reverse("run-item", args=[run.key, 2])).content.decode()
     )
     data = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
     assert data["source"] == "uploaded"

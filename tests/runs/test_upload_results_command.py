@@ -66,7 +66,7 @@ def test_what_cannot_be_used_is_said_and_nothing_is_saved(people, tmp_path):
     bad.write_text("item,correct\n1,perhaps\n")
     for file, options, reason in (
         (bad, ("--suite", "agreement"), "line 2"),
-        (GOLDEN / "outcomes.csv", ("--suite", "none"), "There is no suite"),
+        (GOLDEN / "outcomes.csv", ("--suite", "none"), "Unknown suite"),
         (GOLDEN / "outcomes.csv", ("--model", "uniform"), "hosted here"),
         (GOLDEN / "outcomes.csv", ("--perplexity", "nan"), "no perplexity"),
         (GOLDEN / "outcomes.csv", ("--group", "a,b"), "one model"),
@@ -110,7 +110,7 @@ def test_the_slug_of_the_model_is_said_where_the_file_has_no_name(people, tmp_pa
 def test_a_notice_about_many_runs_is_said_once_with_a_count_and_the_first_places(people, tmp_path):
     make_revision(people.alice)
     said = run(seeds(tmp_path, 5), seeds(tmp_path, 4))
-    assert said.count("items are counted from 0") == 1
+    assert said.count("items are numbered from 0") == 1
     assert "(9 times: seeds-5.csv, lstm-0 on agreement, " in said
     assert "and 6 more)" in said
     assert said.count("elsewhere") == 1
@@ -146,7 +146,7 @@ def test_broken_off_it_leaves_no_run(people, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        save_in_steps(plan, ModelChoice(), actor=people.alice, tell=interrupt)
+        save_in_steps(plan, ModelChoice(), actor=people.alice, progress=interrupt)
     assert (SuiteRun.objects.count(), ResultUpload.objects.count()) == (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""One run has one verdict: pages, files and API give the same word, mark and p; a family is that of a named set."""
+"""One run has one verdict: pages, files and API show the same word, mark and p; a family belongs to a named set."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def one_run(request, people):
 
 
 def said_of(client, runs, sets=None, **more):
-    """All that is said of these runs, each of which is what their outcomes say."""
+    """Collect all statements about these runs, and check each against their outcomes."""
     expected = {of: one for run in runs for of, one in expected_of(run).items()}
     said = list(everything(client, runs, **more))
     assert disagreements(said, expected, families(runs, expected, sets or {})) == []
@@ -167,10 +167,10 @@ def test_a_filter_that_shows_another_run_tests_that_run_in_the_same_family(clien
 def test_page_and_files_name_the_family(client, world):
     family = "one model on the 3 suites of the collection “paper”"
     address = world["collection"].get_absolute_url()
-    assert f"corrected by Holm for {family}" in client.get(address).content.decode()
+    assert f"Holm-corrected for {family}" in client.get(address).content.decode()
     for form in ("tex", "md", "json"):
         file = client.get(reverse("collection-download", args=["paper", form])).content.decode()
-        assert f"corrected by Holm for {family}" in file
+        assert f"Holm-corrected for {family}" in file
     assert {row["family"] for row in rows_of(client, "collection-download", "paper", "long.csv")} == {family}
     answer = client.get(reverse("api-leaderboard"), {"collection": "paper"}).json()
     assert answer["family"] == family

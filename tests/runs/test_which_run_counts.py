@@ -1,5 +1,5 @@
-"""Of several runs of a model on a revision every page and export shows the same one, and says its policy if it is not
-the default one."""
+"""Of several runs of a model on a revision, every page and export shows the same one, with its policy if that is not
+the default."""
 
 from __future__ import annotations
 

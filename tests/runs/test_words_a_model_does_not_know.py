@@ -1,4 +1,4 @@
-"""Which words count as unknown, read off token strings, and what that does to "above chance"."""
+"""Which words count as unknown, judging by token strings, and the effect on "above chance"."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_run_that_is_deleted_leaves_the_note_where_it_was(client, people):
     run = finished_run(make_suite(people.alice).latest_frozen, make_model(people.alice), [1, 0, 1])
     client.force_login(people.alice)
     page = client.get(run.get_absolute_url()).content.decode()
-    assert "everybody then reads “This run was deleted”" in page
+    assert "visitors will read “This run was deleted”" in page
     client.post(f"{run.get_absolute_url()}delete/", {"former_address_note": NOTE})
     status, page = stranger_reads(client, run.get_absolute_url())
     assert (status, "This run was deleted" in page, SHOWN in page) == (410, True, True)

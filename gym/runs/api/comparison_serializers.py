@@ -15,7 +15,7 @@ from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
 from gym.runs.models import RunScore, SuiteRun
 from gym.runs.read.comparison import RunSide
 from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
-from lmgym.runs.comparison import Pair
+from lmgym.runs.comparison import Pair, RateComparison
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.leaderboard.board import Mean
 from lmgym.runs.leaderboard.export import mean_json
@@ -191,21 +191,11 @@ class DifferenceSerializer(RecordSerializer):
         }
 
 
-class TestSerializer(serializers.Serializer[Any]):
-    """Exact and two-sided."""
+class RateComparisonSerializer(RecordSerializer):
+    """Two pass rates over the items that both runs have."""
 
-    method = serializers.ChoiceField(
-        ["mcnemar", "sign"],
-        source="method.key",
-        help_text="McNemar's test, or the sign test on shares if items count by the share of their predictions",
-    )
-    only_first = serializers.IntegerField(
-        source="test.only_first",
-        help_text="items that only the first passes, or of which it passes the greater share",
-    )
-    only_second = serializers.IntegerField(source="test.only_second")
-    p = serializers.FloatField(source="test.p")
-    p_corrected = serializers.FloatField(help_text="for all comparisons of this response")
+    class Meta:
+        dataclass = RateComparison
 
 
 class EquivalenceSerializer(serializers.Serializer[Any]):
@@ -249,8 +239,7 @@ class RateSerializer(serializers.Serializer[Any]):
 
 
 class AgainstBaselineSerializer(serializers.Serializer[Any]):
-    difference = DifferenceSerializer(source="rate")
-    test = TestSerializer(source="*")
+    rate = RateComparisonSerializer()
 
 
 class ComparedSuiteSerializer(serializers.Serializer[Any]):
@@ -321,8 +310,7 @@ class PairSerializer(serializers.Serializer[Any]):
 
     first = serializers.SerializerMethodField()
     second = serializers.SerializerMethodField()
-    rate = DifferenceSerializer()
-    test = TestSerializer(source="*")
+    rate = RateComparisonSerializer()
     equivalence = EquivalenceSerializer(
         allow_null=True,
         help_text="null without `bound`, and if items count by the share of their predictions",

@@ -98,8 +98,10 @@ class PreviewBody(Body):
 class PreviewRowSerializer(serializers.Serializer[Any]):
     item = serializers.IntegerField()
     condition = serializers.CharField()
-    bits = serializers.ListField(child=serializers.FloatField(allow_null=True), help_text="of each region")
-    total = serializers.FloatField(allow_null=True)
+    region_surprisals = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), help_text="bits, by region"
+    )
+    surprisal = serializers.FloatField(allow_null=True, help_text="of the sentence, bits")
     failure = serializers.CharField(help_text="why there are no scores, or empty")
     known_words = serializers.ListField(
         child=serializers.CharField(), allow_null=True, help_text="distinct words that the model knows"

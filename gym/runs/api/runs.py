@@ -219,7 +219,7 @@ def _queue(
 
 def _cell(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: User, again: bool
-) -> tuple[services.Answered | None, str | None]:
+) -> tuple[services.QueuedRun | None, str | None]:
     try:
         with transaction.atomic():
             return services.queue_once(revision, model, policy, actor=actor, again=again), None

@@ -18,7 +18,8 @@ from lmgym.runs import tables
 from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
 
 STATES = Job.State.choices
 
@@ -81,7 +82,7 @@ class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
 
     class Meta:
         model = RunScore
-        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *MARGINS]
+        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *STATISTICS]
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -194,10 +195,8 @@ class SentenceHead(serializers.Serializer[Any]):
     item = serializers.IntegerField(source="sentence.item")
     condition = serializers.CharField(source="sentence.condition")
     text = serializers.CharField(help_text="as the model read it")
-    surprisal = serializers.FloatField(
-        source="total_bits", allow_null=True, help_text="of the sentence, in bits"
-    )
-    special_surprisal = serializers.FloatField(source="special_bits", help_text="outside regions, in bits")
+    surprisal = serializers.FloatField(allow_null=True, help_text="of the sentence, in bits")
+    special_surprisal = serializers.FloatField(help_text="outside regions, in bits")
     failure = serializers.CharField(help_text="why it has no scores, or empty")
 
 

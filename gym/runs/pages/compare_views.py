@@ -1,10 +1,10 @@
-"""The compare page: models on all suites, models on one suite, one item, or revisions under one model; its choices, its
-charts. What cannot be had of the choices is said: nothing is left out unsaid."""
+"""The compare page: models on all suites, on one suite, or on one item, or two revisions under one model. Choices that
+cannot be met are named on the page; nothing is left out silently."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,11 +22,13 @@ from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
-from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
+from lmgym.runs.comparison import MAX_SIDES, Pair, RateComparison, tests_in_words
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
+from lmgym.text.columns import header as names_of
+from lmgym.text.columns import row as values_of
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
@@ -44,7 +46,8 @@ MAX_REVISIONS = 2
 
 @dataclass(frozen=True)
 class Choices:
-    """`models`: those that may be seen, the baseline first if one is named. `baseline`: as named, or None."""
+    """Choices of the query string. `models`: visible ones, the baseline first if one is named; `baseline`: None if
+    none is named."""
 
     options: Options
     correction: Correction
@@ -66,7 +69,7 @@ class Choices:
 
     @cached_property
     def bound(self) -> float | None:
-        """0..1; None where none is named, or what is named is none."""
+        """Equivalence bound, 0..1; None if missing or invalid."""
         try:
             points = float(self.bound_points)
         except ValueError:
@@ -74,33 +77,33 @@ class Choices:
         return points / 100 if 0 < points < 100 else None
 
     def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
-        """Those of `r=`, the newest frozen one without; and what of `r=` is no frozen revision or too much."""
-        wanted = self.numbers[:MAX_REVISIONS]
-        numbers = [int(text) for text in wanted if text.isascii() and text.isdecimal() and len(text) < 9]
+        """Revisions of `r=` (default: the newest frozen one), and the parts of `r=` that are unknown or too many."""
+        requested = self.numbers[:MAX_REVISIONS]
+        numbers = [int(text) for text in requested if text.isascii() and text.isdecimal() and len(text) < 9]
         revisions = selectors.chosen_revisions(suite, numbers)
         found = {row.number for row in revisions}
         wrong = [
-            text for text in wanted if not text.isascii() or not text.isdecimal() or int(text) not in found
+            text for text in requested if not text.isascii() or not text.isdecimal() or int(text) not in found
         ]
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
-        """The names of the address, for addresses of charts; suite and revisions are theirs to add."""
-        asked: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
+        """Query parameters for the addresses of charts, without suite and revisions."""
+        query: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
-            asked["base"] = self.baseline.slug
+            query["base"] = self.baseline.slug
         if self.options.rule.key != "each":
-            asked["rule"] = self.options.rule.key
+            query["rule"] = self.options.rule.key
         if self.options.tag:
-            asked["tag"] = self.options.tag
+            query["tag"] = self.options.tag
         if self.options.suites:
-            asked["suite"] = ",".join(self.options.suites)
-        return asked | {"correction": self.correction.key}
+            query["suite"] = ",".join(self.options.suites)
+        return query | {"correction": self.correction.key}
 
 
 def read_choices(request: HttpRequest) -> Choices:
-    """`?model=a&model=b&base=b&r=1,2&bound=10`, and what Options has: rule, suite, tag. A baseline need not be named
-    twice."""
+    """Read `?model=a&model=b&base=b&r=1,2&bound=10`, and rule, suite and tag of Options. The baseline need not be
+    repeated as a model."""
     options = read_options(request.GET)
     named = request.GET.get("base", "").replace("\0", "")[:80]
     names = tuple(dict.fromkeys([named, *options.models] if named else options.models))
@@ -128,13 +131,14 @@ def _numbers(request: HttpRequest) -> tuple[str, ...]:
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
-    `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
+    `&r=1&r=2` two revisions; `&item=3` one item with its tokens.
 
-    Context: choices, options, rules, correction, corrections, models, all_models, choosing (suites, too?), all_suites,
-    all_tags (to call);
-    with a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders;
-    with an item also lenses; without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests;
-    figure (or None, as for more suites than a page has)."""
+    Context: choices, options, rules, correction, corrections, models, all_models, choosing (is the form open?),
+    all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a
+    page of ItemRow), only, sort, orders; with an item also lenses. Without a suite: found (OnAllSuites), suite_rows
+    (a page of SuiteRow), unlike (sentences), tests. figure is None if there is nothing to draw, or more suites than
+    one page has.
+    """
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
     all_models = list(with_results.order_by("name"))
@@ -171,7 +175,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
 
 
 def suites_per_page(choices: Choices) -> int:
-    """A page has at most PAIRS_PER_PAGE differences."""
+    """Number of suites with at most PAIRS_PER_PAGE differences."""
     return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
@@ -187,23 +191,23 @@ def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
 
 
 def suites_chart(request: HttpRequest) -> Figure:
-    """The chart of `?model=a,b`."""
+    """Chart of `?model=a,b`."""
     choices = read_choices(request)
     _require_all(choices.unknown, choices.left_out)
     if len(choices.models) < 2:
-        raise Http404("Name two models at least.")
+        raise Http404("Choose at least two models.")
     found = _on_all_suites(request, choices)
     _require_all(found.unknown)
     if len(found.rows) > suites_per_page(choices):
         raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
     figure = suites_figure(found, choices)
     if figure is None:
-        raise Http404("There is no suite that these models have both run.")
+        raise Http404("These models have run no suite in common.")
     return figure
 
 
 def items_chart(request: HttpRequest) -> Figure:
-    """The chart of `?model=a,b&suite=s`, or of two revisions."""
+    """Chart of `?model=a,b&suite=s`, or of two revisions."""
     choices = read_choices(request)
     if len(choices.options.suites) != 1:
         raise Http404("Name one suite.")
@@ -219,15 +223,15 @@ def items_chart(request: HttpRequest) -> Figure:
 
 
 def _require_all(*left_out: Sequence[str]) -> None:
-    """A chart has nobody to tell what it leaves out."""
+    """Raise 404 for choices that cannot be met: a chart cannot state what it leaves out."""
     names = [name for some in left_out for name in some]
     if names:
-        raise Http404(f"Not there, or too much for one chart: {', '.join(names)[:200]}.")
+        raise Http404(f"Unknown, or too many for one chart: {', '.join(names)[:200]}.")
 
 
 def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
     if not revisions:
-        raise Http404("This suite has no frozen revision, and so no results.")
+        raise Http404("This suite has no frozen revision, so it has no results.")
     return selectors.on_a_suite(
         request.user,
         revisions,
@@ -244,8 +248,8 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
     revisions, wrong = choices.revisions_of(suite)
     found = _found(request, choices, revisions)
     only = "differ" if request.GET.get("only") == "differ" else ""
-    wanted = [row for row in found.items if row.differs] if only else found.items
-    shown, sort = in_order(wanted, request.GET.get("sort", ""), _orders(found))
+    chosen = [row for row in found.items if row.differs] if only else found.items
+    shown, sort = in_order(chosen, request.GET.get("sort", ""), _orders(found))
     labels = [side.label for side in found.sides]
     context |= {
         "suite": suite,
@@ -273,7 +277,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
 
 
 def _orders(found: OnASuite) -> dict[str, Any]:
-    """Items by number, or under side `s1` by margin, by what they count where there is no common margin."""
+    """Sort orders: by item number, or on side `s1` by margin (by passing share if margins are not comparable)."""
     column = (
         2
         if found.same_bits
@@ -323,7 +327,7 @@ def _lens(side: RunSide, item: int) -> dict[str, Any]:
 
 
 def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
-    """Every model less the baseline on every suite that both have run; None without such a suite."""
+    """Draw each model’s difference from the baseline on every suite both have run; None without any."""
     base, *others = found.models
     known = [(row, pair, k) for row in found.rows for k, pair in enumerate(row.pairs) if pair]
     if not known:
@@ -331,12 +335,12 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     marks = [
         RowMark(
             row.revision.suite.title,
-            pair.rate.mean,
+            pair.rate.difference,
             pair.rate.low,
             pair.rate.high,
             reference=0.0,
             series=k,
-            note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
+            note=f"{pair.rate.only_first} items favour {base.label}, {pair.rate.only_second} {others[k].label}",
         )
         for row, pair, k in known
     ]
@@ -357,12 +361,9 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         note=f"Newcombe’s paired interval. Scoring rule: {choices.options.rule.label}"
         + (f". {differing}" if differing else ""),
     )
-    header = (
-        "suite", "revision", "first", "second", "first_rate", "second_rate", "n", "difference", "low", "high",
-        "only_first", "only_second", "test", "p", "p_corrected", "correction", "made_differently", "first_whitespace",
-        "second_whitespace",
-    )  # fmt: skip
-    table = [_table_row(row, pair, choices.correction) for row, pair, _ in known]
+    settings = ("made_differently", "first_whitespace", "second_whitespace")
+    header = ("suite", "revision", *names_of(RateComparison), *settings)
+    table = [_table_row(row, pair) for row, pair, _ in known]
     return Figure(
         "compare-suites",
         title,
@@ -375,20 +376,19 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     )
 
 
-def _table_row(row: SuiteRow, pair: Pair[RunSide], correction: Correction) -> tuple[object, ...]:
+def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
     labels = [side.label if side else "" for side in row.sides]
+    first, second = pair.first.run.model.slug, pair.second.run.model.slug
     return (
-        row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,
-        pair.first.rate, pair.second.rate, pair.n, pair.rate.mean, pair.rate.low, pair.rate.high,
-        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected, correction.key,
+        row.revision.suite.slug, row.revision.number, *values_of(replace(pair.rate, first=first, second=second)),
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
 
 
 def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
-    """Margins of the others against those of the first, a point per item; None where margins or others are missing, or
-    the bits of the sides are not the same quantity."""
+    """Draw margins of the other runs against those of the first, a point per item; None without margins, or if the
+    values are different quantities."""
     if not found.same_bits:
         return None
     sides, rows = found.sides, found.items
@@ -421,10 +421,11 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         note=" ".join(filter(None, (note, drawn, differing))),
     )
     header = ("item", *(f"margin_{label}" for label in labels), "whitespace", "not_compared")
-    said = sides[0].run.whitespace, left_out or None  # the same for all, as are their bits
-    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *said) for row in rows]
+    common = (
+        sides[0].run.whitespace,
+        left_out or None,
+    )  # equal for all sides, since their bits are the same quantity
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *common) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
-    said_of_all = f"{differing} {left_out}".strip()
-    return Figure(
-        "compare-items", title, draw, header, table, query, said_of_all, rule_json(choices.options.rule)
-    )
+    note = f"{differing} {left_out}".strip()
+    return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))

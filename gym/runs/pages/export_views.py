@@ -1,5 +1,4 @@
-"""`/exports/`: long tables of any choice of runs, and files for other programs; what pages say about taking results
-away and citing them."""
+"""`/exports/`: tables of any selection of runs, files for other programs, and citations."""
 
 from __future__ import annotations
 
@@ -40,34 +39,34 @@ from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS, authors_of
 from suites.selectors import document_of, export_document, revisions_for
 
-AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
+AS_CSV = "Export it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
 SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
 
 
 @require_safe
 def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase:
-    """regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`, `?tag=`,
-    several suites or models joined by commas; nothing: everything listed. Of each model on each revision the newest
-    finished run, and with `?all=1` every run."""
+    """Export regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`,
+    `?tag=`, several suites or models joined by commas; default: everything listed. By default the newest finished
+    run of each model on each revision; `?all=1`: every run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
         raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
-    given = {
+    selection = {
         name: request.GET.get(name, "").replace("\0", "\ufffd")
         for name in ("run", "suite", "r", "model", "tag")
     }
     try:
-        return table_file(request.user, what, form, given, every=is_on(request, "all"))
+        return table_file(request.user, what, form, selection, every=is_on(request, "all"))
     except TooMuch as error:
         return too_much(request, error)
 
 
 def is_within(request: HttpRequest) -> bool:
-    """Whether within-item intervals are asked for."""
+    """Are within-item intervals requested?"""
     return request.GET.get("interval") == "within"
 
 
 def is_on(request: HttpRequest, name: str) -> bool:
-    """`?name`, `?name=1`, but not `?name=0`."""
+    """True for `?name` and `?name=1`, False for `?name=0`."""
     return request.GET.get(name, "0").lower() not in {"0", "false"}
 
 
@@ -75,27 +74,29 @@ def table_file(
     user: Any,
     what: str,
     form: str,
-    given: dict[str, str],
+    selection: dict[str, str],
     *,
     every: bool,
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
-    """`given`: run, suite, r, model, tag, as far as they were sent; `revisions`: of no others. Raises TooMuch."""
-    key = given.get("run", "")
+    """Make the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
+    TooMuch."""
+    key = selection.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
-    runs, stem = _runs(user, given, every, revisions)
+    runs, stem = _runs(user, selection, every, revisions)
     found: Any = runs.iterator(chunk_size=100)
     frame = frame_for(what, designed(runs))
     if form == "csv":
         return _table(frame, what, form, found, stem)
     require_room(rows_at_least(what, runs), AS_CSV)
-    with closing(found):  # a refusal would hold on to its cursor
+    with closing(found):  # an exception would keep the cursor open
         return _table(frame, what, form, found, stem)
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
-    """A table of one finished run; its name says what its bits are, and whether some are missing. Raises TooMuch."""
+    """Make the table of one finished run; its file name states the kind of values, and whether some are missing.
+    Raises TooMuch."""
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     if run.score_kind != "surprisal":
         stem += "-pseudo-log-likelihood"
@@ -112,11 +113,11 @@ def _table(frame: Frame, what: str, form: str, runs: Iterable[SuiteRun], stem: s
 
 
 def _runs(
-    user: Any, given: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
+    user: Any, selection: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
 ) -> tuple[QuerySet[SuiteRun], str]:
-    """The runs, with the beginning of their file's name. 404 names a suite or model without a finished run."""
-    suites, models = (_names(given.get(name, "")) for name in ("suite", "model"))
-    number, tag = given.get("r", ""), given.get("tag", "")
+    """Select the runs, and begin the file name. Raises 404 naming a suite or model without a finished run."""
+    suites, models = (_names(selection.get(name, "")) for name in ("suite", "model"))
+    number, tag = selection.get("r", ""), selection.get("tag", "")
     runs: QuerySet[SuiteRun] = (visible_runs if suites else listed_runs)(user)
     if revisions is not None:
         runs = runs.filter(revision__in=revisions.order_by().values("pk"))
@@ -132,7 +133,7 @@ def _runs(
     _require_all(found, suites, "revision__suite__slug")
     _require_all(found, models, "model__slug")
     if (tag or revisions is not None) and not found.exists():
-        raise NoRuns("No finished run fits, or none that you may see.")
+        raise NoRuns("No finished run matches, or you may not see it.")
     light = found.select_related(None).select_related("revision__suite", "model")
     light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
     parts = [_in_file_name(suites, "suites"), f"r{number}" if number else "", _in_file_name(models, "models")]
@@ -141,7 +142,7 @@ def _runs(
 
 
 class NoRuns(Http404):
-    """No finished run is as the query says."""
+    """No finished run matches the query."""
 
 
 def _names(text: str) -> list[str]:
@@ -149,7 +150,7 @@ def _names(text: str) -> list[str]:
 
 
 def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> None:
-    """404 for names that no run has: a typing mistake must not shrink a table without a word."""
+    """Raise 404 for names without a run: a typing error must not silently shrink a table."""
     there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
     if missing := [name for name in names if name not in there]:
         raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")
@@ -161,7 +162,7 @@ def _in_file_name(names: list[str], many: str) -> str:
 
 @require_safe
 def export_evaluated(request: HttpRequest, key: str) -> HttpResponse:
-    """The run as evaluated suite JSON for syntaxgym-core."""
+    """Export a run as evaluated suite JSON for syntaxgym-core."""
     run = finished_run(request.user, key)
     try:
         return evaluated_file(run, request.user)
@@ -174,9 +175,11 @@ def finished_run(user: Any, key: str) -> SuiteRun:
 
 
 def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
-    """Raises Refused."""
+    """Evaluated suite JSON of a run. Raises Refused."""
     if not run.has_all_tokens:
-        reason = "This run computed only the regions that its predictions look at. Start one with all tokens."
+        reason = (
+            "This run computed only the regions that its predictions refer to. Start one with all tokens."
+        )
         raise Refused("evaluated JSON", [reason])
     metric = str(run.policy.get("metric", "sum"))
     text = evaluated_json(
@@ -191,7 +194,7 @@ def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
 
 @require_safe
 def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
-    """blimp.jsonl, lm-eval.zip (a task folder) or bib, of one frozen revision."""
+    """Export one frozen revision as blimp.jsonl, lm-eval.zip (a task folder) or bib."""
     revision = get_object_or_404(
         revisions_for(request.user).filter(state=SuiteRevision.State.FROZEN).select_related("suite__owner"),
         suite__slug=slug,
@@ -205,7 +208,7 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
-    """One of SUITE_FORMS, of a frozen revision, for this reader; `address` is that of its page. Raises Refused."""
+    """Make one of SUITE_FORMS of a frozen revision for this reader; `address` is its page. Raises Refused."""
     if form not in SUITE_FORMS:
         raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number
@@ -221,13 +224,13 @@ def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> H
 
 
 def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> HttpResponse:
-    """409: the thing is there, but this format cannot say it. Context: refusal, revision, suite."""
+    """409: the revision exists but has no counterpart in this format. Context: refusal, revision, suite."""
     context = {"refusal": refusal, "revision": revision, "suite": revision.suite}
     return render(request, "runs/refused.html", context, status=409)
 
 
 def too_much(request: HttpRequest, error: TooMuch) -> HttpResponse:
-    """413 and what to do. Context: error."""
+    """413 with a remedy. Context: error."""
     return render(request, "runs/too_much.html", {"error": error}, status=413)
 
 
@@ -244,7 +247,7 @@ EXPORT_TABLES = (
     ("regions", "Bits by region"),
     ("tokens", "Bits by token"),
 )
-"""Names of the tables in /exports/, and what they are called."""
+"""Tables of /exports/ and their titles."""
 
 
 def citation(revision: SuiteRevision, address: str, user: AnyUser) -> str:

@@ -1,5 +1,5 @@
-"""Files of charts. Pages include `includes/figure.html`; `/figures/<kind>.<form>` gives the drawing as SVG, PNG or PDF
-for a paper, and its numbers as CSV or JSON."""
+"""Files of charts. Pages include `includes/figure.html`; `/figures/<kind>.<form>` serves the drawing as SVG, PNG or
+PDF, and its data as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmgym.charts.figure import FORMS, Figure
 
 @dataclass(frozen=True)
 class FigureFiles:
-    """The files of a chart that the page itself does not draw."""
+    """Files of a chart that the page itself does not draw."""
 
     kind: str
     title: str

@@ -1,4 +1,4 @@
-"""The form that starts runs, and the one that takes results computed elsewhere."""
+"""Forms to start runs and to upload results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suites.models import JoinPolicy, SuiteRevision
 
 NAMED = "named"
 BOS = [
-    ("auto", "put the model’s own start token first where it has one"),
+    ("auto", "the model’s own, if it has one"),
     ("always", "always; refuse models without one"),
     ("never", "never; the first token has no surprisal"),
     (NAMED, "another token, entered below"),
@@ -32,13 +32,13 @@ WHITESPACE = [
 ]
 TOKENS = [
     ("all", "all"),
-    ("needed", "only those of regions that predictions look at"),
+    ("needed", "only those of regions that predictions refer to"),
 ]
 METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "min")]
 
 
 class RunForm(forms.Form):
-    """Models and policy for one revision. `revision` and `user` decide what is offered and preset."""
+    """Models and policy for one revision. `revision` and `user` determine choices and initial values."""
 
     models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
@@ -58,7 +58,7 @@ class RunForm(forms.Form):
         initial="none",
         required=False,
         label="Whitespace correction",
-        help_text="Tokens that carry their leading blank also pay for the end of the word before. The correction moves "
+        help_text="Tokens with a leading space also include the end of the previous word. The correction moves "
         "that to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024), in all bits and predictions of the run. "
         "For the region value sum, and for causal models.",
     )
@@ -72,13 +72,13 @@ class RunForm(forms.Form):
     )
     eos = forms.BooleanField(
         required=False,
-        label="Score the end of the sentence too",
-        help_text="In a slot of its own, outside regions.",
+        label="Also score the end of the sentence",
+        help_text="As a token outside regions.",
     )
 
     again = forms.BooleanField(
         required=False,
-        label="Run again where the same run is there",
+        label="Run again even if the same run exists",
         help_text="Its numbers would be the same.",
     )
 
@@ -94,35 +94,35 @@ class RunForm(forms.Form):
         self.fields["metric"].initial = policy.metric
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or self.cleaned_data
-        named, token = given.get("bos") == NAMED, given.get("bos_token", "")
-        if "bos" in given and named != bool(token):
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        named, token = data.get("bos") == NAMED, data.get("bos_token", "")
+        if "bos" in data and named != bool(token):
             choose, enter = (
                 "Choose “another token” to use it.",
                 "Enter the token, or choose another option above.",
             )
             self.add_error("bos_token", choose if token else enter)
-            return given
+            return data
         if named and (problem := bos_problem(token)):
             self.add_error("bos_token", f"{problem}.")
-            return given
+            return data
         try:
             self.policy()
         except KeyError:
-            return given  # a choice is missing, and its own error says so
+            return data  # the missing choice has an error of its own
         except ValueError as error:
             self.add_error("whitespace", f"{str(error)[0].upper()}{str(error)[1:]}.")
-        return given
+        return data
 
     def policy(self) -> ScoringPolicy:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return ScoringPolicy(
-            bos=given["bos_token"] if given["bos"] == NAMED else given["bos"],
-            eos=given["eos"],
-            join=given["join"],
-            metric=given["metric"],
-            whitespace=given["whitespace"] or "none",
-            tokens=given["tokens"] or "all",
+            bos=data["bos_token"] if data["bos"] == NAMED else data["bos"],
+            eos=data["eos"],
+            join=data["join"],
+            metric=data["metric"],
+            whitespace=data["whitespace"] or "none",
+            tokens=data["tokens"] or "all",
         )
 
 
@@ -135,7 +135,7 @@ UNIT_CHOICES = [
 
 
 class ResultsForm(forms.Form):
-    """A file of results, and whose they are. `choice()` and `given()` are what the use cases take."""
+    """A file of results, and the model they belong to. `choice()` and `given()` are arguments of the use cases."""
 
     file = OneFileField(
         label="File of results",
@@ -144,30 +144,30 @@ class ResultsForm(forms.Form):
     model = OneModelField(
         required=False,
         empty_label="a new one, or mine of the same name",
-        help_text="Whose results these are. Models that this site runs are not offered.",
+        help_text="The model of these results. Models that this site runs are not listed.",
     )
     name = forms.CharField(
         required=False,
         max_length=200,
         label="Name of the new model",
-        help_text="Empty: as the file calls it. A file with several models makes one of each.",
+        help_text="Leave empty to use the name in the file. A file with several models creates one model for each.",
     )
     visibility = forms.ChoiceField(
         choices=PRIVATE_OR_PUBLIC,
         initial=Visibility.PRIVATE,
-        label="Who sees a new model and its results",
-        help_text="Public ones appear in everybody’s leaderboard, marked as uploaded.",
+        label="Visibility of a new model and its results",
+        help_text="Public models appear in everyone’s leaderboard, marked as uploaded.",
     )
     kind = forms.ChoiceField(choices=[("auto", "find out"), *KINDS.items()], label="Kind of file")
     unit = forms.ChoiceField(
         choices=UNIT_CHOICES,
         label="Unit of surprisals",
-        help_text="A column such as surprisal_nats states it; surprisal or logprob alone does not.",
+        help_text="A column name such as surprisal_nats states it; surprisal or logprob does not.",
     )
     spec = OneFileField(
         required=False,
         label="LM Zoo spec.json",
-        help_text="For LM Zoo files: how the tokens are spelled. Without it the usual conventions are assumed.",
+        help_text="For LM Zoo files: describes the tokenizer. Without it the usual conventions are assumed.",
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
@@ -186,18 +186,18 @@ class ResultsForm(forms.Form):
                 except ValidationError as error:
                     self.add_error(field, error)
         if cleaned.get("model") and cleaned.get("name"):
-            self.add_error("name", "There is both a chosen model and a name for a new one. Give one of them.")
+            self.add_error("name", "Choose a model or enter a name for a new one, not both.")
         return cleaned
 
     def given(self) -> dict[str, Any]:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return {
-            "file": given["file_given"],
-            "spec": given.get("spec_given"),
-            "kind": given["kind"],
-            "unit": given["unit"],
+            "file": data["file_given"],
+            "spec": data.get("spec_given"),
+            "kind": data["kind"],
+            "unit": data["unit"],
         }
 
     def choice(self) -> ModelChoice:
-        given = self.cleaned_data
-        return ModelChoice(model=given["model"], name=given["name"].strip(), visibility=given["visibility"])
+        data = self.cleaned_data
+        return ModelChoice(model=data["model"], name=data["name"].strip(), visibility=data["visibility"])

@@ -1,5 +1,4 @@
-"""The cells of a leaderboard as table cells: 5,000 of them are too many for the template language, and more of them too
-many for a page."""
+"""Render the cells of a leaderboard without the template language, which is too slow for thousands of cells."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.text.number_format import p_told, percent
 
 DENSE = 400
-"""Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""
+"""From this many cells a cell shows its rate only; interval and counts are in the line below the table."""
 
 PAGE_CELLS = 5000
-"""Cells on one page. What is left is on the next: a page holds some of the suites for all models."""
+"""Cells per page; further suites are on the next page."""
 LEAST_COLUMNS = 10
 
 
@@ -29,8 +28,8 @@ def columns_page(board: Board, number: str | None) -> Page[Column]:
 
 @dataclass(frozen=True)
 class BoardTable:
-    """Cells of the table. `summary`: (words, cells) of rank, score and tags, `suites`: (column, cells); one per row of
-    the board. `rows`: (row, its cells of both) for the other layout."""
+    """Rendered cells. `summary`: (words, cells) of rank, score and tags; `suites`: (column, cells), one cell per row
+    of the board. `rows`: (row, its cells of both) for the other layout."""
 
     summary: list[tuple[str, Markup]]
     suites: list[tuple[Column, Markup]]
@@ -38,7 +37,7 @@ class BoardTable:
 
 
 def board_table(board: Board, columns: Page[Column]) -> BoardTable:
-    """Everything on this page of suites, in the layout that the board has."""
+    """Render this page of suites in the layout of the board."""
     dense = board.n_cells > DENSE
     link = reverse("run-detail", args=["KEY"])
     cells = [_cells(row, columns, link, board, dense=dense) for row in board.rows]
@@ -79,7 +78,7 @@ def _rank_cell(row: Row, board: Board) -> Markup:
 
 
 def missing_words(row: Row) -> str:
-    """What the row's score lacks, and why."""
+    """Suites missing in the row's score, and why."""
     found = by_model(row.gaps)
     if len(row.models) == 1:
         return "".join(found.values())
@@ -148,7 +147,7 @@ def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
 
 
 def words_of(cell: Cell) -> str:
-    """What the line below the table, and a screen reader, say about a cell."""
+    """Description of a cell, for the line below the table and for screen readers."""
     if cell.spread is not None:
         deviation = (
             "" if cell.spread.deviation is None else f", standard deviation {percent(cell.spread.deviation)}"
@@ -182,7 +181,7 @@ def _policy(cell: Cell) -> str:
 
 
 def _missing(gap: MissingRate | None, link: str) -> Markup:
-    """`gap`: of what was run and has no rate; None for what was not run."""
+    """Render a missing rate. `gap`: of a run without a rate; None if not run."""
     if gap is not None:
         words = f"no pass rate under this rule: {gap.why}"
         dash = element(

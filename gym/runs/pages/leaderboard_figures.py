@@ -1,4 +1,4 @@
-"""Charts over many models and suites: of the leaderboard, and of one model against the field."""
+"""Charts over many models and suites: of the leaderboard, and of one model compared with the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.svg import Markup
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.runs.leaderboard.board import Mean
-from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, mean_and_interval, note, seeds, weights_said
+from lmgym.runs.leaderboard.export import (
+    LONG_HEADER,
+    long_rows,
+    mean_and_interval,
+    note,
+    seeds,
+    weights_column,
+)
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
@@ -40,12 +47,12 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 
 
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
-    """Of `heat_figure`: the page has the same numbers as a table."""
+    """Files of `heat_figure`, which the page shows as a table."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 
 def heat_figure(board: StoredBoard, **of: str) -> Figure:
-    """Rates as colours; `of` is the collection, if the board is one's."""
+    """Rates as colours. `of`: slug of the collection, if the board belongs to one."""
     rows, columns = [row.label for row in board.rows], [column.key for column in board.columns]
     rates = [[cell.rate if cell else None for cell in row.cells] for row in board.rows]
     if board.has_suites_in_rows:
@@ -80,7 +87,7 @@ def scores_figure(board: StoredBoard, **of: str) -> Figure:
         unit="mean suite accuracy",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    weights = weights_said(board)
+    weights = weights_column(board)
     rows = [
         (row.label, *mean_and_interval(mean), mean.n, mean.of, *seeds(mean.spread), *weights.values())
         for row, mean in known
@@ -110,14 +117,14 @@ def _of(
     header: tuple[str, ...],
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
-    """A chart of one model's page."""
+    """A chart on one model's page."""
     return Figure(
         kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
     )
 
 
 def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Pass rates by tag (circuit), beside the mean of the other models."""
+    """Pass rates by tag (circuit), with the mean of the other models."""
     found = tag_rows(board, model)
     marks = [
         RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
@@ -140,16 +147,16 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Suites without and with modifier: every model that has run both, as in the paper's stability figure."""
+    """Suites without and with modifier, for every model that has run both, as in the paper's stability figure."""
     found = robustness(board)
     marks = []
     for row in found:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
-        said = f"without modifier, {more}, {row.n_items_without} items"
-        marks.append(RowMark(name, change.without, before.low, before.high, note=said))
-        said = f"{name} with modifier, {more}, {row.n_items_with} items"
-        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=said))
+        label = f"without modifier, {more}, {row.n_items_without} items"
+        marks.append(RowMark(name, change.without, before.low, before.high, note=label))
+        label = f"{name} with modifier, {more}, {row.n_items_with} items"
+        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=label))
     draw = partial(
         interval_rows,
         marks,
@@ -219,7 +226,7 @@ def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
 
 
 def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """The learning curve of this model's checkpoints: SG score and tags by training step."""
+    """Learning curve of this model's checkpoints: SG score and tags by training step."""
     found = checkpoints(board, model)
     series = [
         (
@@ -253,9 +260,9 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
-    """For a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most five each,
-    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard), missing (what
-    its score lacks, in words)."""
+    """Context for a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most
+    five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing (suites
+    missing in its score, in words)."""
     board = leaderboard(user, Options(rule=rule))
     own = row_of(board, model)
     if own is None:

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import prefetch_related_objects
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -34,19 +34,22 @@ FORMS = ("csv", "long.csv", "tex", "md", "json")
 
 @require_safe
 def leaderboard_page(request: HttpRequest) -> HttpResponse:
-    """Context: board_context."""
+    """Context: see board_context."""
     options = read_options(request.GET)
-    if any(name.startswith("w.") for name in request.GET):  # a form's many fields become a short address
+    if any(
+        name.startswith("w.") for name in request.GET
+    ):  # shorten the address made by the form's many fields
         return redirect(f"{reverse('leaderboard')}?{options.query()}")
     board = leaderboard(request.user, options)
     return render(request, "runs/leaderboard.html", board_context(request, board, reverse("leaderboard")))
 
 
 def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
-    """What templates/runs/_board.html needs: board (leaderboard.Board), columns (the page of them that is shown), table
+    """Context of templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them), table
     (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
 
-    `address` is the page's own, without query; `of` says to figures which collection it is."""
+    `address` is the page's own, without query; `of` names the collection for figures.
+    """
     options = board.options
     _name_owners(board)
     columns = columns_page(board, request.GET.get("page"))
@@ -84,7 +87,7 @@ SORTS = {
 
 
 def _sorts(options: Options) -> list[tuple[str, str]]:
-    """(order, words) of the form; with the order of a column where the address has one."""
+    """(order, label) of the form; includes the order by a column if the address has one."""
     known = dict(SORTS)
     if options.sort not in known:
         down, name = options.sort.startswith("-"), options.sort.removeprefix("-").partition(":")[2]
@@ -93,7 +96,7 @@ def _sorts(options: Options) -> list[tuple[str, str]]:
 
 
 def _name_owners(board: StoredBoard) -> None:
-    """Fetch whose the suites and models of a board are."""
+    """Fetch the owners of the suites and models of a board."""
     suites = list(board.all_suites)
     prefetch_related_objects(suites, "owner")
     prefetch_related_objects(
@@ -103,7 +106,7 @@ def _name_owners(board: StoredBoard) -> None:
 
 
 def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
-    """Sorting addresses of the headings: key -> (query, order)."""
+    """Sort links of the headings: key -> (query, order)."""
     options = board.options
 
     def link(key: str) -> tuple[str, str]:
@@ -120,7 +123,7 @@ def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
 
 @require_safe
 def leaderboard_download(request: HttpRequest, form: str) -> HttpResponse:
-    """csv (as on the page), long.csv (a row per cell), tex, md, json."""
+    """Download csv (as on the page), long.csv (a row per cell), tex, md or json."""
     board = leaderboard(request.user, read_options(request.GET))
     address = request.build_absolute_uri(f"{reverse('leaderboard')}?{board.options.query()}")
     return board_file(board, form, address)
@@ -136,14 +139,14 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
         return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
     table = export.wide(board) if form == "csv" else export.for_paper(board)
     if form == "csv":
-        said = {"rule": board.options.rule.key} | export.weights_said(board)
-        missing = [export.missing_said(row) for row in board.rows]
+        common = {"rule": board.options.rule.key} | export.weights_column(board)
+        missing = [export.missing_column(row) for row in board.rows]
         last = ("missing",) if any(missing) else ()
         rows = (
-            (*said.values(), *row, *([words] if last else []))
+            (*common.values(), *row, *([words] if last else []))
             for row, words in zip(table.rows, missing, strict=True)
         )
-        return csv_download(f"{stem}.csv", (*said, *table.header, *last), rows)
+        return csv_download(f"{stem}.csv", (*common, *table.header, *last), rows)
     if form == "md":
         return download(markdown(table), f"{stem}.md", "text/markdown")
     return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")
@@ -152,7 +155,7 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
 @login_required
 @require_POST
 def leaderboard_run_missing(request: SignedInRequest) -> HttpResponse:
-    """Queue what the address in the form's `query` shows as missing."""
+    """Queue the cells missing on the board of the form's `query`."""
     return run_missing(request, lambda options: leaderboard(request.user, options), reverse("leaderboard"))
 
 
@@ -160,7 +163,7 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
     options: Options = read_options(request.GET)
     queued = services.queue_missing(build(options), actor=request.user)
     if queued.runs:
-        more = f" {queued.left} more are missing; ask again when these are done." if queued.left else ""
+        more = f" {queued.left} more are missing; queue them when these are done." if queued.left else ""
         messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")
     if queued.stopped:
         messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")
@@ -172,10 +175,3 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
 
 def _runs(n: int) -> str:
     return "1 run is" if n == 1 else f"{n} runs are"
-
-
-@require_safe
-def old_matrix(request: HttpRequest) -> HttpResponseRedirect:
-    """The leaderboard's former address."""
-    query = read_options(request.GET).query()
-    return HttpResponseRedirect(f"{reverse('leaderboard')}{'?' if query else ''}{query}")

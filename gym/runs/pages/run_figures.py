@@ -1,4 +1,4 @@
-"""Charts of stored runs: rows become the values that lmgym.runs.figures draws."""
+"""Charts of stored runs: convert rows to the values that lmgym.runs.figures draws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _drawn(run: SuiteRun, **query: str) -> figures.Drawn:
 
 
 def regions_figure(run: SuiteRun, *, items: bool = False, within: bool = False) -> Figure:
-    """Mean bits by region and condition; with `items` a thin line per item too; `within`: within-item intervals."""
+    """Mean bits by region and condition; `items`: with a thin line per item; `within`: with within-item intervals."""
     chosen = ({"items": "1"} if items else {}) | ({"interval": "within"} if within else {})
     return figures.regions_figure(
         _drawn(run, **chosen),
@@ -51,7 +51,7 @@ def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
 
 
 def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
-    """The tokens of one item, a strip per condition; None without tokens."""
+    """Tokens of one item, one strip per condition; None without tokens."""
     return figures.item_figure(_drawn(run, item=str(item)), item, sentences)
 
 

@@ -1,4 +1,4 @@
-"""Pages of uploaded results: the form, what a file comes to, the report."""
+"""Pages of uploaded results: form, preview, report."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ PER_PAGE = 100
 
 @login_required
 def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) -> HttpResponse:
-    """A file of results, for one revision or for the suites it names. Context: form, revision, suite, problems,
-    and after “Check only” also rows (the first of them), n_runs, report, refused
-    (see `upload_report`)."""
+    """Upload a file of results, for one revision or for the suites it names. Context: form, revision, suite, problems;
+    after “Check only” also rows (the first ones), n_runs, report, refused (see `upload_report`)."""
     revision = _revision(request, slug, number) if slug else None
     form = ResultsForm(request.POST or None, request.FILES or None, user=request.user)
     context: dict[str, Any] = {"form": form, "revision": revision, "suite": revision and revision.suite}
@@ -69,8 +68,8 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """What became of a file. Context: upload, job, state, behind, report (unmatched, notices), refused
-    (see `_alike`), page (of runs), n_runs, n_hidden (runs that are not told, see `known_runs`), rows (of the page; see
+    """Report of an upload. Context: upload, job, state, behind, report (unmatched, notices), refused (see `_alike`),
+    page (of runs), n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page; see
     `_planned`), rule, rules."""
     upload = _own(request, key)
     rule = rule_of(request.GET.get("rule", ""))
@@ -132,7 +131,7 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
 
 
 def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
-    """The first rows of a report before anything is saved."""
+    """The first rows of a preview."""
     report = uploads.report_of(plan)
     return [_to_come(run, rule, report) for run in plan.good[:PER_PAGE]]
 
@@ -161,7 +160,7 @@ def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, A
 
 
 def _alike(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Refused pairs, those of one suite with equal problems as one: suite, models (in words), problems."""
+    """Refused runs grouped by suite and problems: suite, models (in words), problems."""
     models: dict[str, list[str]] = {}
     rows: dict[str, dict[str, Any]] = {}
     for row in refused:
@@ -185,5 +184,5 @@ def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
 def _own(request: HttpRequest, key: str) -> ResultUpload:
     upload = get_object_or_404(ResultUpload.objects.select_related("owner", "job"), key=key)
     if not uploads.may_see(request.user, upload):
-        raise Http404("This is somebody else's.")
+        raise Http404("This belongs to someone else.")
     return upload

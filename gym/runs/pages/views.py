@@ -57,8 +57,8 @@ PER_PAGE = 50
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
-    """`run=KEY` of ticked runs leads to their comparison. Context: page (of SuiteRun), mine (only this user's?), asked,
-    wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    """List runs; `run=KEY` of ticked runs redirects to their comparison. Context: page (of SuiteRun), mine (only this
+    user's?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
     if "run" in request.GET:
         return _compare(request)
     runs = (
@@ -69,18 +69,18 @@ def run_list(request: HttpRequest) -> HttpResponse:
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user.pk)
-    asked = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
-    filtered = RunFilter(asked, queryset=runs)
+    filters = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
+    filtered = RunFilter(filters, queryset=runs)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     page = Paginator(runs.none() if wrong else filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "mine": mine,
-        "asked": asked,
+        "filters": filters,
         "wrong": wrong,
         "tags": tags_of(listed_for(request.user)),
         "states": Job.State.choices,
-        "is_narrowed": any(asked.values()),
+        "is_narrowed": any(filters.values()),
         "rule": rule_of(request.GET.get("rule", "")),
         "rules": list(RULES.values()),
     }
@@ -88,19 +88,19 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _compare(request: HttpRequest) -> HttpResponse:
-    """To the comparison of the ticked runs: of their models on their suites."""
+    """Redirect to the comparison of the ticked runs: their models on their suites."""
     keys = [key.replace("\0", "")[:24] for key in request.GET.getlist("run")[:PER_PAGE]]
     ticked = list(listed_runs(request.user).filter(key__in=keys, completed_at__isnull=False).order_by("pk"))
     if len(ticked) < 2:
         messages.info(request, "Tick two or more finished runs to compare them.")
         return redirect("run-list")
-    asked: dict[str, list[Any]] = {
+    filters: dict[str, list[Any]] = {
         "model": list(dict.fromkeys(run.model.slug for run in ticked)),
         "suite": list(dict.fromkeys(run.revision.suite.slug for run in ticked)),
     }
-    if len(asked["suite"]) == 1:
-        asked["r"] = list(dict.fromkeys(run.revision.number for run in ticked))
-    return redirect(f"{reverse('compare')}?{urlencode(asked, doseq=True)}")
+    if len(filters["suite"]) == 1:
+        filters["r"] = list(dict.fromkeys(run.revision.number for run in ticked))
+    return redirect(f"{reverse('compare')}?{urlencode(filters, doseq=True)}")
 
 
 @login_required
@@ -131,7 +131,7 @@ def run_start(request: SignedInRequest) -> HttpResponse:
     if there:
         names = listing([run.model.name for run in there])
         messages.info(
-            request, f"Already there, with the same model files and settings: {names}. Not run again."
+            request, f"These runs exist with the same model files and settings: {names}. Not run again."
         )
     if len(runs) + len(there) == 1:
         return redirect((runs or there)[0])
@@ -142,13 +142,11 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public; when done also results
-    (ShownResult),
-    items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
-    filter), chart (svg), summary (rows of the
-    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
-    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
-    intervals?). Deleted: see _deleted."""
+    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public. When done also results
+    (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
+    filter), chart (svg), summary (rows of the table next to it), critical, failures (SentenceScore without scores),
+    command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures (Figure), with_items,
+    within (within-item intervals?). Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -183,7 +181,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page. Context: run, job, state, behind."""
+    """Live part of a run's page. Context: run, job, state, behind."""
     run = _visible(request, key)
     context = {"run": run, **progress_of(run.job, request.user, run.state)}
     return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
@@ -193,7 +191,7 @@ def run_progress(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    return act(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
+    return act(request, run, services.cancel_run, "The run will stop after the current sentences.")
 
 
 @login_required
@@ -207,7 +205,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run_delete(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    done = "The run and its results are deleted."
+    done = "The run and its results were deleted."
 
     def delete(run: SuiteRun, *, actor: Any) -> None:
         services.delete_run(run, actor=actor, note=note_in(request.POST))
@@ -217,9 +215,9 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the
-    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item
-    numbers or None), unknown_words (of this item), others (models with results on this revision)."""
+    """One item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the strip as
+    a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item numbers or
+    None), unknown_words (of this item), others (models with results on this revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -265,7 +263,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
 
 @require_safe
 def run_chart(request: HttpRequest, key: str) -> HttpResponse:
-    """The region chart as a file that stands alone."""
+    """The region chart as a standalone file."""
     run = _done(request, key)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
@@ -274,7 +272,7 @@ def run_chart(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
-    """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
+    """Download json (everything), or one table as .csv: outcomes, predictions, scores, regions or tokens."""
     run = _done(request, key)
     if form == "json":
         data = report.as_dict(document_of(run.revision), result_of(run), run_head(run))
@@ -286,7 +284,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
 
 
 def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
-    """Of one item; none where the run does not count them."""
+    """Unknown words of one item; empty if the run does not count them."""
     if run.n_words is None:
         return []
     found = coverage_of(
@@ -298,12 +296,11 @@ def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """410 and what it was, if the run was public when it was deleted; else 404.
-
-    Context: deleted, revision (or None)."""
+    """410 with a description if the run was public when it was deleted; else 404. Context: deleted, revision (or
+    None)."""
     deleted = deleted_run_at(request.user, key)
     if deleted is None:
-        raise Http404("There is no such run.")
+        raise Http404("No such run.")
     revision = revisions_for(request.user).filter(suite__slug=deleted.suite, number=deleted.revision).first()
     context = {"deleted": deleted, "revision": revision}
     return render(request, "runs/run_deleted.html", context, status=410)

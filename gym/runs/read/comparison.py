@@ -1,4 +1,4 @@
-"""Stored runs as the sides of a comparison (lmgym.runs.comparison), and its tables over many suites."""
+"""Stored runs as sides of a comparison (lmgym.runs.comparison), and tables over many suites."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RunSide(Side):
 def side_of(
     run: SuiteRun, label: str, rule: Rule, expected: int, among: Sequence[tuple[int, bool]] | None = None
 ) -> RunSide:
-    """`expected`: how many predictions the run's revision has. `among`: where two revisions are compared, as in
+    """Make a side. `expected`: number of predictions of the revision; `among`: for two revisions, see
     `item_counts_among`."""
     results = [ItemOutcomes(row.items, row.outcome()) for row in run.prediction_results.all()]
     own = item_counts(results, rule, expected)
@@ -57,7 +57,7 @@ def side_of(
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """One suite: a side per model, the baseline's first (None: not run), and every other model against the baseline
+    """One suite: a side per model, the baseline's first (None: not run), and the pairs of the others with the baseline
     (None: not both have run)."""
 
     revision: SuiteRevision
@@ -66,7 +66,7 @@ class SuiteRow:
 
     @property
     def against(self) -> list[Pair[RunSide] | None]:
-        """In the places of `sides`: the baseline's has none."""
+        """`pairs` aligned with `sides`: None for the baseline."""
         return [None, *self.pairs]
 
     @cached_property
@@ -82,7 +82,8 @@ def suite_rows(
     expected: dict[int, int],
     correction: Correction,
 ) -> list[SuiteRow]:
-    """`runs`: by (revision, model). The p values of all suites and models are corrected together."""
+    """Compare the others with the baseline suite by suite. `runs`: by (revision, model). p values are corrected over
+    all suites and models."""
     found = [
         (
             revision,
@@ -110,7 +111,7 @@ class Total(TotalDifference):
 
 
 def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], material: Groups) -> list[Total]:
-    """`material`: which items of the suites share it."""
+    """`material`: items that suites share."""
     totals = []
     for k, model in enumerate(others):
         found = total_difference([pair for row in rows if (pair := row.pairs[k])], material)

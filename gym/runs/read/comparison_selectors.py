@@ -1,4 +1,4 @@
-"""Reads of comparisons, for page and API: the newest results of the chosen models that the reader may see."""
+"""Query comparisons for page and API: the newest results of the chosen models that the reader may see."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from suites.selectors import visible_to as visible_suites
 
 @dataclass(frozen=True)
 class OnAllSuites:
-    """`models`: the baseline first. `totals`: the others against it. `unknown`: suites asked for that are not there, or
-    have nothing to pass. `gaps`: of suites that one of the models has run."""
+    """`models`: the baseline first. `totals`: the others against it. `unknown`: requested suites that do not exist or
+    have no predictions. `gaps`: missing rates on suites that one of the models has run."""
 
     models: list[RegisteredModel]
     rows: list[SuiteRow]
@@ -50,7 +50,7 @@ class OnAllSuites:
 
     @cached_property
     def missing(self) -> Mapping[str, str]:
-        """Label of a model -> what it lacks, in words."""
+        """Label of a model -> its missing rates in words."""
         return by_model(self.gaps)
 
     @cached_property
@@ -60,8 +60,8 @@ class OnAllSuites:
 
 @dataclass(frozen=True)
 class OnASuite:
-    """`not_run`: what was asked for and has no finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: of runs without
-    a rate under the rule; `predictions`: which are the same, where two revisions are compared."""
+    """`not_run`: requested without a finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: runs without a rate
+    under the rule; `predictions`: pairing of two revisions."""
 
     revisions: list[SuiteRevision]
     sides: list[RunSide]
@@ -74,12 +74,12 @@ class OnASuite:
 
     @property
     def not_compared(self) -> Sequence[LeftOut]:
-        """Predictions of two revisions that have no equal in the other."""
+        """Predictions of two revisions without an equal one in the other."""
         return self.predictions.left_out if self.predictions else ()
 
     @property
     def not_compared_in_words(self) -> str:
-        """One sentence; empty where every prediction is compared."""
+        """One sentence; empty if every prediction is compared."""
         return left_out_in_words(self.predictions) if self.predictions else ""
 
     @property
@@ -96,30 +96,30 @@ class OnASuite:
 
     @property
     def has_margins(self) -> bool:
-        """Whether any pair has margins, and they are the same quantity."""
+        """Does any pair have margins of the same quantity?"""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
-        """Whether the bits of all sides are."""
+        """Are the values of all sides the same quantity?"""
         return not any(row.key in BITS for row in self.unlike)
 
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
-    """Those of these models that the user may see, at most MAX_SIDES, in this order, told apart."""
-    wanted = slugs[:MAX_SIDES]
-    found = {model.slug: model for model in visible_models(user).filter(slug__in=wanted)}
-    models = [found[slug] for slug in wanted if slug in found]
+    """Visible models among these, at most MAX_SIDES, in order, with unique labels."""
+    requested = slugs[:MAX_SIDES]
+    found = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
+    models = [found[slug] for slug in requested if slug in found]
     tell_apart(models)
     return models
 
 
 MOST_OFFERED = 400
-"""Suites to tick on a page; a tag chooses more."""
+"""Suites offered as check boxes; a tag selects more."""
 
 
 def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
-    """Suites with results that this user lists, and those named that they may see; with owner, by title."""
+    """Suites with results that are listed for this user, and named ones they may see; with owner, by title."""
     results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
     offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
     rows = visible_suites(user).filter(offered).select_related("owner")
@@ -135,8 +135,8 @@ def on_all_suites(
     tag: str = "",
     suites: Sequence[str] = (),
 ) -> OnAllSuites:
-    """The first of the models is the baseline. The newest frozen revisions of the suites listed for the user, or of
-    those with a tag, or of these that the user may see."""
+    """Compare models on the newest frozen revisions of the suites listed for the user, of those with a tag, or of the
+    given suites. The first model is the baseline."""
     offered = visible_suites(user).filter(slug__in=suites) if suites else listed_for(user)
     revisions = newest_revisions(offered)
     unknown = [slug for slug in suites if slug not in {row.suite.slug for row in revisions}]
@@ -157,7 +157,7 @@ def _gaps(
     rule: Rule,
     expected: dict[int, int],
 ) -> list[MissingRate]:
-    """Models without a rate on revisions that one of them has run."""
+    """Missing rates of models on revisions that one of them has run."""
     ran = {revision for revision, _ in runs}
     found = []
     for revision, model in [(row, model) for row in revisions if row.pk in ran for model in models]:
@@ -173,13 +173,13 @@ def _gaps(
 
 
 def chosen_revisions(suite: Suite, numbers: Sequence[int]) -> list[SuiteRevision]:
-    """The frozen revisions with these numbers, in order; the newest one when none fits. Empty for a mere draft."""
+    """Frozen revisions with these numbers, in order; the newest one if none matches; empty if there is only a draft."""
     frozen = frozen_of(suite)
     return [row for row in reversed(frozen) if row.number in numbers] or frozen[:1]
 
 
 def frozen_of(suite: Suite) -> list[SuiteRevision]:
-    """The frozen revisions of a suite, newest first, with `n_predictions`; read once for this suite object."""
+    """Frozen revisions of a suite, newest first, with `n_predictions`; cached on this suite object."""
     rows = SuiteRevision.objects.filter(state=SuiteRevision.State.FROZEN).order_by("-number")
     counted = rows.annotate(n_predictions=Count("predictions"))
     prefetch_related_objects([suite], Prefetch("revisions", counted, to_attr="frozen"))
@@ -197,14 +197,18 @@ def on_a_suite(
     baseline: RegisteredModel | None = None,
     bound: float | None = None,
 ) -> OnASuite:
-    """Every model on every one of these revisions (of `chosen_revisions`), at most MAX_SIDES runs. The suite must be
-    visible to the user; the baseline is the first of the models, or there is none and every pair is compared.
-    `bound`: 0..1, of the difference of pass rates within which runs are to count as equivalent."""
+    """Compare every model on every one of these revisions (from `chosen_revisions`), at most MAX_SIDES runs.
+
+    Args:
+        revisions: of a suite that is visible to the user.
+        baseline: the first of the models; None: every pair is compared.
+        bound: 0..1, equivalence bound on the difference of pass rates.
+    """
     by_cell = _with_results(user, revisions, models)
     expected = {row.pk: row.n_predictions for row in revisions}  # type: ignore[attr-defined]  # by frozen_of
     paired = _paired_predictions(revisions, rule)
     among = _among(revisions, paired)
-    wanted = [(revision, model) for model in models for revision in revisions]
+    cells = [(revision, model) for model in models for revision in revisions]
     found = [
         side_of(
             run,
@@ -213,13 +217,13 @@ def on_a_suite(
             expected.get(revision.pk, 0),
             among.get(revision.pk),
         )
-        for revision, model in wanted
+        for revision, model in cells
         if (run := by_cell.get((revision.pk, model.pk)))
     ]
     sides, left_out = found[:MAX_SIDES], [side.label for side in found[MAX_SIDES:]]
     not_run = [
         f"{model.label} on r{revision.number}"
-        for revision, model in wanted
+        for revision, model in cells
         if (revision.pk, model.pk) not in by_cell
     ]
     pairs = pairs_of(sides, correction, baseline and baseline.pk, bound)
@@ -228,7 +232,7 @@ def on_a_suite(
 
 
 def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> PairedPredictions | None:
-    """None of one revision alone."""
+    """None unless there are two revisions."""
     if len(revisions) != 2:
         return None
     by_revision: dict[int, list[tuple[str, str]]] = {row.pk: [] for row in revisions}
@@ -245,7 +249,7 @@ def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> Paire
 def _among(
     revisions: Sequence[SuiteRevision], paired: PairedPredictions | None
 ) -> dict[int, list[tuple[int, bool]]]:
-    """Revision -> positions of its predictions that the other has, and whether the rule counts them."""
+    """Revision -> (position, judged by the rule?) of its predictions that the other has."""
     if paired is None:
         return {}
     return {
@@ -255,7 +259,7 @@ def _among(
 
 
 def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:
-    """Other models with results on the run's revision, by name, told apart."""
+    """Other models with results on the run's revision, by name, with unique labels."""
     done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
     models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
     found = list(models.order_by("name")[:most])
@@ -265,7 +269,7 @@ def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[R
 
 @dataclass(frozen=True)
 class OnBoth:
-    """Two revisions of a suite on which the same models have run; as many models as one page compares."""
+    """Two revisions of a suite on which the same models have run; at most as many models as one page compares."""
 
     older: int
     newer: int
@@ -273,12 +277,12 @@ class OnBoth:
 
 
 def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
-    """None when no model has run on both revisions."""
+    """None if no model has run on both revisions."""
     return _on_both(_ran(user, suite), first, second)
 
 
 def on_another(user: AnyUser, suite: Suite, number: int) -> OnBoth | None:
-    """This revision and the next older one, else the next newer one, on which a model of it has run, too."""
+    """This revision and the next older one, else the next newer one, that shares a model with results."""
     ran = _ran(user, suite)
     older = sorted((other for other in ran if other < number), reverse=True)
     newer = sorted(other for other in ran if other > number)
@@ -287,7 +291,7 @@ def on_another(user: AnyUser, suite: Suite, number: int) -> OnBoth | None:
 
 
 def _ran(user: AnyUser, suite: Suite) -> dict[int, set[str]]:
-    """Number of a revision -> slugs of the models with results on it."""
+    """Revision number -> slugs of the models with results on it."""
     done = visible_runs(user).filter(revision__suite=suite, completed_at__isnull=False)
     ran: dict[int, set[str]] = {}
     for number, slug in done.order_by().values_list("revision__number", "model__slug").distinct():
@@ -304,7 +308,7 @@ def _on_both(ran: dict[int, set[str]], first: int, second: int) -> OnBoth | None
 def _with_results(
     user: AnyUser, revisions: Any, models: Sequence[RegisteredModel]
 ) -> dict[tuple[int, int], SuiteRun]:
-    """(revision, model) -> its newest finished run with this model, outcomes and stored scores included."""
+    """(revision, model) -> newest finished run of this model, with outcomes and stored scores."""
     by_pk = {model.pk: model for model in models}
     rows = PredictionResult.objects.select_related("prediction").order_by("position")
     runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=by_pk))
@@ -316,6 +320,6 @@ def _with_results(
 
 
 def _predictions(revisions: Sequence[SuiteRevision]) -> dict[int, int]:
-    """How many predictions each revision has."""
+    """Number of predictions of each revision."""
     rows = Prediction.objects.filter(revision__in=revisions).values_list("revision")
     return dict(rows.annotate(n=Count("pk")))

@@ -1,5 +1,5 @@
-"""One model against the field: its tags, strengths and weaknesses, robustness (suites with a modifier in between),
-size and checkpoints."""
+"""One model compared with the others: tags, strengths and weaknesses, robustness (suites with a modifier), size and
+checkpoints."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
 STEP = "step:"
-"""A model's tag `step:1000` says after how many steps of training this checkpoint was taken."""
+"""Tag of a checkpoint: `step:1000` = after 1,000 training steps."""
 
 
 @dataclass(frozen=True)
 class TagRow:
-    """`field` is the mean of the other models' means, `n` how many they are."""
+    """`field`: mean of the other models' means; `n`: their number."""
 
     tag: str
     mean: Mean
@@ -34,7 +34,7 @@ class TagRow:
 
 @dataclass(frozen=True)
 class SuiteAgainstField:
-    """A model's cell on a suite; `field` is the mean of the rates of `n` other models."""
+    """A model's cell on a suite; `field`: mean of the rates of `n` other models."""
 
     revision: SuiteRevision
     cell: Cell
@@ -53,8 +53,8 @@ class SuiteAgainstField:
 
 @dataclass(frozen=True)
 class Change:
-    """A rate without and with modifier, and by how much it changes, each with its 95% interval. The two suites have
-    items of their own."""
+    """Rates without and with modifier, and their difference, each with a 95% interval. The two suites have different
+    items."""
 
     without: float
     without_interval: Interval
@@ -96,7 +96,7 @@ def row_of(board: StoredBoard, model: RegisteredModel) -> StoredRow | None:
 
 
 def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
-    """Means over the suites of each tag; tags none of whose suites the model has run are left out."""
+    """Means over the suites of each tag; leaves out tags of which the model has run no suite."""
     own = row_of(board, model)
     rows = []
     for k, tag in enumerate(board.tags):
@@ -109,7 +109,7 @@ def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
 
 
 def against_field(board: StoredBoard, model: RegisteredModel) -> list[SuiteAgainstField]:
-    """Suites that others have run too, from the model's greatest advantage to its greatest disadvantage."""
+    """Suites that other models have run too, from the greatest advantage to the greatest disadvantage."""
     own = row_of(board, model)
     found = []
     for k, column in enumerate(board.columns):
@@ -126,7 +126,7 @@ def against_field(board: StoredBoard, model: RegisteredModel) -> list[SuiteAgain
 def strengths_and_weaknesses(
     ranked: Sequence[SuiteAgainstField],
 ) -> tuple[list[SuiteAgainstField], list[SuiteAgainstField]]:
-    """Furthest above and furthest below the others, at most five each, and never the same suite twice."""
+    """Suites furthest above and furthest below the others, at most five each, no suite in both."""
     half = min(5, (len(ranked) + 1) // 2)
     strengths = [row for row in ranked[:half] if row.difference > 0]
     return strengths, [row for row in reversed(ranked[half:]) if row.difference < 0][:5]
@@ -134,19 +134,19 @@ def strengths_and_weaknesses(
 
 def robust_pairs(board: StoredBoard, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
     """Pairs of suites without and with modifier that the same model has run."""
-    wanted = {model.pk for model in models} if models is not None else None
+    ids = {model.pk for model in models} if models is not None else None
     pairs = []
     for plain, modified in pairs_of([column.revision for column in board.columns]):
         for row in board.rows:
             before, after = row.cells[plain], row.cells[modified]
-            if before and after and (wanted is None or row.model.pk in wanted):
+            if before and after and (ids is None or row.model.pk in ids):
                 pairs.append(RobustPair(row, board.columns[plain], board.columns[modified], before, after))
     return pairs
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """One model over all its `n` pairs, as in the paper's stability figure: means of their rates."""
+    """One model over its `n` pairs, as in the paper's stability figure: means of the rates."""
 
     row: StoredRow
     n: int
@@ -156,7 +156,7 @@ class Robustness:
 
 
 def robustness(board: StoredBoard) -> list[Robustness]:
-    """Means over the pairs that a model has run, best first."""
+    """Means over the pairs of each model, best first."""
     by_model: dict[int, list[RobustPair]] = {}
     for pair in robust_pairs(board):
         by_model.setdefault(pair.row.model.pk, []).append(pair)
@@ -179,12 +179,12 @@ def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
         [effective_items(cell) for cell in cells],
         [1.0] * len(cells),
     )
-    assert found is not None  # there are cells, and their weights are 1
+    assert found is not None  # cells exist, and their weights are 1
     return found
 
 
 def checkpoints(board: StoredBoard, model: RegisteredModel) -> list[tuple[float, StoredRow]]:
-    """(training step, row) of the checkpoints of this model's group, in order; empty below two of them."""
+    """(training step, row) of the checkpoints in this model's group, in order; empty for fewer than two."""
     group = group_of(model)
     if group is None:
         return []
@@ -204,13 +204,13 @@ def _number(text: str) -> float | None:
 
 
 MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
-"""In the file, a suite with a modifier is called like the suite without it, and `_mod` or `_modifier`."""
+"""A suite with modifier is named like the one without, plus `_mod` or `_modifier`."""
 
 
 def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:
-    """Places of (the one without, the one with the modifier). What `Suite.without_modifier` names goes before names in
-    files. By name, both belong to one owner or one published collection; of several, the one in the same collection is
-    taken, then the owner's, then the one that was added nearest to the other, before it if two are equally near."""
+    """Indices of (without, with modifier). `Suite.without_modifier` goes before names. By name, both must belong to
+    one owner or one published collection; of several candidates the one in the same collection, then the owner's,
+    then the one added nearest in time is taken (the earlier on a tie)."""
     by_suite = {row.suite_id: k for k, row in enumerate(revisions)}
     by_name: dict[str, list[int]] = {}
     for k, row in enumerate(revisions):

@@ -1,4 +1,4 @@
-"""What result pages show, made of a run's rows."""
+"""Prepare a run's rows for result pages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from django.db.models import prefetch_related_objects
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
-from gym.runs.read.scores import margin_of
+from gym.runs.read.scores import statistics_of
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
 from lmgym.runs.lens import ShownSentence, shown_sentence
-from lmgym.runs.region_means import corrected_limits, within_item_means
+from lmgym.runs.region_means import within_item_means
 from lmgym.runs.run_differences import MASKED_WORDS
-from lmgym.stats import MarginSummary, is_skewed_for_its_size
+from lmgym.runs.statistics import RunStatistics
+from lmgym.stats import is_skewed_for_its_size
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
@@ -36,17 +37,17 @@ FILTERS = {
     "close": lambda code, close: close,
     "missing": lambda code, close: code == 3,
 }
-"""Item filters of the run page: name -> whether an outcome is like that."""
+"""Item filters of the run page: name -> does an outcome match?"""
 
 
 @dataclass(frozen=True)
 class ShownResult:
-    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `verdict`
-    is corrected for all predictions of the run."""
+    """A prediction with its result: `shown` renders the formula, `result` has the counts; `verdict` is
+    corrected for all predictions of the run."""
 
     shown: ShownPrediction
     result: PredictionResult
-    margin: MarginSummary
+    statistics: RunStatistics
     verdict: Verdict
 
     @property
@@ -55,7 +56,7 @@ class ShownResult:
 
     @property
     def is_skewed(self) -> bool:
-        """Whether the interval of the mean margin is to be read with care."""
+        """Is the interval of the mean margin unreliable because of skew?"""
         return is_skewed_for_its_size(self.result.margins)
 
 
@@ -78,7 +79,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         ShownResult(
             shown_prediction(result.prediction, revision.regions),
             result,
-            margin_of(result, run.scores.all()),
+            statistics_of(result, run.scores.all()),
             verdict,
         )
         for result, verdict in zip(results, verdicts(results, coverage=run.coverage), strict=True)
@@ -105,20 +106,20 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
     """Mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`: Student's t
     over items, or the within-item interval."""
+    summary: list[dict[str, Any]] = run.region_summary
     if not within:
-        may_be_negative = run.is_uploaded or run.whitespace == "trailing"
-        return corrected_limits(run.region_summary, may_be_negative=may_be_negative)
+        return summary
     rows = run.sentence_scores.order_by("sentence__position").values_list(
         "sentence__item", "sentence__condition", "sentence__contents", "regions"
     )
-    return within_item_means(run.region_summary, rows, len(run.revision.region_names))
+    return within_item_means(summary, rows, len(run.revision.region_names))
 
 
 def in_order(
     rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
 ) -> tuple[list[Row], str]:
-    """By one of `values`, greatest first with `-` in front; rows without a value come last. Any other word: as they
-    were, and an empty word."""
+    """Sort by one of `values`, descending with `-` in front; rows without a value come last. An unknown key keeps the
+    order and returns an empty one."""
     value = values.get(sort.removeprefix("-"))
     if value is None:
         return list(rows), ""
@@ -138,20 +139,20 @@ def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list
 
 
 def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
-    """Items of which any outcome is like that; all without such a filter."""
-    wanted = FILTERS.get(only)
-    if wanted is None:
+    """Items with a matching outcome; all without a known filter."""
+    matches = FILTERS.get(only)
+    if matches is None:
         return list(rows)
-    return [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
+    return [row for row in rows if any(matches(code, close) for code, _, close in row.cells)]
 
 
 def prediction_key(result: PredictionResult) -> str:
-    """Names the prediction in addresses: p1 for the first."""
+    """Key of a prediction in addresses: p1 for the first."""
     return f"p{result.position + 1}"
 
 
 def item_orders(results: Sequence[PredictionResult], rows: Sequence[ItemRow]) -> dict[str, Any]:
-    """For `in_order`: by number, or by a prediction's margin, its outcome where a run has no margins."""
+    """Orders for `in_order`: item number, and per prediction its margin, or its outcome if the run has no margins."""
     column = 1 if has_margins(rows) else 0
     orders: dict[str, Any] = {"item": lambda row: row.item}
     for place, result in enumerate(results):
@@ -165,7 +166,7 @@ def has_margins(rows: Sequence[ItemRow]) -> bool:
 
 @dataclass(frozen=True)
 class ShownSides:
-    """A comparison of one item: both sides and left less right, in bits, with places enough to add up."""
+    """A comparison of one item: both sides and left − right, in bits, rounded so that they add up."""
 
     left: str
     operator: str
@@ -176,11 +177,11 @@ class ShownSides:
 
 
 def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[SentenceScore]) -> list[ShownSides]:
-    """Every comparison of a formula on one item; none where the formula cannot be read or the run has no bits."""
+    """All comparisons in a formula on one item; empty if the formula is malformed or the run has no values."""
     values: dict[tuple[str, int | Literal["*"]], float] = {}
     for row in scores:
         condition = row.sentence.condition
-        values[condition, "*"] = math.nan if row.total_bits is None else row.total_bits
+        values[condition, "*"] = math.nan if row.surprisal is None else row.surprisal
         for number, bits in enumerate(row.regions, start=1):
             values[condition, number] = math.nan if bits is None else bits
     if all(math.isnan(value) for value in values.values()):
@@ -202,21 +203,21 @@ def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[Sentence
 
 
 def owner_name(run: SuiteRun, user: AnyUser) -> str:
-    """Who queued or uploaded the run, as far as this user may know it; empty when the account is gone."""
+    """Who queued or uploaded the run, if this user may know; empty if the account was deleted."""
     if not may_know_owner(user, run):
         return ANONYMOUS
     return run.owner.display_name if run.owner else ""
 
 
 def has_tokens(run: SuiteRun) -> bool:
-    """Computed runs have tokens; uploaded ones have them when the file did."""
+    """True for computed runs, and for uploads whose file has tokens."""
     if not run.is_uploaded:
         return True
     return run.sentence_scores.exclude(tokens=[]).exists()
 
 
 def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
-    """The sentences of an item for a run that has outcomes alone: text without any bits."""
+    """Sentences of an item without values, for a run of outcomes alone."""
     blank: list[float | None] = [None] * len(revision.region_names)
     return [
         SentenceScore(
@@ -227,21 +228,21 @@ def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
 
 
 def has_undeclared_start(run: SuiteRun) -> bool:
-    """Whether another start token stood before its sentences than the model's tokenizer declares."""
+    """Was another start token used than the tokenizer declares?"""
     facts = run.provenance
     tried = facts.get("backend") == "causal" and "declared_bos" in facts
     return tried and facts["bos"] != facts["declared_bos"]
 
 
 def reproduce_command(run: SuiteRun) -> str:
-    """The command line that computes the same numbers from the downloaded suite."""
+    """Command line that reproduces the numbers from the downloaded suite."""
     flags = {
         name: run.policy[name]
         for name in ("bos", "join", "metric", "whitespace", "tokens")
         if name in run.policy
     }
     if flags.get("bos") in ("auto", "always") and has_undeclared_start(run):
-        flags["bos"] = run.provenance["bos"] or "never"  # elsewhere, another may be the model's own
+        flags["bos"] = run.provenance["bos"] or "never"  # elsewhere, the model's own token may be another
     words = [f"--{name} {quote(str(value))}" for name, value in flags.items()]
     if run.policy.get("eos"):
         words.append("--eos")
@@ -252,7 +253,7 @@ def reproduce_command(run: SuiteRun) -> str:
 
 
 def under_the_lens(scores: Iterable[SentenceScore], revision: SuiteRevision) -> list[ShownSentence]:
-    """Sentences of a run on this revision, fetched with their scores."""
+    """Sentences of a run on this revision in detail, fetched with their scores."""
     critical = critical_regions(revision)
     return [
         shown_sentence(row.result(), revision.region_names, row.sentence.contents, critical) for row in scores

@@ -1,5 +1,5 @@
-"""A stored run as the values that lmgym.runs.report writes: one builder makes JSON, tables and text, whether a run was
-stored or computed in the foreground."""
+"""Stored runs as values for lmgym.runs.report, so that stored and just computed runs share one writer of JSON, tables
+and text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmgym.runs.coverage import coverage_json
 
 
 def result_of(run: SuiteRun) -> RunResult:
-    """The stored results of a finished run."""
+    """Stored results of a finished run."""
     rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
     sentences = [row.result() for row in rows]
     predictions = [row.outcome() for row in run.prediction_results.select_related("prediction")]

@@ -1,5 +1,5 @@
-"""Stored aggregates: one row per run and scoring rule, written with the run's results; runs with their score under a
-rule; numbers of one prediction."""
+"""Stored aggregates, one row per run and scoring rule, written with the results; runs with their score; statistics of
+predictions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import policy_differences
 from gym.runs.signals import results_written
 from lmgym.runs.against_chance import Verdict, alone
-from lmgym.runs.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
-from lmgym.stats import MarginSummary, margin_summary
+from lmgym.runs.rules import FIRST, RULES, Rule, Score, no_score, score, shares_of
+from lmgym.runs.statistics import STATISTICS, RunStatistics, statistics
 from lmgym.suites.formulas import FormulaError, parse
 from models_registry.names import tell_apart
 
 
-def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSummary:
-    """By how much one prediction holds. `stored`: the scores of its run, which have that of the first prediction
-    already; others take ten thousand resamples."""
+def statistics_of(result: PredictionResult, stored: Iterable[RunScore]) -> RunStatistics:
+    """Statistics of one prediction. `stored`: scores of its run, which include the first prediction's; the others take
+    9,999 resamples."""
     first = next((row for row in stored if row.rule == FIRST.key and result.position == 0), None)
     if first is not None:
-        return MarginSummary(*(getattr(first, name) for name in MARGINS))
-    return margin_summary(result.margins)
+        return RunStatistics(*(getattr(first, name) for name in STATISTICS))
+    return statistics(shares_of([result.outcomes], FIRST), result.margins)
 
 
 def store_scores(run: SuiteRun) -> None:
-    """Compute a run's aggregates anew from its results."""
+    """Recompute a run's aggregates from its results."""
     results = list(run.prediction_results.select_related("prediction"))
     n_regions = len(run.revision.region_names)
     _store_chance(results, n_regions)
@@ -44,7 +44,7 @@ def store_scores(run: SuiteRun) -> None:
 
 
 def _store_chance(results: Iterable[PredictionResult], n_regions: int) -> None:
-    """Chance levels of predictions anew, where a later version of the site computes them otherwise."""
+    """Recompute chance levels, which a newer version of the site may compute differently."""
     for row in results:
         try:
             level = parse(row.prediction.formula).chance_level(n_regions=n_regions)
@@ -62,8 +62,7 @@ def _store(run: SuiteRun, **kwargs: Any) -> None:
 
 @dataclass(frozen=True)
 class Scored:
-    """A run under a rule. `results`: one per prediction; `score`
-    has no rate where the run lacks what the rule needs."""
+    """A run under a rule. `results`: one per prediction; `score` has no rate if the run lacks what the rule needs."""
 
     run: SuiteRun
     rule: Rule
@@ -72,12 +71,12 @@ class Scored:
 
     @property
     def verdict(self) -> Verdict:
-        """By the exact p: one rate of one run is no family."""
+        """By the exact p: a single rate is not a family."""
         return alone(self.score, coverage=self.run.coverage)
 
     @property
     def policy(self) -> str:
-        """What the run has otherwise than the default policy."""
+        """Differences from the default policy."""
         return policy_differences(self.run.policy, self.run.revision)
 
     @property
@@ -86,7 +85,7 @@ class Scored:
 
 
 def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
-    """These runs under a rule, best first; runs without a rate under it last. One query for all of them."""
+    """These runs under a rule, best first, runs without a rate last. One query in total."""
     rows = list(runs)
     prefetch_related_objects(rows, "scores")
     tell_apart(run.model for run in rows)
@@ -95,12 +94,12 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
 
 
 def scored(run: SuiteRun, rule: Rule) -> Scored:
-    """One run under a rule, without its results; its `scores` should be prefetched."""
+    """One run under a rule, without its results; prefetch `scores`."""
     return Scored(run, rule, [], _score(run, rule))
 
 
 def under_every_rule(run: SuiteRun) -> list[Scored]:
-    """One run under each of the rules. They sum up the same outcomes, and a paper uses one of them: no family."""
+    """One run under each rule. No family of tests: all summarise the same outcomes, and a paper uses one."""
     results = list(run.prediction_results.select_related("prediction"))
     return [Scored(run, rule, results, _score(run, rule)) for rule in RULES.values()]
 

@@ -1,4 +1,4 @@
-"""Reads of runs."""
+"""Query runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 20
-"""So many runs that are not done a suite's page lists."""
+"""Unfinished runs listed on a suite's page."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[SuiteRun]:
@@ -27,20 +27,20 @@ def visible_to(user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def _of_suites(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[SuiteRun]:
-    """Runs of these suites, of models that this user may see. Each table that a query joins makes PostgreSQL plan it
-    longer, so the suites are joined once."""
+    """Runs of these suites with models visible to the user. Joins the suites only once: every table costs PostgreSQL
+    planning time."""
     runs = SuiteRun.objects.filter(revision__suite__in=suites, model__in=visible_models(user))
     return runs.select_related("revision__suite", "model", "job", "owner")
 
 
 def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Runs for lists: visible ones, less those of other people's unlisted suites."""
+    """Runs for lists: visible ones, except those of other people's unlisted suites."""
     return _of_suites(listed_for(user), user)
 
 
 def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Visible runs whose address this user may be told: of suites they may be told of, and their own of other people's
-    unlisted suites, for as long as the suite has the address that they knew."""
+    """Visible runs whose address this user may know: of suites listed for them, and their own runs of other people's
+    unlisted suites while the suite keeps the address they used."""
     known = Q(revision__suite__in=known_to(user))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)
@@ -48,38 +48,37 @@ def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
-    """The visible run of this key, if there is one. A key that it had before leads to it only who may be told of its
-    suite."""
+    """The visible run with this key, if any. A former key works only for those who may know of its suite."""
     key_now = FormerRunKey.objects.filter(key=key).values("run__key")[:1]
     runs = visible_to(user).filter(
         key__in=[key, Subquery(key_now)]
-    )  # found by an index, which an OR would not use
+    )  # a separate query, as an OR would not use the index
     return runs.filter(Q(key=key) | Q(revision__suite__in=known_to(user)))
 
 
 def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Those that are queued or running and have no results yet. Of 50,000 runs hardly any is: an index has them, which
-    SQLite uses within the subquery, and PostgreSQL for the condition beside it."""
+    """Queued or running runs without results. Few of 50,000 runs are; SQLite uses an index in the subquery, PostgreSQL
+    for the other condition."""
     active = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES)
     return runs.filter(pk__in=active.order_by().values("pk"), completed_at=None)
 
 
 def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """The run that counts of each (revision, model): finished, of the highest standing, and the newest of those."""
+    """The run that counts for each (revision, model): finished, highest standing, newest."""
     return runs.filter(_counts())
 
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
-    """The runs that count (newest_done) with their prediction results (less their lists of items)."""
+    """`newest_done` with prediction results, without their lists of items."""
     return list(_with_results(newest_done(runs)).defer("region_summary", "provenance"))
 
 
 def newest_and_unfinished(
     runs: QuerySet[SuiteRun], revision: SuiteRevision, *, results: bool = True
 ) -> tuple[list[SuiteRun], list[SuiteRun]]:
-    """Of a suite's runs, in one query: what `latest_done` gives for the revision, with region summaries, and the newest
-    of those without results (newest first): under way on any revision, stopped on this one. Without `results` the
-    finished runs have none."""
+    """A suite's runs in one query: `latest_done` of the revision with region summaries, and the newest runs without
+    results (newest first): under way on any revision, stopped on this one. Without `results` the finished runs have
+    none."""
     waiting = Q(job__state__in=ACTIVE_STATES) | Q(revision=revision)
     unfinished = runs.filter(waiting, completed_at=None).order_by(
         Case(When(job__state__in=ACTIVE_STATES, then=0), default=1), "-pk"
@@ -93,9 +92,10 @@ def newest_and_unfinished(
 
 
 def _counts() -> Q:
-    """Finished, and no run of the same revision and model has a higher standing, or the same one and finished later.
-    (Asked as an anti-join, because databases guess the size of `pk = (SELECT …)` badly, and then join a thousand suites
-    in nested loops.)"""
+    """Finished, and no run of the same revision and model has a higher standing, or the same one and a later finish.
+
+    An anti-join, because databases misjudge `pk = (SELECT …)` and then join a thousand suites in nested loops.
+    """
     later = Q(completed_at__gt=OuterRef("completed_at")) | Q(
         completed_at=OuterRef("completed_at"), pk__gt=OuterRef("pk")
     )
@@ -109,5 +109,5 @@ def _counts() -> Q:
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
     kept = PredictionResult.objects.defer(*PredictionResult.PER_ITEM)
     rows = kept.select_related("prediction")
-    wanted = rows if results else rows.none()
-    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))
+    prefetched = rows if results else rows.none()
+    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=prefetched))

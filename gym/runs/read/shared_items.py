@@ -1,4 +1,4 @@
-"""Which items of stored revisions share material, and what the items of runs count."""
+"""Which items of stored revisions share material, and the shares of items that pass in runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from lmgym.suites.shared_items import material_of, shared_groups
 from suites.models import Sentence, SuiteRevision
 
 MOST_RUNS = 600
-"""Runs whose outcomes a table reads; the intervals of a larger one assume independent items, and it says so."""
+"""Largest number of runs whose outcomes a table reads; in larger tables intervals assume independent items, with a
+note."""
 
 DAY_SECONDS = 86_400
 
 _KEYS = Case(When(position=0, then=F("revision__extra")), output_field=JSONField(null=True))
-"""The revision's unknown keys, once."""
+"""The revision's unknown keys, on the first row only."""
 
 
 def groups_of(revisions: Sequence[SuiteRevision]) -> Groups:
-    """Of these frozen revisions. Their content does not change, so what was found is kept by their hashes."""
+    """Groups of items of these frozen revisions; cached by content hash."""
     if len(revisions) < 2:
         return {}
     key = "shared-items:" + hashlib.sha256(" ".join(row.sha256 for row in revisions).encode()).hexdigest()
@@ -46,12 +47,11 @@ def groups_of(revisions: Sequence[SuiteRevision]) -> Groups:
 
 
 def shares_of_runs(keys: Sequence[str], rule: Rule) -> Mapping[str, Mapping[int, float]] | None:
-    """Run -> item -> what it counts under the rule, under which these runs have a rate; None for more than MOST_RUNS
-    of them."""
+    """Run -> item -> share that passes under the rule, for runs with a rate under it; None for more than MOST_RUNS."""
     return _shares(tuple(sorted(keys)), rule.key) if len(keys) <= MOST_RUNS else None
 
 
-@lru_cache(maxsize=32)  # at most 200 kB each; outcomes of a finished run do not change
+@lru_cache(maxsize=32)  # at most 200 kB each; outcomes of a finished run never change
 def _shares(keys: tuple[str, ...], rule: str) -> Mapping[str, Mapping[int, float]]:
     results = PredictionResult.objects.filter(run__key__in=keys)
     if rule == FIRST.key:

@@ -1,7 +1,7 @@
-"""Long tables of many runs: CSV row by row, Parquet some rows at a time.
+"""Tables of many runs: CSV row by row, Parquet in row groups.
 
-A Parquet file and a collection's zip are made as a whole before their first byte leaves, and so their rows are limited.
-Tables in CSV are sent while they are made, and have no limit.
+A Parquet file and a collection's zip are complete before their first byte is sent, so their rows are limited. CSV is
+streamed without limit.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from django.conf import settings
 from django.db.models import QuerySet, Sum
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.read.scores import margin_of
+from gym.runs.read.scores import statistics_of
 from lmgym.runs import tables
 from lmgym.runs.against_chance import ALONE, verdicts
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
 from lmgym.runs.tables import values
 from lmgym.suites.formats.designs import KEY, column_of
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -35,7 +36,7 @@ CONTEXT = columns(tables.StoredRunFacts)
 
 @dataclass(frozen=True)
 class Frame:
-    """`columns` after the context's; `rows(run)` yields values for them. Margins are bits."""
+    """`columns` after those of the context; `rows(run)` yields values for them. Margins are in bits."""
 
     columns: tuple[Column, ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
@@ -55,7 +56,7 @@ def _context(run: SuiteRun) -> Row:
 
 
 def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
-    """Item, condition and these fields of every sentence, in the suite's order, some at a time."""
+    """Item, condition and these fields of every sentence, in the suite's order, streamed."""
     rows = run.sentence_scores.order_by("sentence__position")
     names = ("sentence__item", "sentence__condition", "tokens", "not_computed", *fields)
     return rows.values_list(*names, named=True).iterator(chunk_size=200)
@@ -84,14 +85,14 @@ def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
     rows = list(run.prediction_results.select_related("prediction"))
     for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
-        one, margin = row.prediction, margin_of(row, stored)
-        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, margin, run.policy)
+        one, found = row.prediction, statistics_of(row, stored)
+        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, found, run.policy)
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
         yield (
-            row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, MARGINS),
+            row.rule, *values(row, RULE_COUNTS), *values(row.verdict, ALONE), *values(row, STATISTICS),
             *values(run, COVERAGE), *tables.policy_values(run.policy),
         )  # fmt: skip
 
@@ -100,14 +101,14 @@ FRAMES: dict[str, Frame] = {
     "regions": Frame(columns(tables.Region), _regions),
     "tokens": Frame(columns(tables.Token), _tokens),
     "outcomes": Frame(columns(tables.Outcome), _outcomes),
-    "predictions": Frame((*columns(tables.Rate), *columns(tables.Policy)), _predictions),
-    "scores": Frame((*columns(tables.Score), *columns(tables.Policy)), _scores),
+    "predictions": Frame(columns(*tables.RATES), _predictions),
+    "scores": Frame(columns(*tables.SCORES), _scores),
 }
 
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
-    """The table of these revisions' runs. Where a row has a condition, it also has a column for each factor of their
-    designs, after the others: `factor_number`."""
+    """Table for runs of these revisions. Tables with a condition also get a column per factor of the designs, at the
+    end."""
     frame = FRAMES[what]
     if ("condition", TEXT) not in frame.columns:
         return frame
@@ -119,7 +120,7 @@ def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
 
 
 def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
-    """None for factors of other suites, and for conditions outside the design."""
+    """Append factor levels; None for factors of other suites, and for conditions outside the design."""
     place = [name for name, _ in frame.columns].index("condition")
     levels = {column_of(factor.name): factor.conditions for factor in design_of(run.revision)}
     for row in frame.rows(run):
@@ -127,13 +128,13 @@ def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterato
 
 
 def designed(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
-    """The revisions of these runs that have a factorial design."""
+    """Revisions of these runs that have a factorial design."""
     rows = SuiteRevision.objects.filter(pk__in=runs.order_by().values("revision"), meta__has_key=KEY)
     return rows.order_by("pk").only("meta", "condition_names").iterator(chunk_size=100)
 
 
 def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:
-    """One run after the other; nothing else is kept in memory."""
+    """Rows run by run; keeps one run in memory."""
     for run in runs:
         context = _context(run)
         for row in frame.rows(run):
@@ -141,11 +142,11 @@ def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None
 
 
 ROWS_AT_ONCE = 20_000
-"""Rows of a Parquet file in memory, and of its row groups."""
+"""Rows of a Parquet row group, which are in memory at once."""
 
 
 def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
-    """A temporary Parquet file of these rows. Types are stated, so that empty columns have one."""
+    """Write rows to a temporary Parquet file. Types are declared, so that empty columns have one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -165,7 +166,7 @@ def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
 
 @contextmanager
 def closed_on_error(file: IO[bytes]) -> Iterator[None]:
-    """A temporary file that nobody will read is given back at once."""
+    """Close a temporary file if an error occurs."""
     try:
         yield
     except BaseException:
@@ -174,48 +175,46 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 
 class TooMuch(ValueError):
-    """`hint`: how to have it all the same."""
+    """Too many rows for one file. `hint`: an alternative."""
 
     def __init__(self, rows: int, hint: str) -> None:
         most = settings.GYM_EXPORT_MAX_ROWS
-        super().__init__(
-            f"This file would have {rows:,} rows or more; at most {most:,} are put into one file."
-        )
+        super().__init__(f"This file would have {rows:,} rows or more; at most {most:,} fit into one file.")
         self.hint = hint
 
 
 def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
-    """Rows of a table over these runs, from stored aggregates alone. How many tokens a region has is not stored: for
-    tokens it is the number of regions."""
-    wanted = runs.order_by().values("pk")
+    """Lower bound on the rows of a table over these runs, from stored aggregates. Tokens per region are not stored:
+    for tokens it is the number of regions."""
+    keys = runs.order_by().values("pk")
     if what == "scores":
-        return RunScore.objects.filter(run__in=wanted).count()
-    results = PredictionResult.objects.filter(run__in=wanted)
+        return RunScore.objects.filter(run__in=keys).count()
+    results = PredictionResult.objects.filter(run__in=keys)
     if what == "predictions":
         return results.count()
     if what == "outcomes":
         return int(results.aggregate(n=Sum("n"))["n"] or 0)
-    with_bits = SuiteRun.objects.filter(pk__in=wanted).exclude(policy={})
+    with_bits = SuiteRun.objects.filter(pk__in=keys).exclude(policy={})
     sentences = dict(with_bits.order_by().values_list("revision_id").annotate(n=Sum("n_sentences")))
     revisions = SuiteRevision.objects.filter(pk__in=list(sentences)).values_list("pk", "region_names")
     return sum(sentences[pk] * len(names) for pk, names in revisions)
 
 
 def require_room(rows: int, hint: str) -> None:
-    """Raises TooMuch, before anything is made."""
+    """Raise TooMuch before anything is made."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
 
 
 class Budget:
-    """Counts rows while they are written, over all tables of a file; raises TooMuch beyond the limit."""
+    """Count rows over all tables of a file while they are written; raise TooMuch beyond the limit."""
 
     def __init__(self, hint: str) -> None:
         self.hint = hint
         self.taken = 0
 
     def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
-        """The rows. However this ends, theirs have ended too, with the cursor they come from."""
+        """Pass rows through, and close their generator, with its database cursor, in any case."""
         with closing(rows):
             for row in rows:
                 self.taken += 1

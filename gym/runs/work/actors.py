@@ -1,4 +1,4 @@
-"""The background runner: scores a run chunk by chunk and writes its results in one transaction."""
+"""Background job of a run: score it chunk by chunk and write the results in one transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS = 500
 
 @handler("suite_run", seconds=7 * 86_400)
 def suite_run(context: JobContext) -> None:
-    """Claimed by a worker: load, score what the cache does not know, judge, write."""
+    """Load the model, score sentences missing in the cache, compute outcomes, store."""
     run = _run_of(context)
     if run is None:
         raise PermanentFailure("The run was deleted.")
@@ -45,21 +45,22 @@ def suite_run(context: JobContext) -> None:
         },
     )
     if not run.model.is_ready:
-        raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
+        raise PermanentFailure(f"{run.model.name} is no longer ready: {run.model.status_reason}")
     with _model_of(run) as backend:
         score_run(context, run, backend)
 
 
 @handler(HELP, seconds=7 * 86_400, only_when_idle=True)
 def suite_run_help(context: JobContext) -> None:
-    """Scores chunks of a run that another worker is at, as long as nothing else waits. The rights were asked there."""
+    """Score chunks of a run that another worker is computing, while no other job waits. Permissions are checked by
+    that run's own job."""
     run = _run_of(context)
     if run is None or run.state != State.RUNNING:
         return
     try:
         with _model_of(run) as backend:
             Scoring(context, run, backend).help()
-    except MissingResource as error:  # not handed back: the run does not wait for this
+    except MissingResource as error:  # not retried: the run does not depend on it
         context.log(f"This worker lacks {error.what}.")
 
 
@@ -70,7 +71,7 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 
 @contextmanager
 def _model_of(run: SuiteRun) -> Iterator[Backend]:
-    """The run's model, loaded. What is wrong with it, here and while it is used, ends the attempt in the right way."""
+    """Load the run's model; errors of the model, now or in use, end the attempt accordingly."""
     from models_registry.warm import loaded_model
 
     try:
@@ -79,7 +80,7 @@ def _model_of(run: SuiteRun) -> Iterator[Backend]:
     except NotOnThisMachine as error:
         raise MissingResource(error.lacks(run.model.slug)) from error
     except BackendUnavailable:
-        raise  # a server that is busy: the job is tried again
+        raise  # a busy server: the job is retried
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
 
@@ -102,7 +103,7 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
 def write_result(
     run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int, coverage: Coverage | None
 ) -> None:
-    """Replace whatever the run holds by this result. Call inside the transaction that ends the attempt."""
+    """Replace the results of the run. Call inside the transaction that ends the attempt."""
     revision: SuiteRevision = run.revision
     run.sentence_scores.all().delete()
     run.prediction_results.all().delete()

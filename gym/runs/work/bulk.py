@@ -1,4 +1,4 @@
-"""Several models on several suites in one go. A run that is there already is named, not made again."""
+"""Queue several models on several suites. Existing runs are reported instead of queued again."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from suites.bulk import BulkResult
 from suites.models import Suite, SuiteRevision
 
 LISTED = 6
-"""Models that one line of the report names."""
+"""Models named in one line of the report."""
 
 
 def queue_each(
     suites: Iterable[Suite], models: Sequence[RegisteredModel], *, actor: User, again: bool = False
 ) -> list[BulkResult]:
-    """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits hold
-    for each run; `again`: also where the same run is there."""
+    """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits
+    apply to each run. `again`: even if the same run exists."""
     tell_apart(models)
-    said: list[BulkResult] = []
+    results: list[BulkResult] = []
     for suite in suites:
         revision = suite.latest_frozen
         if revision is None:
-            said.append(BulkResult(suite, "refused", "It has no frozen revision to run: freeze it first."))
+            results.append(BulkResult(suite, "refused", "It has no frozen revision: freeze it first."))
         else:
             revision.suite = suite
-            said += _queue_on(revision, models, actor, again)
-    return said
+            results += _queue_on(revision, models, actor, again)
+    return results
 
 
 def _queue_on(
@@ -60,13 +60,13 @@ def _queue_on(
                 queued.append(model.label)
             else:
                 there.append((model.label, answered.run))
-    said: list[BulkResult] = []
+    results: list[BulkResult] = []
     if queued:
         text = f"Queued {count(len(queued), 'run')}: {listing(queued, LISTED)}."
-        said.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
+        results.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
     for label, run in there:
         text = f"{label} has {'run on it' if run.is_done else 'a run under way'} already."
-        said.append(BulkResult(suite, "there", text, run.get_absolute_url()))
+        results.append(BulkResult(suite, "there", text, run.get_absolute_url()))
     for reason, names in refused.items():
-        said.append(BulkResult(suite, "refused", f"{listing(names, LISTED)}: {reason}"))
-    return said
+        results.append(BulkResult(suite, "refused", f"{listing(names, LISTED)}: {reason}"))
+    return results

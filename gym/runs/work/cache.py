@@ -1,7 +1,7 @@
-"""The score cache: token surprisals of texts that this scorer has seen before, kept within a budget.
+"""Score cache: token surprisals of texts by scorer, kept within a budget.
 
-What was read longest ago goes first. That is safe beside running runs: scores of a run that is under way stay, and a
-run that misses some all the same scores them again.
+Evicts what was read longest ago. Safe next to active runs: their scores are kept, and a run scores again what it
+misses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ USED_TO_THE = timedelta(days=1)
 
 
 def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
-    """The known scores among these texts, by text."""
+    """Cached scores among these texts, by text."""
     by_key = {text_key(text): text for text in texts}
     keys = list(by_key)
     found: dict[str, Scores] = {}
@@ -33,17 +33,16 @@ def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
         for key, stored in rows.values_list("text_sha256", "scores"):
             found[by_key[key]] = from_json(stored)
         stale = rows.filter(used__lt=timezone.now() - USED_TO_THE)
-        if stale.exists():  # one write a day for each row that is read, and none for most reads
+        if stale.exists():  # one write per row and day, none for most reads
             stale.update(used=timezone.now())
     return found
 
 
 def write(scorer: str, scores: Mapping[str, Scores]) -> None:
-    """Keep these scores; a text that somebody else stored meanwhile keeps the first value.
+    """Store scores; a text stored by another process in the meantime keeps its first value.
 
-    Everything in the cache is whole: a score that lacks tokens is a ValueError. Failures that may pass are not kept.
-    Rows are written in the order of their keys, so that two runs with texts in common wait for each other instead of
-    locking each other out.
+    Raises ValueError for incomplete scores. Transient failures are not stored. Rows are written in key order, so
+    that two runs with common texts wait for each other instead of deadlocking.
     """
     if not all(map(is_whole, scores.values())):
         raise ValueError("incomplete scores must not be cached")
@@ -65,9 +64,13 @@ class Trimmed:
     left: int
 
 
-def trim(keep: int | None = None, *, tell: Callable[[int, int], None] = lambda done, total: None) -> Trimmed:
-    """Take scored sentences away until `keep` are left (default GYM_SCORE_CACHE_SENTENCES, where 0 = keep all), least
-    recently read first. `tell(done, total)` is called after each batch, and may raise to stop: batches are whole."""
+def trim(
+    keep: int | None = None, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Trimmed:
+    """Evict least recently read sentences until `keep` are left (default GYM_SCORE_CACHE_SENTENCES, 0 = keep all).
+
+    `progress(done, total)` is called after each batch and may raise to stop.
+    """
     keep = settings.GYM_SCORE_CACHE_SENTENCES or None if keep is None else keep
     total = ScoreCache.objects.count()
     surplus = 0 if keep is None else max(0, total - keep)
@@ -78,22 +81,22 @@ def trim(keep: int | None = None, *, tell: Callable[[int, int], None] = lambda d
         if not batch:
             break
         removed += ScoreCache.objects.filter(pk__in=batch).delete()[0]
-        tell(removed, surplus)
+        progress(removed, surplus)
     return Trimmed(removed, total - removed)
 
 
 def _idle() -> QuerySet[ScoreCache]:
-    """Scores that no run under way counts on."""
+    """Scores that no active run uses."""
     busy = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES).exclude(scorer="")
     return ScoreCache.objects.exclude(scorer__in=busy.values("scorer"))
 
 
 def spent_chunks() -> QuerySet[RunChunk]:
-    """Steps that were done, of plans of runs that are finished: of no use any more."""
+    """Finished chunks of finished runs; no longer needed."""
     ended = Q(run__job__state__in=FINAL_STATES) | Q(run__job=None)
     return RunChunk.objects.filter(ended, done=True, run__completed_at__isnull=False)
 
 
 def drop_spent_chunks() -> int:
-    """Take the plans of finished runs away; how many there were."""
+    """Delete `spent_chunks`; return how many."""
     return spent_chunks().delete()[0]

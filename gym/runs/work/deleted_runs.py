@@ -1,6 +1,6 @@
-"""Addresses of runs that are gone: that of a deleted run answers 410 and says what it was, and a suite that gets a
-secret address closes the old addresses of its runs, too, which would tell the new one. Jobs of people without a role
-no longer name it."""
+"""Addresses of runs that no longer exist. The address of a deleted public run returns 410 with a description. When a
+suite gets a new secret address, the old addresses of its runs are closed, because they would reveal the new one, and
+jobs of people without a role no longer name it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
 
 RENEWED = "Run of a suite whose address was renewed"
-"""Title of jobs whose owners are not to be told of the suite any more."""
+"""Title of jobs whose owners may no longer know of the suite."""
 
 
 def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Finished runs of public models on public suites: what everybody sees and may have cited."""
+    """Finished runs of public models on public suites: visible to everyone, and possibly cited."""
     return runs.filter(
         completed_at__isnull=False,
         revision__suite__visibility=Visibility.PUBLIC,
@@ -36,14 +36,13 @@ def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 
 
 def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
-    """Raises InUse when something that stays shows one of these runs."""
+    """Raise InUse if something that stays shows one of these runs."""
     runs_deleting.send(sender=SuiteRun, runs=runs)
 
 
 def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
-    """Delete runs with their results. Public ones leave a DeletedRun each, with this note: others may have cited their
-    addresses. Of any other run nothing is kept. Those that are under way stop. Raises InUse, and then deletes none of
-    them."""
+    """Delete runs with their results; stop those under way. Public ones leave a DeletedRun each with this note, since
+    others may have cited their addresses. Raises InUse, deleting none of them."""
     with transaction.atomic():
         require_not_in_use(runs)
         for run in runs.filter(job__state__in=ACTIVE_STATES).select_related("job"):
@@ -67,7 +66,7 @@ def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
 
 
 def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
-    """What a run was that is deleted; None if there was none, or if its suite or model has become private since."""
+    """Description of a deleted run; None if unknown, or if its suite or model has become private since."""
     deleted = DeletedRun.objects.filter(key=key).first()
     if deleted is None:
         return None

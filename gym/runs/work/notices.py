@@ -1,4 +1,4 @@
-"""Tells somebody that the runs they queued together have ended."""
+"""Notify people when the runs they queued together have ended."""
 
 from __future__ import annotations
 

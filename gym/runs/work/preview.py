@@ -1,7 +1,7 @@
-"""Live preview: bits of sentences while they are being written.
+"""Live preview: surprisals of sentences while they are edited.
 
-Sentences that the score cache knows are answered at once. The others go to the quick queue, where a worker scores
-them into the cache, and the page asks again with the same body. Nothing of a preview is a result: it leaves no run.
+Cached sentences are returned at once. The others go to the quick queue, where a worker scores them into the cache,
+and the page polls with the same body. A preview stores no run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WAIT_SECONDS = 0.2
 LOOK_SECONDS = 0.01
 KEEP = timedelta(minutes=30)
 RECENT = timedelta(minutes=2)
-"""What failed so lately is told, not tried again: longer than a page in the background takes to ask again."""
+"""Recent failures are reported instead of retried; longer than the polling interval of a page in the background."""
 
 
 class PreviewFailed(Exception):
@@ -56,8 +56,8 @@ class PreviewFailed(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """The scores are on their way. `loading`: no worker has the model in memory yet; `load_seconds` says how long that
-    took last time, None = not known."""
+    """Scores are being computed. `loading`: no worker has the model in memory; `load_seconds`: how long loading took
+    last time, None = unknown."""
 
     job: str
     loading: bool = False
@@ -65,7 +65,7 @@ class Waiting:
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
-    """The cache key of this model's scores as a worker last saw the model; None when none has seen it."""
+    """Cache key of this model's scores as a worker last loaded it; None if none has."""
     try:
         return score_store.scorer_key(ModelFacts.from_dict(model.facts), policy)
     except (TypeError, AttributeError):
@@ -81,8 +81,8 @@ def preview(
     *,
     actor: User,
 ) -> dict[str, Any] | Waiting:
-    """Bits, outcomes and margins of these sentences, or word that they are being scored. Sentences that the cache does
-    not know count for the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    """Bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards the
+    daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
@@ -93,7 +93,7 @@ def preview(
             return waiting
         model.refresh_from_db(fields=["facts"])
         known = _known(suite_id, model, policy, texts, actor)
-        if any(text not in known for text in texts):  # the cache was cleared under us
+        if any(text not in known for text in texts):  # the cache was cleared in between
             return Waiting(str(job.pk))
     return _answer(document, items, known, model, policy)
 
@@ -101,7 +101,7 @@ def preview(
 def _known(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], actor: User
 ) -> dict[str, Scores]:
-    """What the cache has of these texts; of the others, what failed a moment ago."""
+    """Cached scores of these texts, and recent failures of others."""
     scorer = scorer_of(model, policy)
     if scorer is None:
         return {}
@@ -113,7 +113,7 @@ def _known(
 
 
 def _failed_lately(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]:
-    """Failures that may pass, which the cache does not keep: those of this person's last previews of this suite."""
+    """Transient failures, which the cache does not keep, from this person's recent previews of this suite."""
     lately = Job.objects.filter(
         kind=KIND,
         owner=actor,
@@ -153,8 +153,8 @@ def _answer(
             {
                 "item": row.item,
                 "condition": row.condition,
-                "bits": row.regions,
-                "total": row.total_bits,
+                "region_surprisals": row.regions,
+                "surprisal": row.surprisal,
                 "failure": row.failure,
                 **_words(row, facts, coverage),
             }
@@ -168,7 +168,7 @@ def _answer(
 
 
 def _words(row: SentenceResult, facts: ModelFacts, coverage: Coverage | None) -> dict[str, Any]:
-    """Different words of the sentence that the model knows, and that it does not; null where that is not told."""
+    """Distinct words of the sentence that the model knows and does not know; null if unknown."""
     found = coverage and words_of(
         row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
     )
@@ -182,8 +182,8 @@ Judged = tuple[list[int | None], list[float | None], list[bool | None]]
 def _judge(
     text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error_bits: float
 ) -> Judged:
-    """Outcome codes, margins and "too close to call" of one formula; null where it cannot be read or the item is not
-    among the rows."""
+    """Outcome codes, margins and "too close to call" of one formula; null if it is malformed or the item is not among
+    the rows."""
     nothing: Judged = [None] * len(chosen), [None] * len(chosen), [None] * len(chosen)
     try:
         formula = parse(text)
@@ -205,9 +205,9 @@ def _judge(
 def _queue(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
 ) -> Job:
-    """The job that scores these texts: the one that is at it already, or a new one in place of stale ones."""
-    wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
-    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    """The job for these texts: an active one, or a new one that replaces outdated ones."""
+    request = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
     same = mine.filter(payload__digest=digest)
     failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
@@ -219,13 +219,13 @@ def _queue(
     with transaction.atomic():
         paid: set[str] = set()
         for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
-            if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
-                paid.update(stale.payload["texts"])  # charged, and now scored here
+            if all(stale.payload[name] == request[name] for name in ("model", "policy")):
+                paid.update(stale.payload["texts"])  # already charged, and scored by the new job
             jobs.stop(stale, actor=actor)
         daily_sentences.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
-            {**wanted, "digest": digest},
+            {**request, "digest": digest},
             owner=actor,
             queue=QUEUE,
             title=f"Preview with {model.name}",
@@ -235,9 +235,8 @@ def _queue(
 
 
 def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
-    """Most previews are done before the answer could reach the page, so look for a moment; None when it is done.
-
-    Nobody waits for a model that is still to be loaded without being told."""
+    """Wait briefly, since most previews finish before the response could arrive; None when done. Does not wait for a
+    model that has to be loaded first."""
     seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
     slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
     loading = slow and not held_somewhere(model.slug, QUEUE)
@@ -256,8 +255,8 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
 
 @handler(KIND, seconds=600)
 def score_preview(context: JobContext) -> None:
-    """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early. Failures
-    that may pass stay with the job."""
+    """Score texts missing in the cache chunk by chunk, so that an outdated preview stops early. Transient failures are
+    stored with the job."""
     from models_registry.warm import loaded_model
 
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
@@ -279,10 +278,12 @@ def score_preview(context: JobContext) -> None:
     }
     with context.finish():
         if failed:
-            told = {**context.payload, "scorer": scorer, "failed": failed}
-            Job.objects.filter(pk=context.job_id).update(payload=told)
-        if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
-            model.refresh_from_db(fields=["facts"])  # its start token may have been changed meanwhile
+            payload = {**context.payload, "scorer": scorer, "failed": failed}
+            Job.objects.filter(pk=context.job_id).update(payload=payload)
+        if (
+            scorer_of(model, policy) != scorer
+        ):  # the model was checked on another machine: record its facts here
+            model.refresh_from_db(fields=["facts"])  # its start token may have changed in between
             facts = {
                 **model.facts,
                 **backend.facts.to_dict(),
@@ -297,7 +298,7 @@ def score_preview(context: JobContext) -> None:
 def score_missing(
     context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
 ) -> dict[str, Scores]:
-    """Scores of all these texts; those that the cache did not know are in it now, less failures that may pass."""
+    """Scores of all these texts; new ones are added to the cache, except transient failures."""
     scorer = score_store.scorer_key(backend.facts, policy)
     known = cache.read(scorer, texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]

@@ -1,5 +1,5 @@
-"""Sentences scored by themselves: queue them, wait for a moment, because most are done at once, and the worker's
-part, which scores what the cache does not know and writes all scores with the state `done`."""
+"""Score sentences without a suite: queue them, wait briefly, since most finish at once; the worker scores what the
+cache lacks and stores all scores with the state `done`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ MAX_CHARACTERS = 200_000
 def queue_scores(
     texts: Sequence[str], model: RegisteredModel, policy: ScoringPolicy, *, actor: User
 ) -> ScoreRequest:
-    """Queue these sentences, in front of nobody's runs and beside them. They count for the daily cap.
+    """Queue sentences on the quick queue. They count towards the daily cap.
 
-    Raises ValidationError, TooManySentences, TooManyJobs."""
+    Raises ValidationError, TooManySentences, TooManyJobs.
+    """
     if not permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model")
     if not model.is_hosted:
@@ -54,7 +55,7 @@ def queue_scores(
     characters = sum(map(len, texts))
     if characters > MAX_CHARACTERS:
         raise ValidationError(
-            f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send them in parts."
+            f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send fewer at a time."
         )
     with transaction.atomic():
         daily_sentences.charge(actor, len(texts))
@@ -75,7 +76,7 @@ def queue_scores(
 
 
 def wait_for(request: ScoreRequest, seconds: float = WAIT_SECONDS) -> ScoreRequest:
-    """The request as it is when its job has ended, or as it is now where nobody may wait any longer."""
+    """Poll until the job has ended or `seconds` are over; return the request's current state."""
     wait_for_job(request.job_id, seconds)
     return ScoreRequest.objects.select_related("model", "job").get(pk=request.pk)
 

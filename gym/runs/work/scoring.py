@@ -1,8 +1,8 @@
-"""How a run gets its scores: chunk by chunk, each committed before the next begins.
+"""Score a run chunk by chunk, committing each before the next begins.
 
-Chunks are stored before the first is scored: a worker that takes over, or that helps, scores the same sentences
-together, and so gets the same bits. Whole sentences go into the score cache. A sentence of which only needed tokens
-were computed stays with its chunk until the run is done.
+Chunks are stored before the first is scored: a worker that takes over or helps scores the same sentences together
+and gets the same bits. Complete sentences go into the score cache; a sentence with only needed tokens stays with its
+chunk until the run is done.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from lmgym.runs.token_arrays import Scores
 from suites.selectors import document_of
 
 LOOK_SECONDS = 0.1
-"""How often it is looked whether those who help are ready."""
+"""Interval of checking whether helpers have finished."""
 
 
 class Scoring:
-    """One attempt at the scores of one run, or at some of them."""
+    """One attempt at scoring a run or some of its chunks."""
 
     def __init__(self, context: JobContext, run: SuiteRun, backend: Backend) -> None:
         self.context, self.run, self.backend = context, run, backend
@@ -40,7 +40,7 @@ class Scoring:
         self.needed = Needed(self.document, joined) if self.policy.tokens == "needed" else None
         self.texts = [row.text for row in joined]
         self.scorer = score_store.scorer_key(backend.facts, self.policy)
-        self.passing: dict[str, Scores] = {}  # failures that may not happen again, and are kept nowhere
+        self.passing: dict[str, Scores] = {}  # transient failures, which are stored nowhere
 
     @property
     def n_unique(self) -> int:
@@ -55,11 +55,11 @@ class Scoring:
             found = self._kept(chunks) | cache.read(self.scorer, self.texts) | self.passing
             if all(text in found for text in self.texts):
                 return [found[text] for text in self.texts]
-            self.run.scorer = ""  # the cache was cleared meanwhile: the chunks are planned anew
+            self.run.scorer = ""  # the cache was cleared in between: plan the chunks again
 
     def help(self) -> None:
-        """Score some of the chunks while another attempt is at the run. Does nothing where this worker would get other
-        bits, because it has another device or other versions."""
+        """Score some chunks while another attempt computes the run. Does nothing if this worker would get other bits
+        because of another device or other versions."""
         if self.run.scorer != self.scorer:
             return
         shared, n = SharedChunks(self.context, self.run), 0
@@ -70,10 +70,8 @@ class Scoring:
             self.context.check()
 
     def _plan(self) -> None:
-        """Plan and store the run's chunks, once, so that later attempts find the same ones.
-
-        They belong to one scorer: with another device or after a new check they are planned again.
-        """
+        """Plan and store the run's chunks once, so that later attempts find the same ones. Chunks belong to one
+        scorer: with another device or after a new check they are planned again."""
         run = self.run
         if run.scorer != self.scorer:
             known = cache.read(self.scorer, self.texts)
@@ -97,7 +95,7 @@ class Scoring:
             run.scorer = self.scorer
 
     def _score_all(self) -> None:
-        """Score what nobody else is at, chunk by chunk, and wait for the others."""
+        """Score free chunks one by one, then wait for the others."""
         shared = SharedChunks(self.context, self.run)
         sizes = {
             number: len(positions) for number, positions in self.run.chunks.values_list("number", "positions")
@@ -120,7 +118,7 @@ class Scoring:
                 return
 
     def _score(self, shared: SharedChunks, chunk: RunChunk) -> None:
-        """Whole sentences go into the cache, the others stay with the chunk."""
+        """Store complete sentences in the cache, the others with the chunk."""
         texts = [self.texts[position] for position in chunk.positions]
         if self.needed is None:
             found: Sequence[Scores] = self.backend.score(texts, self.policy)
@@ -149,7 +147,7 @@ class Scoring:
 
 
 class CachedScores:
-    """The site's score cache for one scorer, as `score_document` takes it. Only whole sentences are kept."""
+    """The site's score cache for one scorer, as `score_document` takes it. Keeps only complete sentences."""
 
     def __init__(self, backend: Backend, policy: ScoringPolicy) -> None:
         self.scorer = score_store.scorer_key(backend.facts, policy)

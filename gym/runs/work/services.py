@@ -1,4 +1,4 @@
-"""Use cases of runs: queue, cancel, retry, delete, and run what a leaderboard lacks."""
+"""Use cases of runs: queue, cancel, retry, delete, and compute what a leaderboard lacks."""
 
 from __future__ import annotations
 
@@ -33,20 +33,21 @@ from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 from suites.permissions import can_run
 
-NOTHING_NEEDED = "This suite makes no predictions, so none of its tokens is needed. Compute all tokens."
+NOTHING_NEEDED = "This suite has no predictions, so no tokens are needed. Compute all tokens."
 
 
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision, whatever is there already: people ask through `queue_once`. Run and job
-    are written together or not at all.
+    """Queue one model on one frozen revision without looking for an existing run; users go through `queue_once`. Run
+    and job are written together or not at all.
 
-    Raises OverQuota, TooManySentences and TooManyJobs when the account's allowances are used up."""
+    Raises OverQuota, TooManySentences and TooManyJobs.
+    """
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
-        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+        raise ValidationError("Freeze the revision first: results need a fixed revision.")
     if not model.is_hosted:
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
@@ -85,8 +86,8 @@ def queue_run(
 def same_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy, *, user: User
 ) -> SuiteRun | None:
-    """The newest run that this user may see, done or under way, of the same files of the model on this revision under
-    this policy, by this version of the engine. A new one would give the same numbers."""
+    """Newest visible run, done or under way, with the same model files, revision, policy and engine version. A new one
+    would give the same numbers."""
     policy = plain(policy, model)
     done = Q(completed_at__isnull=False)
     if model.fingerprint:
@@ -102,8 +103,8 @@ def same_run(
 
 
 @dataclass(frozen=True)
-class Answered:
-    """A run that answers what was asked for. `is_new`: it was queued for it; otherwise it was there."""
+class QueuedRun:
+    """A run that meets a request. `is_new`: it was queued for it; else it existed."""
 
     run: SuiteRun
     is_new: bool
@@ -116,42 +117,42 @@ def queue_once(
     *,
     actor: User,
     again: bool = False,
-) -> Answered:
-    """The same run where there is one, else a new one. `again`: a new one all the same.
+) -> QueuedRun:
+    """Return an existing equal run, or queue a new one; `again`: always a new one.
 
-    Holds the account from the look to the new row, so of requests that arrive together one makes the run and the
-    others find it. Raises what `queue_run` raises."""
+    Locks the account from the lookup to the new row, so that simultaneous requests make one run. Raises as
+    `queue_run`.
+    """
     policy = policy or default_policy(revision)
     with transaction.atomic():
         actor.hold()
         there = None if again else same_run(revision, model, policy, user=actor)
         if there is not None:
-            return Answered(there, is_new=False)
-        return Answered(queue_run(revision, model, policy, actor=actor), is_new=True)
+            return QueuedRun(there, is_new=False)
+        return QueuedRun(queue_run(revision, model, policy, actor=actor), is_new=True)
 
 
 def cancel_run(run: SuiteRun, *, actor: User) -> None:
-    """Stop a run. What its finished chunks scored stays in the cache."""
+    """Stop a run. Scores of finished chunks stay in the cache."""
     _require_steer(actor, run)
     if run.job is not None:
         jobs.request_cancel(run.job, actor=actor)
 
 
 def retry_run(run: SuiteRun, *, actor: User) -> None:
-    """Queue a failed or cancelled run again. Chunks that were done stay done."""
+    """Queue a failed or cancelled run again. Finished chunks are kept."""
     _require_steer(actor, run)
     if run.job is None:
-        raise ValidationError("This run has no job any more. Start a new run.")
+        raise ValidationError("The job of this run was deleted. Start a new run.")
     with transaction.atomic():
         jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner else None)
 
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
-    """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick. The address
-    of a finished public run goes on saying what it was, and the note. Raises InUse for a run that a published
-    collection shows."""
+    """Delete a run that has ended, with its results. Scores stay in the cache, so a new run is fast. The address of a
+    finished public run keeps a description and the note. Raises InUse for a run that a published collection shows."""
     if not permissions.can_delete(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+        raise PermissionDenied("this run belongs to someone else")
     if run.job is not None and run.job.is_active:
         raise ValidationError("This run is not finished. Cancel it first.")
     if len(note) > NOTE:
@@ -161,16 +162,16 @@ def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
 
 def _require_steer(actor: User, run: SuiteRun) -> None:
     if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+        raise PermissionDenied("this run belongs to someone else")
 
 
 MAX_AT_ONCE = 100
-"""Runs that one click queues."""
+"""Runs queued by one click."""
 
 
 @dataclass(frozen=True)
 class Queued:
-    """`runs` now wait; `waiting` were under way already; `stopped` says why not all of them could be queued."""
+    """`runs` are now queued; `waiting` were under way already; `stopped`: why not all could be queued."""
 
     runs: Sequence[SuiteRun]
     waiting: int
@@ -179,16 +180,16 @@ class Queued:
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Models on suites of this table that have no rate under its rule, and that this user could have computed: the
-    model is hosted, ready and may be run. Seeds count one by one, and results that a filter hides are there."""
+    """Missing cells of the board that this user could have computed: the model is hosted, ready and may be run. Counts
+    seeds one by one, and ignores filters."""
     if not user.is_authenticated:
         return []
     models = {model.pk for row in board.rows for model in row.models}
     runnable = set(runnable_by(user).filter(pk__in=models).values_list("pk", flat=True))
     if board.options.source or board.options.group:
         there = _with_rate(board, runnable)
-        wanted = [(model, column) for row in board.rows for model in row.models for column in board.columns]
-        lacking = [(m, c) for m, c in wanted if (c.revision.pk, m.pk) not in there]
+        cells = [(model, column) for row in board.rows for model in row.models for column in board.columns]
+        lacking = [(m, c) for m, c in cells if (c.revision.pk, m.pk) not in there]
     else:
         lacking = [
             (row.model, column)
@@ -200,7 +201,7 @@ def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision
 
 
 def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]]:
-    """(revision, model) with a rate under the board's rule, wherever it comes from."""
+    """(revision, model) with a rate under the board's rule, from any run."""
     rows = RunScore.objects.filter(
         rule=board.options.rule.key,
         rate__isnull=False,
@@ -212,7 +213,7 @@ def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]
 
 
 def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
-    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; what is under way stays alone."""
+    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out those under way."""
     with transaction.atomic():
         actor.hold()
         return _queue_missing(missing_pairs(board, actor), actor)
@@ -226,15 +227,15 @@ def _queue_missing(pairs: Sequence[tuple[SuiteRevision, RegisteredModel]], actor
             job__state__in=ACTIVE_STATES,
         ).values_list("revision_id", "model_id")
     )
-    wanted = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in active]
+    to_queue = [pair for pair in pairs if (pair[0].pk, pair[1].pk) not in active]
     runs: list[SuiteRun] = []
-    for revision, model in wanted[:MAX_AT_ONCE]:
+    for revision, model in to_queue[:MAX_AT_ONCE]:
         if not can_run(actor, revision.suite):
             continue
         whole = SuiteRevision.objects.select_related("suite").get(pk=revision.pk)
         try:
             runs.append(queue_run(whole, RegisteredModel.objects.get(pk=model.pk), actor=actor))
         except (ValidationError, TooManyJobs) as error:
-            said = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-            return Queued(runs, len(pairs) - len(wanted), len(wanted) - len(runs), said)
-    return Queued(runs, len(pairs) - len(wanted), len(wanted) - len(runs))
+            reason = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs), reason)
+    return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs))

@@ -1,7 +1,7 @@
-"""Several workers at one run: who scores which chunk, and how workers that have nothing to do are asked to help.
+"""Chunk ownership when several workers score one run, and recruiting of idle workers.
 
-A chunk belongs to the attempt that took it until it is scored, or until that attempt is over: then anybody may take it.
-So there is one lease, that of the job. Which attempt scores a chunk changes nothing in its numbers.
+A chunk belongs to the attempt that claimed it until it is scored or that attempt has ended. So there is only one
+lease, the job's. Numbers do not depend on which attempt scores a chunk.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gym.jobs.services import enqueue
 from gym.runs.models import RunChunk, SuiteRun
 
 HELP = "suite_run_help"
-"""Kind of job: it scores chunks of a run that another worker is at, while nothing else waits."""
+"""Kind of job that scores chunks of another worker's run while no other job waits."""
 LEAST_FREE = 3
-"""For fewer chunks nobody is asked: they are done before a model is loaded."""
+"""With fewer free chunks no help is requested: they are done before a model is loaded."""
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 600.0
-"""Seconds until help is asked for again; twice as many after each time, because it may have been of no use."""
+"""Seconds until help is requested again; doubled each time, because it may have been of no use."""
 
 
 class SharedChunks:
-    """The chunks of a run, as one attempt sees them."""
+    """The chunks of a run as one attempt sees them."""
 
     def __init__(self, context: JobContext, run: SuiteRun) -> None:
         self.context, self.run = context, run
@@ -35,8 +35,7 @@ class SharedChunks:
         self._ask_at, self._pause = 0.0, FIRST_PAUSE
 
     def take(self) -> RunChunk | None:
-        """The first chunk that is not scored and that nobody is at; None when there is none. An attempt takes each of
-        them once."""
+        """Claim the first free, unscored chunk, or return None. Each attempt claims a chunk at most once."""
         while (chunk := self._free().first()) is not None:
             mine = {"taken_by": self.context.job_id, "taken_attempt": self.context.attempt}
             as_seen = RunChunk.objects.filter(
@@ -48,33 +47,32 @@ class SharedChunks:
         return None
 
     def others_at_work(self) -> bool:
-        """Whether chunks are left, all of them with others; to be asked when `take` gave none."""
+        """Are all remaining chunks claimed by others? Call when `take` returned None."""
         return self._left().exists()
 
     def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:
-        """Write what a chunk came to. One that could not be scored is anybody's again. Writes nothing when the run was
-        planned anew meanwhile."""
+        """Store the scores of a chunk; release one that could not be scored. Does nothing if the run was planned again
+        in between."""
         changes = {"scores": scores or None, "done": done, **({} if done else {"taken_by": None})}
         RunChunk.objects.filter(pk=chunk.pk).update(**changes)
 
     def ask_for_help(self) -> int:
-        """Queue a job for each worker that has nothing to do, as far as there are chunks for them. Returns how many.
-        Cheap: call it before each chunk."""
+        """Queue a helping job for each idle worker, up to the number of free chunks; return how many. Cheap: call
+        before each chunk."""
         now = monotonic()
         if now < self._ask_at:
             return 0
         self._ask_at = now + FIRST_PAUSE
         free = self._free().count()
-        wanted = min(idle_threads(self.context.queue), free) if free >= LEAST_FREE else 0
-        for _ in range(wanted):
+        n_helpers = min(idle_threads(self.context.queue), free) if free >= LEAST_FREE else 0
+        for _ in range(n_helpers):
             enqueue(HELP, {"run": self.run.pk}, queue=self.context.queue, title=f"Help with {self.run}")
-        if wanted:
+        if n_helpers:
             self._ask_at, self._pause = now + self._pause, min(2 * self._pause, LONGEST_PAUSE)
-        return wanted
+        return n_helpers
 
     def is_help_wanted(self) -> bool:
-        """For an attempt that helps: whether the run is still under way, by the same scorer, and nothing else waits for
-        this worker."""
+        """For a helping attempt: is the run still under way with the same scorer, and is no other job waiting?"""
         under_way = SuiteRun.objects.filter(
             pk=self.run.pk,
             scorer=self.run.scorer,

@@ -1,5 +1,5 @@
-"""Start tokens of runs by name. A policy that says "auto" means the model's own token; when that changes, the runs that
-had the former one say its name from then on, and are no longer runs under the default policy."""
+"""Start tokens of runs by name. "auto" means the model's own token. When that changes, earlier runs get their token's
+name and no longer count as runs under the default policy."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ OWN = ("auto", "always")
 
 
 def plain(policy: ScoringPolicy, model: RegisteredModel) -> ScoringPolicy:
-    """The same policy, "auto" where it names the model's own start token."""
+    """The policy with "auto" in place of the model's own start token."""
     is_own = policy.named_bos is not None and policy.named_bos == model.facts.get("bos")
     return replace(policy, bos="auto") if is_own else policy
 
 
 def _bos_of(bos: str, had: str | None, own: str | None) -> str:
-    """`bos` of the policy of a run that `had` this start token, where the model's `own` is that one."""
+    """New `bos` of a run with start token `had`, if the model's is now `own`."""
     if bos in OWN:
         return bos if had == own else had or "never"
     return OWN[0] if bos == own else bos
 
 
 def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
-    """The same for a run whose model got another start token while the run waited or was computed. Call before its
-    results are written. `facts`: of the model as it was computed with."""
+    """Name the start token if the model's token has changed while the run waited or was computed. Call before its
+    results are written. `facts`: of the model it was computed with."""
     settled = RegisteredModel.objects.only("facts").get(pk=run.model_id)
     if not settled.start_tokens:
         return
@@ -46,7 +46,7 @@ def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
 
 @receiver(start_token_settled, dispatch_uid="gym.runs.work.start_tokens")
 def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
-    """Kept runs keep the token they had, by name; those whose token is the model's own now say "auto"."""
+    """Name the former token in existing runs; "auto" for those with the model's current token."""
     runs = SuiteRun.objects.filter(
         model=model, source=SuiteRun.Source.COMPUTED, completed_at__isnull=False
     ).select_related("revision")

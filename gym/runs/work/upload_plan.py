@@ -1,4 +1,4 @@
-"""A file of results and the suites it is about: read it, match it, say what it comes to. Saves nothing."""
+"""Parse a file of results and match it with suites. Saves nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GivenFile:
 
 @dataclass
 class PlannedRun:
-    """One model on one revision: what it comes to, or why not. `model` is set when the plan is saved."""
+    """One model on one revision: results, or the reason for none. `model` is set when the plan is saved."""
 
     part: Part
     revision: SuiteRevision
@@ -45,8 +45,8 @@ class PlannedRun:
 
 @dataclass
 class Plan:
-    """What a file would become. `unmatched`: (name of a suite in the file, why it has no match). `notices` are about
-    the file as a whole."""
+    """Preview of an upload. `unmatched`: (name of a suite in the file, why it has no match). `notices`: about the
+    whole file."""
 
     uploaded: Uploaded
     files: list[GivenFile]
@@ -77,9 +77,9 @@ def plan_upload(
     kind: str = "auto",
     unit: str = AUTO,
 ) -> Plan:
-    """Read a file and fit it to one revision, or to the suites it names. Saves nothing.
+    """Parse a file and fit it to one revision, or to the suites it names. Saves nothing.
 
-    Raises FormatError when nothing in it can be used, with every reason.
+    Raises FormatError with every reason if nothing in it can be used.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to upload results")
@@ -101,11 +101,11 @@ def plan_upload(
 
 
 def require_target(revision: SuiteRevision, actor: User) -> None:
-    """Results belong to something that cannot change, and that this user may see."""
+    """Require a frozen revision that this user may see."""
     if not suite_permissions.can_run(actor, revision.suite):
         raise PermissionDenied("you may not upload results for this suite")
     if not revision.is_frozen:
-        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+        raise ValidationError("Freeze the revision first: results need a fixed revision.")
 
 
 def _why_nothing(plan: Plan) -> list[Problem]:
@@ -115,7 +115,7 @@ def _why_nothing(plan: Plan) -> list[Problem]:
         for problem in run.problems:
             place = _place(run, problem.where) if several else problem.where
             places.setdefault((problem.message, problem.hint), []).append(place)
-    problems = [Problem(listing(where, 3), *said) for said, where in places.items()]
+    problems = [Problem(listing(where, 3), *text) for text, where in places.items()]
     problems += [Problem("file", f"suite “{name}”: {reason}") for name, reason in plan.unmatched]
     return problems
 
@@ -132,8 +132,8 @@ def _fitting(
     plan: Plan,
     actor: User,
 ) -> list[PlannedRun]:
-    """The parts on the best candidate of their suite's name: the first one all of them fit. When the next one fits and
-    is no worse, there is no telling them apart."""
+    """Fit the parts to the best candidate of their suite's name: the first one that fits all of them. If the next one
+    fits equally well, the match is ambiguous."""
     tried: list[list[PlannedRun]] = []
     for revision in candidates:
         document = documents.setdefault(revision.pk, document_of(revision))
@@ -155,7 +155,7 @@ def _fitting(
 
 
 def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
-    """A part on a revision. One that calls its suite something else has to have the suite's sentences."""
+    """Fit a part to a revision. If it names another suite, it must have the suite's sentences."""
     try:
         applied = fit_part(part, document)
     except FormatError as error:
@@ -164,7 +164,7 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
         slug = revision.suite.slug
         if applied.failures or not has_text(part):
             message = f"the file is about “{part.suite}”, and nothing in it shows that this is {slug}"
-            hint = "If it is, write that name in the file, or leave the name of the suite out."
+            hint = "If it is, correct the suite's name in the file, or remove it."
             return PlannedRun(part, revision, problems=[Problem("file", message, hint)])
         notice = Notice("file", f"the file calls the suite “{part.suite}”; its sentences are those of {slug}")
         applied = replace(applied, notices=(*applied.notices, notice))
@@ -174,12 +174,12 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
 def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
 ) -> dict[str, list[SuiteRevision]]:
-    """The revisions each suite name of the file may stand for, the best first: see `_rank`. Of one revision all that is
-    called like it; where nothing is, every name may stand for it."""
+    """Revisions that each suite name of the file may mean, best first (`_rank`). For one revision, everything of its
+    name; if there is nothing, every name."""
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]
-        plan.unmatched = [(name, "this is another suite than the page's") for name in others]
+        plan.unmatched = [(name, "this is not the suite of the page") for name in others]
         return {name: [revision] for name in uploaded.suites if name in names}
     by_name: dict[str, dict[int, SuiteRevision]] = {}
     frozen = SuiteRevision.objects.filter(
@@ -195,7 +195,7 @@ def _candidates(
         rows.sort(key=lambda row: (*_rank(row, name, actor), row.pk))
         found[name] = rows[:MAX_CANDIDATES]
         if not name:
-            reason = "the file does not say which suite it is about; upload it on the suite's page"
+            reason = "the file does not name a suite; upload it on the suite's page"
             plan.unmatched.append((name, reason))
         elif not rows:
             plan.unmatched.append((name, "no frozen suite of this name is listed for you"))
@@ -203,8 +203,7 @@ def _candidates(
 
 
 def _rank(revision: SuiteRevision, name: str, actor: User) -> tuple[bool, bool]:
-    """The actor's own suites first, whatever their addresses: a published suite may have found its name taken. Then by
-    address."""
+    """Sort key: the actor's own suites first, even if published at another address; then by address."""
     return revision.suite.owner_id != actor.pk, revision.suite.slug != name
 
 
@@ -213,7 +212,7 @@ def _names(revision: SuiteRevision) -> set[str]:
 
 
 def report_of(plan: Plan) -> dict[str, Any]:
-    """The part of a report that is not in the runs themselves."""
+    """The part of a report that is not stored in the runs."""
     return {
         "kind": KINDS[plan.uploaded.kind],
         "notices": [_shown(row) for row in plan.notices if not row.is_warning],
@@ -238,12 +237,12 @@ def _shown(row: Notice) -> dict[str, str]:
 
 
 def notices_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """Notices about a run as sentences; those about the file as a whole, from `report_of`, come last."""
+    """Notices about a run as sentences, then those about the whole file from `report_of`."""
     return _sentences(planned, report, is_warning=False)
 
 
 def warnings_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """The same of warnings: reasons why its values may not be surprisals in bits."""
+    """Warnings in the same order: reasons why the values may not be surprisals in bits."""
     return _sentences(planned, report, is_warning=True)
 
 

@@ -1,4 +1,4 @@
-"""Use cases of results that were computed elsewhere: match a file to suites, look at it, keep it, take it back."""
+"""Use cases of uploaded results: match a file with suites, preview, save, delete."""
 
 from __future__ import annotations
 
@@ -67,19 +67,20 @@ __all__ = [
     "warnings_of",
 ]
 JOB = "results_upload"
-"""Kind of job: it makes the runs of a large file a few at a time, and a later attempt goes on from there."""
+"""Kind of job that makes the runs of a large file a few at a time; a later attempt resumes."""
 AT_ONCE = 300
-"""Pairs of model and suite that are kept while somebody waits. A file of more becomes a job."""
+"""Largest number of runs saved within a request; larger files become a job."""
 STEP = 20
-"""Pairs kept in one transaction: on SQLite nobody else can write meanwhile."""
+"""Runs saved per transaction: on SQLite nobody else can write in the meantime."""
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Whose results these are: a model that is there, or new ones. Without a name they get the file's.
+    """Model of the results: an existing one, or new ones, named as in the file by default.
 
-    `group` and `perplexity` are for the cards of all these models: of which model they are seeds, and what its authors
-    report."""
+    `group` and `perplexity`: for the cards of all these models, the model of which they are seeds, and its reported
+    perplexity.
+    """
 
     model: RegisteredModel | None = None
     name: str = ""
@@ -90,8 +91,8 @@ class ModelChoice:
 
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """Keep what a plan found: one run per model and suite, and the record they belong to. All or nothing, at once; of
-    more than AT_ONCE runs the record alone, and a job that makes them. Raises TooManyJobs."""
+    """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
+    AT_ONCE runs only the upload, and a job that makes them. Raises TooManyJobs."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -102,14 +103,14 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 
 
 def save_in_steps(
-    plan: Plan, choice: ModelChoice, *, actor: User, tell: Callable[[int], None] = lambda done: None
+    plan: Plan, choice: ModelChoice, *, actor: User, progress: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """The same for who waits however long it takes; others may write in between. Broken off, it leaves no run.
-    `tell(done)` is called after each step."""
+    """Save a plan in several transactions, for callers that can wait. Leaves no run if interrupted. `progress(done)`
+    is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
-        keep(plan.good, upload, actor=actor, tell=tell)
+        keep(plan.good, upload, actor=actor, progress=progress)
     except BaseException:
         delete_upload(upload, actor=actor)
         raise
@@ -117,7 +118,7 @@ def save_in_steps(
 
 
 def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """The record of an upload, and the models its runs belong to."""
+    """Create the upload and the models of its runs."""
     for run in plan.good:
         require_target(run.revision, actor)
     RUNS.require_room(actor, len(plan.good))
@@ -134,7 +135,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
 
 
 def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
-    """A job makes the runs, on the revisions and for the models that were found now."""
+    """Queue a job that makes the runs, on the revisions and for the models matched now."""
     file, *spec = plan.files
     UploadInput.objects.create(
         upload=upload,
@@ -161,9 +162,9 @@ def keep(
     *,
     actor: User,
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
-    tell: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Make the runs, a few in each `step`. `tell(done)` is called after each; nothing is locked then."""
+    """Make the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
@@ -171,11 +172,11 @@ def keep(
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)
-        tell(done)
+        progress(done)
 
 
 def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
-    """One finished run, marked as uploaded. Call inside a transaction."""
+    """Make one finished run, marked as uploaded. Call inside a transaction."""
     applied, model = planned.applied, planned.model
     assert applied is not None
     assert model is not None
@@ -215,20 +216,20 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
 
 
 def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
-    """Refuse models that the plan's results cannot belong to."""
+    """Reject models that the plan's results cannot belong to."""
     names = plan.models
     if choice.model is not None:
         if not model_permissions.can_upload_to(actor, choice.model):
-            raise PermissionDenied("results belong to models that are not hosted here, and to their people")
+            raise PermissionDenied(
+                "results can only be uploaded for models that are not hosted here and that you may edit"
+            )
         if len(names) > 1:
             shown = ", ".join(names[:8])
-            raise ValidationError(
-                f"The file has {len(names)} models ({shown}). Let them become models of their own."
-            )
+            raise ValidationError(f"The file has {len(names)} models ({shown}). Upload them as new models.")
         return
     if choice.name and len(names) > 1:
         raise ValidationError(
-            f"The file has {len(names)} models. Leave the name empty: they are called as in the file."
+            f"The file has {len(names)} models. Leave the name empty to use the names in the file."
         )
     others = [_known(name, choice, actor) for name in names if choice.name or name.strip()]
     wrong = [row for row in others if row is not None and row.visibility != choice.visibility]
@@ -255,7 +256,7 @@ def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str,
 
 
 def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
-    """What the choice says about a model that its card does not."""
+    """Card fields from the choice that the model's card lacks."""
     changes: dict[str, Any] = {}
     if choice.group:
         others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
@@ -268,7 +269,7 @@ def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
 def _called(name: str, choice: ModelChoice) -> str:
     name = " ".join((choice.name or name).split())[:200]
     if not name:
-        raise ValidationError("The file does not say which model it is about. Give the model a name.")
+        raise ValidationError("The file does not name a model. Enter a name.")
     return name
 
 
@@ -290,24 +291,24 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
 
 
 def may_see(user: AnyUser, upload: ResultUpload) -> bool:
-    """A report names private suites: it is for the person who uploaded and for staff."""
+    """Reports name private suites: only the uploader and staff see them."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Go on with a file whose job failed or was cancelled. What was kept stays. Raises WrongState and TooManyJobs."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and TooManyJobs."""
     if not may_see(actor, upload):
-        raise PermissionDenied("these results belong to somebody else")
+        raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
-        raise ValidationError("There is nothing left to do for this file.")
+        raise ValidationError("All runs of this file are made.")
     jobs.retry(upload.job, actor=actor)
 
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Take uploaded results back, with all their runs and the job that makes more; the models' cards stay. Returns the
-    number of runs. Raises InUse when a published collection shows one of them."""
+    """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
+    InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
-        raise PermissionDenied("these results belong to somebody else")
+        raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():
         jobs.stop(upload.job, actor=actor)
         runs = upload.runs.filter(source=SuiteRun.Source.UPLOADED)
@@ -317,7 +318,7 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     return n
 
 
-TAKEN_BACK = "The upload was taken back."
+TAKEN_BACK = "The upload was deleted."
 
 
 @handler(JOB)
@@ -329,9 +330,9 @@ def results_upload(context: JobContext) -> None:
     revisions = SuiteRevision.objects.select_related("suite").in_bulk(waiting.revision_ids.values())
     models = RegisteredModel.objects.in_bulk(waiting.model_ids.values())
     if gone := len(set(waiting.revision_ids.values()) - set(revisions)):
-        raise PermanentFailure(f"{gone} of the suites were deleted. What was done before is kept.")
+        raise PermanentFailure(f"{gone} of the suites were deleted. Finished runs are kept.")
     if gone := len(set(waiting.model_ids.values()) - set(models)):
-        raise PermanentFailure(f"{gone} of the models were deleted. What was done before is kept.")
+        raise PermanentFailure(f"{gone} of the models were deleted. Finished runs are kept.")
     rights.require(
         context,
         {
@@ -355,14 +356,14 @@ def results_upload(context: JobContext) -> None:
                 raise PermanentFailure(TAKEN_BACK)
             yield
 
-    def tell(more: int) -> None:
+    def progress(more: int) -> None:
         context.progress(len(done) + more, unit="runs")
         context.check()
 
-    tell(0)
+    progress(0)
     try:
         planned = _left(waiting, revisions, models, done)
-        keep(planned, upload, actor=owner, step=step, tell=tell)
+        keep(planned, upload, actor=owner, step=step, progress=progress)
     except ValidationError as error:
         raise PermanentFailure(" ".join(error.messages)) from error
     with context.finish():
@@ -375,7 +376,7 @@ def _left(
     models: dict[int, RegisteredModel],
     done: set[tuple[str, str]],
 ) -> Iterator[PlannedRun]:
-    """The runs of the file that are not made yet."""
+    """Runs of the file that are not made yet."""
     spec = bytes(waiting.spec) if waiting.spec is not None else None
     uploaded = read_results(bytes(waiting.file), spec=spec, kind=waiting.upload.kind, unit=waiting.unit)
     documents = {pk: document_of(revision) for pk, revision in revisions.items()}

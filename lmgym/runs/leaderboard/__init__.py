@@ -1,1 +1,1 @@
-"""Models x suites: the table, its means, ranks and order, and its files. A site fills it with rows of its own."""
+"""Models × suites: table, means, ranks, order, and files. The site fills it from its database."""

@@ -1,4 +1,4 @@
-"""What a leaderboard is made of: cells, means, columns, rows."""
+"""Data of a leaderboard: cells, means, columns, rows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,24 @@ from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
 
 Revision = TypeVar("Revision", default=Any, covariant=True)
-"""A revision of a suite. Used: `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. No protocol as its bound:
-inside import cycles mypy finds that Django models do not match one."""
+"""A revision of a suite. Used: `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. Not bound to a protocol:
+within import cycles mypy does not match Django models to one."""
 
 Model = TypeVar("Model", default=Any, covariant=True)
-"""Used: `slug`, `parameters`, `perplexity`, and `is_masked` (its bits are pseudo-log-likelihoods)."""
+"""Used: `slug`, `parameters`, `perplexity`, and `is_masked` (values are pseudo-log-likelihoods)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(RuleCounts):
-    """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
-    the run has otherwise than the default policy (in words), `whitespace` which correction its
-    bits have. `n_words`, `n_unknown_words`: None = not counted (lmgym.runs.coverage). `verdict`: seeds have a range
-    and no interval, and so none."""
+    """One model on one revision under the rule.
+
+    Attributes:
+        spread: only in rows that group several seeds.
+        policy: differences from the default policy, in words.
+        whitespace: whitespace correction of the values.
+        n_words, n_unknown_words: None = not counted (`lmgym.runs.coverage`).
+        verdict: None for grouped seeds, which have a range instead of an interval.
+    """
 
     rate: float
     low: float
@@ -51,16 +56,18 @@ class Cell(RuleCounts):
         return coverage_words(self.n_words, self.n_unknown_words)
 
     @property
-    def said_policy(self) -> str:
-        """As exports say it; empty where it is not known."""
+    def policy_text(self) -> str:
+        """The policy as in exports; empty if unknown."""
         return self.policy or ("" if self.uploaded else "default")
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Weighted mean over `n` of `of` suites, with its 95% interval; `spread` over seeds. `shared_items_factor`: by how
-    much the standard error is greater than with independent items, because suites share material; the interval
-    includes it. None: not computed, so the interval assumes independent items."""
+    """Weighted mean over `n` of `of` suites with its 95% interval; `spread` over seeds.
+
+    `shared_items_factor`: by how much the standard error grows because suites share material; included in the
+    interval. None: not computed, so the interval assumes independent items.
+    """
 
     rate: float
     low: float
@@ -77,7 +84,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Column(Generic[Revision]):
-    """`key`: the suite's slug; with the revision where there are several revisions of one suite: "name r2"."""
+    """`key`: the suite's slug; "slug r2" if the table has several revisions of the suite."""
 
     revision: Revision
     key: str
@@ -92,14 +99,14 @@ class Column(Generic[Revision]):
 
     @property
     def title(self) -> str:
-        """The suite's, with the revision where the key has it."""
+        """Title of the suite, with the revision if `key` has it."""
         return f"{self.suite.title}{self.key.removeprefix(self.suite.slug)}"
 
 
 @dataclass(frozen=True)
 class Row(Generic[Model]):
-    """`models` has several members when the row stands for seeds of one model. `label` is the name, told apart from
-    other rows of the same name. `gaps`: cells of each of the models that have no rate."""
+    """`models` has several members when the row groups seeds of one model. `label` is a unique name. `gaps`: cells
+    without a rate, for each of the models."""
 
     name: str
     models: tuple[Model, ...]
@@ -110,7 +117,7 @@ class Row(Generic[Model]):
     label: str = ""
     rank: int | None = None
     """By SG score among the models that have run every suite of the tag or collection, or else every suite that any of
-    them has; None = not among those."""
+    them has run; None = not ranked."""
 
     @property
     def model(self) -> Model:
@@ -138,18 +145,18 @@ class Board(Generic[Revision, Model]):
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
     run_set: str = ""
-    """The suites whose results of one model are tested against chance together, whatever the table shows of them:
-    "the collection “NAME”", "the tag “NAME”"; empty = each cell by itself."""
+    """Suites over which one model's results are tested against chance as a family, independent of filters: "the
+    collection “NAME”", "the tag “NAME”"; empty = each cell by itself."""
     n_set: int = 0
-    """Suites of the tag or collection, or of the whole site, whatever the table shows of them."""
+    """Suites of the tag or collection, or of the whole site, independent of filters."""
     dropped: tuple[MissingRate, ...] = ()
-    """Why `common` leaves out suites that its models have run."""
+    """Why `common` excludes suites that its models have run."""
     sharing: tuple[str, ...] = ()
-    """Keys of suites of which items share material with another suite's."""
+    """Keys of suites that share material with another suite."""
 
     @property
     def shared_factors(self) -> list[float | None]:
-        """Of the scores that have an interval: see `Mean`."""
+        """`Mean.shared_items_factor` of the scores that have an interval."""
         scores = [row.score for row in self.rows]
         return [one.shared_items_factor for one in scores if one is not None and one.spread is None]
 
@@ -159,8 +166,8 @@ class Board(Generic[Revision, Model]):
 
     @property
     def has_suites_in_rows(self) -> bool:
-        """Whether tables for reading (page, heat map, LaTeX) have suites in rows and models in columns, being longer
-        than they are wide."""
+        """Do tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites than
+        models?"""
         if self.options.layout or not self.rows:
             return self.options.layout == "suites" and bool(self.rows)
         return len(self.columns) > len(self.rows)
@@ -175,12 +182,13 @@ class Board(Generic[Revision, Model]):
 
     @cached_property
     def unranked(self) -> list[Row[Model]]:
-        """In the order of the table, where they stand below the others if it is by a mean."""
+        """Rows without a rank, in table order; below the others if the table is ordered by a mean."""
         return [row for row in self.rows if row.rank is None]
 
     @property
     def first_unranked(self) -> Row[Model] | None:
-        """The row above which the table says that no ranks follow; None where ranked and unranked rows are mixed."""
+        """The first unranked row, above which the table says that no ranks follow; None if ranked and unranked rows
+        are mixed."""
         ranks = [row.rank is not None for row in self.rows]
         return self.unranked[0] if self.unranked and ranks == sorted(ranks, reverse=True) else None
 
@@ -190,7 +198,7 @@ class Board(Generic[Revision, Model]):
 
     @cached_property
     def other_policies(self) -> list[tuple[Row[Model], Column[Revision], str]]:
-        """Cells that are not of the default policy, and what they have otherwise."""
+        """Cells with another than the default policy, and the difference."""
         return [
             (row, column, cell.policy)
             for row in self.rows
@@ -200,29 +208,29 @@ class Board(Generic[Revision, Model]):
 
     @cached_property
     def gaps(self) -> list[MissingRate]:
-        """Everything that has no rate here."""
+        """All missing rates of the table."""
         return [gap for row in self.rows for gap in row.gaps]
 
     @cached_property
     def lacking(self) -> list[MissingRate]:
-        """What was run and has no rate under the rule."""
+        """Runs that have no rate under the rule."""
         return [gap for gap in self.gaps if gap.run]
 
     @cached_property
     def masked(self) -> list[Row[Model]]:
-        """Rows whose bits are not surprisals."""
+        """Rows whose values are not surprisals."""
         return [row for row in self.rows if row.is_masked]
 
     @property
     def family(self) -> str:
-        """What p is corrected for, for files; empty = it is not."""
+        """The family p is corrected for, for files; empty = not corrected."""
         return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
 
     @property
     def tested(self) -> str:
-        """How cells are compared with chance, as page and files say it."""
+        """How cells are compared with chance, in words."""
         corrected = (
-            f"corrected by Holm for {self.family}, whatever the table shows"
+            f"Holm-corrected for {self.family}, independent of filters"
             if self.run_set
             else ("of each cell by itself, not corrected: no tag or collection names a set of suites")
         )

@@ -1,4 +1,4 @@
-"""A leaderboard as files: wide and long tables, JSON."""
+"""Export a leaderboard: wide and long tables, JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG_HEADER = (
 
 
 def note(board: Board) -> str:
-    """What every table and export says about its numbers."""
+    """Note on how the numbers were computed, for every table and file."""
     rule = board.options.rule
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
@@ -62,36 +62,36 @@ def note(board: Board) -> str:
 
 
 def _sharing(board: Board) -> str:
-    """Which suites share material, and what the intervals make of it."""
+    """Which suites share material, and how this affects the intervals."""
     suites = f"Suites whose items share material: {some(board.sharing)}."
     known = [factor for factor in board.shared_factors if factor is not None]
     if not board.shared_factors:
         return suites
     if len(known) < len(board.shared_factors):
-        return f"{suites} Intervals of means assume independent items: the table is too large to tell."
+        return f"{suites} Intervals of means assume independent items: the table is too large to account for this."
     least, most = f"{min(known):.2f}", f"{max(known):.2f}"
     times = least if least == most else f"{least} to {most}"
     return (
-        f"{suites} Intervals of means take them together: the standard error of an SG score is {times} times as large "
+        f"{suites} Intervals of means account for this: the standard error of an SG score is {times} times as large "
         "as with independent items."
     )
 
 
-def weights_said(board: Board) -> dict[str, str]:
-    """A column for wide files: {"weights": "a:2,b:0.5"}; nothing where all are 1."""
+def weights_column(board: Board) -> dict[str, str]:
+    """Weights as a column of wide files: {"weights": "a:2,b:0.5"}; empty if all are 1."""
     named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
     return {"weights": ",".join(named)} if named else {}
 
 
 def _weights(board: Board) -> str:
     """In brackets: (weights a:2,b:0.5; others 1)"""
-    named = weights_said(board).get("weights")
+    named = weights_column(board).get("weights")
     others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
     return f" (weights {named}{others})" if named else ""
 
 
 def wide(board: Board) -> Table:
-    """One row per model, a column per suite: rates 0..1, as printed in papers."""
+    """One row per model, one column per suite: rates 0..1, as printed in papers."""
     fixed = ("model", "rank", "SG score", "low", "high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
@@ -117,7 +117,7 @@ def wide(board: Board) -> Table:
 
 
 def for_paper(board: Board) -> Table:
-    """What a page of a paper has room for: ranks, scores and rates, in the layout that the board has."""
+    """Compact table for papers: ranks, scores and rates, in the board's layout."""
     table = wide(board)
     if not board.has_suites_in_rows:
         return table
@@ -129,12 +129,12 @@ def for_paper(board: Board) -> Table:
 
 
 def _policies(row: Row, board: Board) -> str:
-    """Cells of the row that are not under the default policy: "npi: bos=never"."""
+    """Cells of the row with another than the default policy: "npi: bos=never"."""
     cells = zip(board.columns, row.cells, strict=True)
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 
 
-def missing_said(row: Row) -> str:
+def missing_column(row: Row) -> str:
     """For wide files: every suite without a rate, and why: "a, b (not run)"."""
     whose = len(row.models) > 1
     found = by_model(row.gaps, most=len(row.gaps))
@@ -142,12 +142,12 @@ def missing_said(row: Row) -> str:
 
 
 def members(row: Row) -> str:
-    """Short names of the models that a row stands for."""
+    """Slugs of the models that a row groups."""
     return " ".join(model.slug for model in row.models)
 
 
 def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
-    """Over several seeds there is no interval: the limits are then the least and the greatest."""
+    """Mean and its limits: of the interval, or over seeds the minimum and maximum."""
     if mean is None:
         return None, None, None
     return (mean.rate, mean.low, mean.high) if mean.spread is None else (mean.rate, None, None)
@@ -158,8 +158,8 @@ def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
 
 
 def long_rows(board: Board) -> list[tuple[Any, ...]]:
-    """One row per model and suite that has a result, see LONG_HEADER; where the result has no rate under the rule,
-    `missing` says why, and there are no numbers."""
+    """One row per model and suite with a result, see LONG_HEADER. Without a rate under the rule, `missing` says why,
+    and there are no numbers."""
     return [*_rated(board), *_unrated(board)]
 
 
@@ -174,7 +174,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             *_chance_test(cell.verdict),
             board.family,
             *seeds(cell.spread),
-            cell.said_policy,
+            cell.policy_text,
             score_kind(row, cell),
             cell.whitespace,
             *_coverage(cell),
@@ -182,7 +182,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
         )
         for row in board.rows
         for column, found in zip(board.columns, row.cells, strict=True)
-        if found is not None and (cell := _told(found))
+        if found is not None and (cell := _exported(found))
     ]
 
 
@@ -220,8 +220,8 @@ _coverage = attrgetter(*COVERAGE)
 _chance_test = attrgetter(*CHANCE_TEST)
 
 
-def _told(cell: Cell) -> Any:
-    """Over several seeds there is no run and no interval."""
+def _exported(cell: Cell) -> Any:
+    """The cell as exported: a group of seeds has neither run nor interval."""
     return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
 
 
@@ -230,12 +230,12 @@ def _source(one: Cell | MissingRate) -> str:
 
 
 def score_kind(row: Row, cell: Cell) -> str:
-    """What the model's bits are; empty for uploads, which do not say."""
+    """Kind of the model's values; empty for uploads that do not state it."""
     return "" if cell.uploaded else "pseudo-log-likelihood" if row.is_masked else "surprisal"
 
 
 def as_json(board: Board, address: str) -> dict[str, Any]:
-    """Everything on the page; rates are 0..1, what is missing is null."""
+    """Everything on the page as JSON; rates are 0..1, missing values null."""
     return {
         "address": address,
         **head_json(board),
@@ -244,7 +244,7 @@ def as_json(board: Board, address: str) -> dict[str, Any]:
 
 
 def head_json(board: Board) -> dict[str, Any]:
-    """What holds for all rows: rule, note, suites with their weights."""
+    """JSON common to all rows: rule, note, suites with their weights."""
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),
@@ -267,7 +267,7 @@ def _column_json(column: Column) -> dict[str, Any]:
 
 
 def row_json(board: Board, row: Row) -> dict[str, Any]:
-    """A model, or the seeds of one."""
+    """JSON of one row: a model, or grouped seeds."""
     return {
         "model": [model.slug for model in row.models],
         "name": row.name,
@@ -302,13 +302,13 @@ def mean_json(mean: Mean | None) -> dict[str, Any] | None:
 def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
     if cell is None:
         return None
-    cell = _told(cell)
+    cell = _exported(cell)
     return {
         "run": cell.run,
         **dict(zip(RULE_COUNTS, _rule_counts(cell), strict=True)),
         **dict(zip(CHANCE_TEST, _chance_test(cell.verdict), strict=True)),
         "source": _source(cell),
-        "policy": cell.said_policy,
+        "policy": cell.policy_text,
         "score_kind": score_kind(row, cell),
         "whitespace": cell.whitespace,
         **dict(zip(COVERAGE, _coverage(cell), strict=True)),

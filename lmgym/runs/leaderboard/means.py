@@ -13,15 +13,15 @@ from lmgym.stats import weighted_mean
 
 @dataclass(frozen=True)
 class Material:
-    """Which items of the table's suites share material, and what the items of such suites count, by run; None where
-    there are too many runs."""
+    """Which items of the table's suites share material, and by run the shares of items that pass; None if there are
+    too many runs."""
 
     groups: Groups
     shares: Mapping[str, Mapping[int, float]] | None
 
 
 def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
-    """Weighted mean of the cells that are there; suites of weight 0 do not count."""
+    """Weighted mean of the available cells; suites of weight 0 do not count."""
     counting = [(column, cell) for column, cell in pairs if column.weight > 0]
     known = [(column, cell) for column, cell in counting if cell is not None]
     sizes = [effective_items(cell) for _, cell in known]

@@ -1,4 +1,4 @@
-"""Choices of a leaderboard, and their shortest form in an address.
+"""Options of a leaderboard, and their shortest form as a query string.
 
 `?rule=all&suite=npi_orc&suite=number_prep&weights=npi_orc:2,number_prep:0.5&tag=agreement&model=gpt2&q=gpt&sort=-sg`
 """
@@ -17,8 +17,8 @@ MAX_NAMES = 500
 
 @dataclass(frozen=True)
 class Options:
-    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run. `layout`:
-    what the page has in its rows, `models` or `suites`; empty = whichever are more."""
+    """`weights`: suite slug -> weight, 1 if missing. `common`: only suites that all shown models have run. `layout`:
+    rows are `models` or `suites`; empty = whichever are more."""
 
     rule: Rule = EACH
     tag: str = ""
@@ -36,7 +36,7 @@ class Options:
         return self.weights.get(slug, 1.0)
 
     def query(self, **changes: object) -> str:
-        """The address's query string, shortest form; `changes` replace fields."""
+        """Query string in its shortest form; `changes` replace fields."""
         return _query(replace(self, **changes))  # type: ignore[arg-type]
 
     @property

@@ -1,4 +1,4 @@
-"""Ranks and order of a leaderboard's rows."""
+"""Rank and sort a leaderboard's rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 from lmgym.runs.leaderboard.board import Column, Model, Row
 
 EQUAL_SCORES = 1e-9
-"""Scores that differ by less differ by rounding."""
+"""Scores closer than this differ by rounding only."""
 
 
 def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool) -> list[Row[Model]]:
-    """Ranks by SG score for the rows that have all suites which count and which any row has run: their scores are means
-    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites are a set,
-    of which none may be missing."""
+    """Rank by SG score the rows that have run every suite with a weight that any row has run, so that all scores are
+    means over the same suites; the others get no rank. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites
+    are a set, of which none may be missing."""
     counted = [
         place
         for place, column in enumerate(columns)
@@ -38,8 +38,8 @@ def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool
 def in_order(
     rows: Sequence[Row[Model]], columns: Sequence[Column], tags: Sequence[str], sort: str
 ) -> list[Row[Model]]:
-    """By `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: greatest first. A slug alone
-    means the suite's newest revision here. Where the order is by a mean, rows whose mean lacks suites stand below."""
+    """Sort by `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: descending. A bare slug
+    means the suite's newest revision here. Rows whose mean lacks suites go below the others when sorting by a mean."""
     key, down = sort.removeprefix("-"), sort.startswith("-")
     kind, _, name = key.partition(":")
     newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)
@@ -66,7 +66,7 @@ def in_order(
 
 
 def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[int]:
-    """Rows (by id) whose mean is over fewer suites than those it is compared with; none where a suite orders them."""
+    """Ids of rows whose mean covers fewer suites than others; empty when sorting by a suite."""
     if place is None:
         return {id(row) for row in rows if row.rank is None}
     if kind == "suite":

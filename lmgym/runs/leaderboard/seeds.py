@@ -1,4 +1,4 @@
-"""Rows of several seeds of one model joined into one."""
+"""Group seeds of one model into one row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from lmgym.stats import spread
 def grouped(
     rows: Sequence[Row[Model]], group_of: Callable[[Any], tuple[Hashable, str] | None]
 ) -> list[Row[Model]]:
-    """Rows of models in the same group become one: means over seeds with their spread, as the ACL 2020 paper counts. A
-    model that is alone in its group stays as it is. `group_of`: what tells the group of a model from others, and the
-    group's name; None for a model of its own."""
+    """Merge rows of models in the same group: means over seeds with their spread, as in the ACL 2020 paper. A model
+    alone in its group is unchanged. `group_of`: key and name of a model's group; None: no group."""
     groups: dict[tuple[Hashable, str] | None, list[Row[Model]]] = {}
     for row in rows:
         groups.setdefault(group_of(row.model), []).append(row)

@@ -1,5 +1,5 @@
-"""Verdicts of a leaderboard's cells. A family of tests is one model's results on the suites of a collection or tag:
-neither filters nor other models change it."""
+"""Verdicts of a leaderboard's cells. A family of tests is one model's results on the suites of a collection or tag,
+independent of filters and of other models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _KEY = len(RULE_COUNTS)
 def verdicts_of(
     shown: Mapping[Place, Values], counting: Mapping[Place, Values], family: Sequence[int] | None
 ) -> dict[Place, Verdict]:
-    """Verdict of each run of `shown`.
+    """Verdict of each shown run.
 
-    counting  the runs that count without filters: the members of the families
-    family    revisions that are tested together; None = each run by itself
+    Args:
+        counting: the runs that count without filters, i.e. the members of the families.
+        family: revisions tested together; None = each run by itself.
     """
     exact = {place: _tails(values) for place, values in shown.items()}
     holm = {} if family is None else _corrected(shown, exact, counting, family)
@@ -51,6 +52,8 @@ def _corrected(
         for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
             if place in same:
                 found[place] = own
-            elif place in shown:  # a filter shows another run than the one that counts; it takes that place
+            elif (
+                place in shown
+            ):  # a filter may show another run than the one that counts; it takes that one's place
                 found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
     return found

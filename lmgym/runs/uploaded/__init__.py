@@ -1,8 +1,8 @@
-"""Results that were computed elsewhere: reading the files and fitting them to a suite. Pure: no Django, no torch.
+"""Results computed elsewhere: read files and fit them to a suite. Pure: no Django, no torch.
 
-`read_results` takes the bytes of one file (and of an LM Zoo spec) and gives parts, each about one model on one suite;
-`fit_part` fits a part to a suite document and judges it. Both raise `FormatError` with every problem found.
-docs/uploading-results.md describes the files.
+`read_results` takes the bytes of one file (and of an LM Zoo spec) and returns parts, each for one model on one
+suite; `fit_part` fits a part to a suite document and computes outcomes. Both raise `FormatError` with every problem
+found. Files: docs/uploading-results.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of columns in tables of results: those of docs/names.md, and others that are read."""
+"""Column names accepted in uploaded result tables: those of docs/names.md, and synonyms."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "passed": ("held", "correct", "success", "result"),
     "prediction": ("prediction_name",),
 }
-"""Names that the SyntaxGym site, files of earlier versions and other programs use for the same columns."""
+"""Column -> names that the SyntaxGym site and other programs use for it."""
 
 
 def roles(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Column -> every name it may have, its own first."""
+    """Map each column to every name accepted for it, its own name first."""
     return {name: (name, *OTHER_NAMES.get(name, ())) for name in names}

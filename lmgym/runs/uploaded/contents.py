@@ -1,4 +1,4 @@
-"""What a file of results says, before it meets a suite."""
+"""Contents of a result file, before it is matched with a suite."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ KINDS = {
 MAX_BYTES = 20_000_000
 MAX_ROWS = 400_000
 LIMITS = Limits(lines=2 * MAX_ROWS, cells=10 * MAX_ROWS, columns=1_000)
-"""Of a table, asked before it is cut."""
+"""Limits of a table, checked before it is split."""
 MAX_PARTS = 2_000
 MAX_TOKENS = 4_000
-"""Tokens of one sentence."""
+"""Tokens per sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileToken:
-    """A token as the file has it. `region`: 0-based, -1 outside regions, None when the file does not say."""
+    """A token in a file. `region`: 0-based, -1 outside regions, None if the file does not state it."""
 
     text: str
     bits: float | None
@@ -39,7 +39,7 @@ class FileToken:
 
 @dataclass(slots=True)
 class FileSentence:
-    """One sentence of a file. `regions` and `contents` go by region number; `tokens` when the file has tokens."""
+    """A sentence in a file. `regions` and `contents` by region number; `tokens` if the file has them."""
 
     where: str
     item: int
@@ -51,10 +51,10 @@ class FileSentence:
 
 @dataclass(slots=True)
 class ScorePart:
-    """Surprisals of one model on one suite; names are empty where the file has none.
+    """Surprisals of one model on one suite; names are empty if the file has none.
 
-    `values[metric]` is only filled for evaluated suites, which may hold several metrics.
-    LM Zoo files number their sentences instead of naming item and condition: `numbered`.
+    `values[metric]` is only filled for evaluated suites, which may have several metrics. `numbered`: LM Zoo files
+    number their sentences instead of naming item and condition.
     """
 
     kind: str
@@ -68,7 +68,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """`number`: which prediction of that name is meant, counted from 1, where the file says it."""
+    """`number`: which of the predictions of that name, from 1, if the file states it."""
 
     where: str
     item: int
@@ -91,7 +91,7 @@ Part: TypeAlias = ScorePart | OutcomePart
 
 
 def has_text(part: Part) -> bool:
-    """Does every sentence say what it reads, so that applying the part compares it with the suite's?"""
+    """Does every sentence have its text, so that it can be compared with the suite's?"""
     return isinstance(part, ScorePart) and all(row.contents or row.tokens for row in part.sentences)
 
 
@@ -103,7 +103,7 @@ class Uploaded:
 
     @property
     def models(self) -> list[str]:
-        """Names of models in the file, in its order; an empty name where it has none."""
+        """Names of models in the file, in order; an empty name if it has none."""
         return list(dict.fromkeys(part.model for part in self.parts))
 
     @property

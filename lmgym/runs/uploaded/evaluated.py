@@ -1,4 +1,4 @@
-"""An evaluated suite: the suite's JSON with `meta.model` and a `metric_value` in every region."""
+"""Evaluated suites: suite JSON with `meta.model` and a `metric_value` in every region."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ Where = tuple[str | int, ...]
 
 
 def read_evaluated(text: str, unit: str, report: Report) -> Uploaded:
-    """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `FormatError`.
+    """Read one part with one value per metric and region, see `ScorePart`. Raises `FormatError`.
 
-    With the unit AUTO values are bits, as syntaxgym-core writes them.
+    With unit AUTO values are bits, as syntaxgym-core writes them.
     """
     factor = FACTORS["bits" if unit == AUTO else unit]
-    root = load(
-        text, report, LIMITS, nan_is_null=True
-    )  # syntaxgym-core writes NaN for a value that is missing
+    root = load(text, report, LIMITS, nan_is_null=True)  # syntaxgym-core writes NaN for a missing value
     items = root.get("items") if isinstance(root, dict) else None
     if not isinstance(items, list) or not items:
         hint = "An evaluated suite is a suite whose regions have a metric_value."
@@ -81,7 +79,7 @@ def _conditions(items: list[Any], report: Report) -> list[tuple[Where, dict[str,
 def _values(
     where: Where, condition: dict[str, Any], sentence: FileSentence, factor: float, report: Report
 ) -> dict[str, dict[int, float | None]]:
-    """By metric and region number; a region whose value is null or NaN has none."""
+    """Values by metric and region number; null and NaN are left out."""
     found: dict[str, dict[int, float | None]] = {}
     for k, region in enumerate(condition["regions"]):
         path = (*where, "regions", k)
@@ -99,8 +97,8 @@ def _values(
                 json_path(path), "metric_value is missing", "Write null for a region without a value."
             )
             continue
-        given = region["metric_value"]
-        by_metric = given if isinstance(given, dict) else {"": given}
+        value = region["metric_value"]
+        by_metric = value if isinstance(value, dict) else {"": value}
         for metric, value in by_metric.items():
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
                 here = (*path, "metric_value", *([metric] if metric else []))
@@ -112,7 +110,7 @@ def _values(
 
 
 def _times(value: float, factor: float) -> float | None:
-    """In bits; None beyond what a float holds."""
+    """Convert to bits; None on overflow."""
     try:
         bits = float(value) * factor
     except OverflowError:
@@ -121,10 +119,10 @@ def _times(value: float, factor: float) -> float | None:
 
 
 def _chosen(values: dict[str, Any], meta: dict[str, Any]) -> str:
-    """Of several metrics the file's own, else the first of the known ones."""
-    wanted = meta.get("metric")
-    if isinstance(wanted, str) and wanted in values:
-        return wanted
+    """The metric to use: the file's own, else the first known one."""
+    metric = meta.get("metric")
+    if isinstance(metric, str) and metric in values:
+        return metric
     return next((metric for metric in METRICS if metric in values), next(iter(values)))
 
 

@@ -1,4 +1,4 @@
-"""Fit what a file says to a suite, align its tokens with the suite's sentences, and judge it."""
+"""Fit the contents of a file to a suite, align tokens with the suite's sentences, and compute outcomes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class FittedPart:
-    """A part as results of a suite. `missing` says in words what the file could not give.
+    """A part as results of a suite. `missing`: what the file lacks, in words.
 
-    `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item numbers.
+    `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item
+    numbers.
     """
 
     result: RunResult
@@ -43,7 +44,7 @@ class FittedPart:
 
 
 def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
-    """Raises `FormatError` when the part does not fit the suite."""
+    """Fit a part to a suite. Raises `FormatError` if it does not fit."""
     report = Report()
     if isinstance(part, OutcomePart):
         return _outcomes(part, document, report)
@@ -71,7 +72,7 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
 
 
 def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
-    """The file's sentence for each of the suite's, by item and condition; all of them, and no others."""
+    """Match the file's sentences with the suite's by item and condition; requires exactly the same set."""
     by_key = {(row.item, row.condition): row for row in part.sentences}
     known = {(row.item, row.condition) for row in document.sentences}
     for key, row in by_key.items():
@@ -85,18 +86,18 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
         message = (
             f"{len(absent)} of the suite's {len(known)} sentences are missing: {listing(absent, LISTED)}"
         )
-        report.problem("file", message, "Give every sentence; leave values empty where there is none.")
+        report.problem("file", message, "List every sentence; leave the value empty if there is none.")
     return [by_key.get((row.item, row.condition)) for row in document.sentences]
 
 
 def _by_number(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
-    """The file's sentence for each of the suite's, by its place. Those that are missing are reported later."""
+    """Match the file's sentences with the suite's by number. Missing ones are reported later."""
     by_number = {row.item: row for row in part.sentences}
     n = len(document.sentences)
     for number, row in by_number.items():
         if not 1 <= number <= n:
             message = f"sentence {number} of the file: the suite has the sentences 1 to {n}"
-            report.problem(row.where, message, "They are counted in the order of the suite's file.")
+            report.problem(row.where, message, "Sentences are numbered in the order of the suite's file.")
     return [by_number.get(number) for number in range(1, n + 1)]
 
 
@@ -106,12 +107,12 @@ def _region_rows(
     found = _by_name(part, document, report)
     rows: list[SentenceResult] = []
     folded = free = 0
-    for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
-        if given is None:
+    for position, (sentence, in_file) in enumerate(zip(document.sentences, found, strict=True)):
+        if in_file is None:
             continue
-        folded += _check_regions(given, sentence, report)
+        folded += _check_regions(in_file, sentence, report)
         values = [
-            _value(given.regions.get(number), content, metric)
+            _value(in_file.regions.get(number), content, metric)
             for number, content in enumerate(sentence.contents, start=1)
         ]
         was_free = metric != "range" and _unscore_first(values, sentence)
@@ -125,8 +126,8 @@ def _region_rows(
                 condition=sentence.condition,
                 text=sentence.text,
                 regions=values,
-                special_bits=0.0,
-                total_bits=sum(known) if whole else None,
+                special_surprisal=0.0,
+                surprisal=sum(known) if whole else None,
                 tokens=[],
                 failure="" if known else "the file has no value for any of its regions",
             )
@@ -142,8 +143,8 @@ def _region_rows(
 
 
 def _unscore_first(values: list[float | None], sentence: SentenceDoc) -> bool:
-    """Take the value from a first region with text that has exactly 0 bits, and tell whether: it is a first token that
-    was not scored. A sentence of one region keeps its value."""
+    """Remove the value of a first region with text that has exactly 0 bits, i.e. an unscored first token; return True
+    if removed. A sentence of one region keeps its value."""
     filled = [at for at, content in enumerate(sentence.contents) if content]
     if len(filled) < 2 or values[filled[0]] != 0:
         return False
@@ -152,32 +153,34 @@ def _unscore_first(values: list[float | None], sentence: SentenceDoc) -> bool:
 
 
 def _value(bits: float | None, content: str, metric: str) -> float | None:
-    """An empty region has 0 bits in sums, and no value otherwise."""
+    """Value of a region: an empty one has 0 bits in sums and no value in other metrics."""
     return 0.0 if bits is None and not content and metric == "sum" else bits
 
 
-def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -> int:
-    """The number of regions whose text differs in capitals alone; other differences are problems."""
+def _check_regions(in_file: FileSentence, sentence: SentenceDoc, report: Report) -> int:
+    """Compare region texts; return the number that differ in case only. Other differences are problems."""
     n = len(sentence.contents)
     numbers = range(1, n + 1)
-    wrong = sorted(number for number in given.regions if number not in numbers)
+    wrong = sorted(number for number in in_file.regions if number not in numbers)
     if wrong:
-        message = f"item {given.item}, {given.condition}: the suite has no region {listing(wrong)}"
-        report.problem(given.where, message, f"It has the regions 1 to {n}.")
-    absent = [number for number in numbers if number not in given.regions]
+        message = f"item {in_file.item}, {in_file.condition}: the suite has no region {listing(wrong)}"
+        report.problem(in_file.where, message, f"It has the regions 1 to {n}.")
+    absent = [number for number in numbers if number not in in_file.regions]
     if absent:
-        message = f"item {given.item}, {given.condition}: no row for region {listing(absent)}"
-        report.problem(given.where, message, "Leave the value empty where there is none.")
+        message = f"item {in_file.item}, {in_file.condition}: no row for region {listing(absent)}"
+        report.problem(in_file.where, message, "Leave the value empty if there is none.")
     folded = 0
     for number in numbers:
-        said, is_ = given.contents.get(number), sentence.contents[number - 1]
-        if said is None or said == is_:
+        file_text, suite_text = in_file.contents.get(number), sentence.contents[number - 1]
+        if file_text is None or file_text == suite_text:
             continue
-        if said.casefold() == is_.casefold():
+        if file_text.casefold() == suite_text.casefold():
             folded += 1
         else:
-            message = f"region {number} reads “{said[:60]}” in the file, and “{is_[:60]}” in the suite"
-            where = f"{given.where} (item {given.item}, {given.condition})"
+            message = (
+                f"region {number} reads “{file_text[:60]}” in the file, and “{suite_text[:60]}” in the suite"
+            )
+            where = f"{in_file.where} (item {in_file.item}, {in_file.condition})"
             report.problem(where, message, "The results belong to another version of the suite.")
     return folded
 
@@ -191,9 +194,7 @@ def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> N
 
 def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> FittedPart:
     if not document.predictions:
-        report.problem(
-            "file", "the suite makes no prediction, so there is nothing these outcomes could be of"
-        )
+        report.problem("file", "the suite has no predictions, so it cannot have outcomes")
     report.raise_problems()
     labels = [row.name.strip() or f"Prediction {k}" for k, row in enumerate(document.predictions, start=1)]
     by_prediction = _by_prediction(part, labels, report)
@@ -213,7 +214,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
             )
         )
     if shift:
-        report.notice("file", "items are counted from 0; 1 was added to have the suite's numbers")
+        report.notice("file", "items are numbered from 0; 1 was added to match the suite")
     missing = ["tokens", "surprisals by region", "margins", "which failures are ties"]
     unjudged = [label for k, label in enumerate(labels) if k not in by_prediction]
     if unjudged:
@@ -226,7 +227,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
 
 
 def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> dict[int, list[OutcomeRow]]:
-    """Rows by the place of their prediction, each item of it once."""
+    """Rows by prediction, each item at most once."""
     found: dict[int, list[OutcomeRow]] = {}
     seen: dict[tuple[int, int], str] = {}
     for row in part.rows:
@@ -244,8 +245,8 @@ def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> 
 
 
 def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None:
-    """Which prediction a row is about: by its name, by its number where the file has no name or several have it, and
-    the first one where it says neither."""
+    """Find the prediction of a row: by name, by number if the file has no name or several predictions share it, else
+    the first one."""
     named = [k for k, label in enumerate(labels) if label == row.prediction]
     if not row.prediction:
         named = [k for k in range(len(labels)) if k == (row.number or 1) - 1]
@@ -256,7 +257,7 @@ def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None
     what = f"“{row.prediction[:60]}”" if row.prediction else "of this number"
     if named:
         message = f"the suite has {len(named)} predictions {what}"
-        report.problem(row.where, message, "Say which one is meant in a column prediction_number.")
+        report.problem(row.where, message, "Add a column prediction_number.")
     else:
         hint = f"Its predictions: {listing([f'“{label[:60]}”' for label in labels])}."
         report.problem(row.where, f"the suite has no prediction {what}", hint)
@@ -270,7 +271,8 @@ def align_sentences(
     metric: str,
     report: Report,
 ) -> tuple[list[SentenceResult], bool]:
-    """A result per sentence of the suite, and whether any end token has bits. What does not fit is a failure."""
+    """A result per sentence of the suite, and whether any end token has bits. A sentence that does not fit is a
+    failure."""
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
     budget = SearchBudget()
@@ -278,24 +280,24 @@ def align_sentences(
     scored: list[Scores] = []
     free = unknown = folded = 0
     end_scored = False
-    for sentence, given in zip(document.sentences, found, strict=True):
+    for sentence, in_file in zip(document.sentences, found, strict=True):
         joined = join(sentence.contents, "space")
         scores: Scores
-        if given is None or not given.tokens:
+        if in_file is None or not in_file.tokens:
             scores = ScoringFailure("it is not in the file")
         else:
             try:
-                joined, steps, was_folded = _align_or_fold(sentence.contents, given.tokens, rules, budget)
+                joined, steps, was_folded = _align_or_fold(sentence.contents, in_file.tokens, rules, budget)
             except TokenAlignmentError as error:
                 scores = ScoringFailure(str(error))
             else:
-                scores, was_free = _scores(given.tokens, steps)
+                scores, was_free = _scores(in_file.tokens, steps)
                 free += was_free
                 folded += was_folded
                 unknown += any(step.unknown for step in steps)
                 end_scored |= any(
                     step.special and token.bits is not None
-                    for step, token in zip(steps[1:], given.tokens[1:], strict=True)
+                    for step, token in zip(steps[1:], in_file.tokens[1:], strict=True)
                 )
         aligned.append(joined)
         scored.append(scores)
@@ -317,7 +319,8 @@ def align_sentences(
 def _align_or_fold(
     contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
 ) -> tuple[JoinedSentence, list[TokenSpan], bool]:
-    """`_align_tokens`; where it fails, without regard to capitals (the last value). Tokenizers fold case unsaid."""
+    """`_align_tokens`; if it fails, ignoring case (the last value is then True). Tokenizers lower-case without saying
+    so."""
     try:
         return *_align_tokens(contents, tokens, rules, budget), False
     except TokenAlignmentError as error:
@@ -333,7 +336,7 @@ def _align_or_fold(
 def _align_tokens(
     contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
 ) -> tuple[JoinedSentence, list[TokenSpan]]:
-    """The sentence as joined, and a step per token: by the file's own offsets where they fit, else by a walk."""
+    """The sentence as joined, and one step per token: from the file's offsets if they fit, else by matching text."""
     if any(token.span is not None for token in tokens):
         for policy in JOIN_POLICIES:
             joined = join(contents, policy)
@@ -346,7 +349,7 @@ def _align_tokens(
 
 
 def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[TokenSpan] | None:
-    """Steps from start and end; None unless they reach the end of the text and agree with the file's regions."""
+    """Steps from offsets; None unless they reach the end of the text and agree with the file's regions."""
     steps: list[TokenSpan] = []
     for token in tokens:
         special = token.region == -1
@@ -364,13 +367,14 @@ def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Tok
         return None
     stated = [token.region for token in tokens]
     agrees = all(
-        said is None or said == region for said, region in zip(stated, alignment.region, strict=True)
+        stated_region is None or stated_region == region
+        for stated_region, region in zip(stated, alignment.region, strict=True)
     )
     return steps if agrees else None
 
 
 def _scores(tokens: Sequence[FileToken], steps: Sequence[TokenSpan]) -> tuple[TokenScores, bool]:
-    """The tokens with their bits; a first token of exactly 0 bits was not scored, which is told apart here."""
+    """Tokens with their bits. A first token of exactly 0 bits is taken as unscored."""
     bits = [token.bits for token in tokens]
     free = False
     if bits and bits[0] == 0.0:

@@ -1,4 +1,4 @@
-"""Warn of values that surprisals in bits do not have: negative ones, and means above any vocabulary."""
+"""Warn of values that surprisals in bits cannot have: negative ones, and means above any vocabulary."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lmgym.text import is_unspaced
 from lmgym.text.problems import Report
 
 MOST_MEAN_BITS = 20.0
-"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens, 18 bits. Rare words may have more,
-the mean of a suite has not."""
+"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens, 18 bits. Rare words may have
+more, the mean of a suite does not."""
 _OF_WORDS = ("sum", "mean", "median", "min")
-"""Metrics whose mean over regions is at most that of the words."""
+"""Metrics whose mean over regions is at most the mean over words."""
 
 
 def check_signs(part: ScorePart, report: Report) -> None:
-    """Surprisals are not negative; log probabilities are."""
+    """Warn of negative values: surprisals are positive, log probabilities negative."""
     values = [value for row in part.sentences for value in row.regions.values() if value]
     values += [token.bits for row in part.sentences for token in row.tokens if token.bits]
     negative = sum(value < 0 for value in values)
@@ -26,14 +26,12 @@ def check_signs(part: ScorePart, report: Report) -> None:
         hint = "Upload surprisals: −log₂ of the probability. Or name the column logprob and choose its unit."
         report.problem("file", "every value is negative, so these look like log probabilities", hint)
     elif negative:
-        message = (
-            f"{negative:,} of {len(values):,} values are negative, which no surprisal is; kept as they are"
-        )
+        message = f"{negative:,} of {len(values):,} values are negative, which surprisals cannot be; stored unchanged"
         report.warning("file", message)
 
 
 def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: str, report: Report) -> None:
-    """Warn of a mean that is too high for bits: over the tokens, or over the words where there are no tokens."""
+    """Warn of a mean that is too high for bits: over tokens, or over words if there are no tokens."""
     tokens = [bits for row in rows for token in row.tokens if isinstance(bits := token[4], float)]
     if tokens:
         total, n, what = sum(tokens), len(tokens), "token"
@@ -53,7 +51,7 @@ def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: 
 
 
 def _words(content: str) -> int:
-    """Words, and characters of scripts without blanks between words."""
+    """Number of words; in scripts without spaces, of characters."""
     words = content.split()
     if content.isascii():
         return len(words)

@@ -1,4 +1,4 @@
-"""`read_results`: whatever the file of results is."""
+"""`read_results`: read a result file of any supported kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lmgym.runs.uploaded.values import has_values
 from lmgym.text import decode, listing
 from lmgym.text.problems import Report
 
-GUIDE = "See “Uploading results” for what each of them looks like."
+GUIDE = "See “Upload results” for examples."
 
 
 def read_results(data: bytes, *, spec: bytes | None = None, kind: str = "auto", unit: str = AUTO) -> Uploaded:
-    """Read a file of results; `kind` is one of KINDS or "auto", `unit` one of UNITS.
+    """Read a result file; `kind` is one of KINDS or "auto", `unit` one of UNITS.
 
-    Raises `FormatError` and nothing else, whatever the bytes.
+    Raises only `FormatError`, whatever the bytes.
     """
     report = Report()
     text = decode(data, report, limit=MAX_BYTES)
@@ -40,7 +40,7 @@ def read_results(data: bytes, *, spec: bytes | None = None, kind: str = "auto", 
 
 
 def _kind_of(text: str, report: Report) -> str:
-    """By the first character, or by the header's columns."""
+    """Detect the kind by the first character, or by the header's columns."""
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         return "evaluated"
     header = find_header(text, lambda titles: bool(_kind_of_table(titles)), report)
@@ -52,7 +52,7 @@ def _kind_of(text: str, report: Report) -> str:
 
 
 def _kind_of_table(titles: list[str]) -> str:
-    """Empty for a line that is no header of a table that is read."""
+    """Kind of table with this header; empty if it is not a supported header."""
     for kind, names, needed in (
         ("lmzoo", table_files.LMZOO_ROLES, tuple(table_files.LMZOO_ROLES)),
         ("tokens", roles(table_files.TOKEN_COLUMNS), table_files.TOKEN_NEEDED),
@@ -65,13 +65,11 @@ def _kind_of_table(titles: list[str]) -> str:
 
 
 def _why_no_kind(header: Header) -> tuple[str, str]:
-    """Message and hint for a first line that is no header."""
+    """Message and hint for a first line that is not a supported header."""
     if any(_is_number(title) for title in header.titles):
-        message = "the table has no header, so nothing says what its columns are"
+        message = "the table has no header"
         if len(header.titles) == 2:
-            message = (
-                "words with values and no sentence numbers: nothing says which sentence a word belongs to"
-            )
+            message = "the table has words and values but no sentence numbers"
         return (
             message,
             "Write a header and the columns sentence_id, token_id, token and surprisal, as LM Zoo does.",

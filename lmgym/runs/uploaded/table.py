@@ -1,4 +1,4 @@
-"""Tables of results: a header, rows with their lines, and cells that are numbers or truth values."""
+"""Tables of results: header, rows with line numbers, and cells that are numbers or booleans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lmgym.text.problems import Report
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 _DELIMITERS = (",", "\t", ";")
 _HEADER_LINES = 50
-"""Lines in which a header is looked for: programs write a few lines of log before it."""
+"""Lines searched for a header: programs write a few lines of log before it."""
 _TRUTH = {
     "true": True,
     "1": True,
@@ -30,12 +30,12 @@ _TRUTH = {
     "0.0": False,
 }
 Roles = Mapping[str, tuple[str, ...]]
-"""Part a column plays -> names it may have."""
+"""Role of a column -> names it may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`skipped`: lines of the file before it; `above`: those of them with text."""
+    """`skipped`: number of lines before the header; `above`: those with text."""
 
     titles: list[str]
     skipped: int
@@ -61,7 +61,7 @@ class Table:
     line: int
 
     def text(self, row: Row, role: str) -> str:
-        """A cell's text without its spreadsheet guard; empty when there is no such column."""
+        """Text of a cell without its spreadsheet guard; empty if there is no such column."""
         place = self.roles.get(role)
         return unguard(row.cells[place]) if place is not None else ""
 
@@ -82,7 +82,8 @@ def roles_of(header: list[str], roles: Roles) -> dict[str, int]:
 
 
 def find_header(text: str, is_header: Callable[[list[str]], bool], report: Report) -> Header:
-    """The first of the first lines that is a header, else the first line with any text. Raises `FormatError`."""
+    """Find the first line that is a header, within _HEADER_LINES; else return the first line with text. Raises
+    `FormatError`."""
     try:
         check(text, LIMITS, "".join(_DELIMITERS))
     except Refused as error:
@@ -98,7 +99,7 @@ def find_header(text: str, is_header: Callable[[list[str]], bool], report: Repor
 def read_table(
     text: str, roles: Roles, needed: tuple[str, ...], report: Report, *, raw: bool = False
 ) -> Table:
-    """Every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
+    """Read every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
     head = find_header(text, lambda titles: set(needed) <= set(roles_of(titles, roles)), report)
     skipped, delimiter, header = head.skipped, head.delimiter, head.titles
     found = roles_of(header, roles)
@@ -111,7 +112,7 @@ def read_table(
     if missing:
         titles = listing([f"“{title[:40]}”" for title in header], 12) or "nothing"
         message = f"the header lacks {' and '.join(missing)}; it has {titles}"
-        report.problem(f"line {skipped + 1}", message, "See “Uploading results” for the files that are read.")
+        report.problem(f"line {skipped + 1}", message, "See “Upload results” for supported files.")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         report.problem(f"line {line}", "the file contains a zero byte", "Save it as UTF-8 text.")
@@ -128,7 +129,7 @@ def read_table(
 
 
 def _lines(text: str, report: Report) -> Iterator[Header]:
-    """Every line with text, cut as if it were the header."""
+    """Every line with text, split like the header."""
     for skipped, line in enumerate(io.StringIO(text.lstrip("\ufeff"))):
         if not line.strip() or re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
             continue
@@ -161,14 +162,14 @@ def _raw_rows(body: io.StringIO, skipped: int) -> Iterator[Row]:
 
 
 def _unquoted(cell: str) -> str:
-    """A cell that a program quoted although the file is not: `\"\"\"\"` is one quotation mark."""
+    """Unquote a cell that was quoted in a file without quoting: `""" "` is one quotation mark." ""
     if len(cell) > 2 and cell[0] == cell[-1] == '"':
         return cell[1:-1].replace('""', '"')
     return cell
 
 
 def _checked(records: Iterator[Row], width: int, report: Report) -> list[Row]:
-    """The rows that have any text, up to the limit; each is looked at before the next is made."""
+    """Yield rows with text, up to the limit, checking each before the next is read."""
     rows: list[Row] = []
     for row in records:
         if not any(cell.strip() for cell in row.cells):
@@ -210,7 +211,7 @@ def truth(table: Table, row: Row, role: str, report: Report) -> bool | None:
 
 
 def once(seen: dict[object, str], key: object, row: Row, what: Callable[[], str], report: Report) -> bool:
-    """Is this the first row of its kind?"""
+    """Is this the first row of its kind? Report a problem if not."""
     if key in seen:
         report.problem(row.where, f"{what()} is already in {seen[key]}", "Keep one of the two rows.")
         return False

@@ -1,6 +1,6 @@
-"""The tables that are read: surprisals by region (our download, the SyntaxGym site's raw file) or by token (ours),
-the output of an LM Zoo container's `get_surprisals` (`sentence_id token_id token surprisal`, tab-separated), and
-outcomes alone (`model,suite,item,correct`, and our download of outcomes)."""
+"""Supported tables: surprisals by region (our export, the SyntaxGym site's raw file) or by token (our export), the
+output of an LM Zoo container's `get_surprisals` (`sentence_id token_id token surprisal`, tab-separated), and
+outcomes alone (`model,suite,item,correct`, and our export of outcomes)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOKEN_COLUMNS = (
 
 
 def read_regions(text: str, unit: str, report: Report) -> Uploaded:
-    """One part per model and suite. Raises `FormatError`."""
+    """Read one part per model and suite. Raises `FormatError`."""
     table = read_table(text, roles(REGION_COLUMNS), REGION_NEEDED, report)
     column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
@@ -44,7 +44,7 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
         if sentence is None or region is None:
             continue
         if not 1 <= region <= MAX_REGIONS:
-            report.problem(row.where, f"the region number is {region}", "Regions are counted from 1.")
+            report.problem(row.where, f"the region number is {region}", "Regions are numbered from 1.")
             continue
         key = (id(sentence), region)
 
@@ -60,7 +60,7 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
 
 
 def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
-    """One part per model and suite; tokens in the order of their numbers. Raises `FormatError`."""
+    """Read one part per model and suite; tokens are ordered by their numbers. Raises `FormatError`."""
     table = read_table(text, roles(TOKEN_COLUMNS), TOKEN_NEEDED, report)
     column = value_column(table, unit, report, stated=stated_unit(table))
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
@@ -74,10 +74,10 @@ def read_tokens(text: str, unit: str, report: Report) -> Uploaded:
         tokens = numbered.setdefault(id(sentence), {})
         number = len(tokens) + 1
         if "token_number" in table.roles:
-            given = whole(table, row, "token_number", "token number", report)
-            if given is None:
+            stated = whole(table, row, "token_number", "token number", report)
+            if stated is None:
                 continue
-            number = given
+            number = stated
 
         def what(sentence: FileSentence = sentence, number: int = number) -> str:
             return f"item {sentence.item}, {sentence.condition}, token {number}"
@@ -116,8 +116,8 @@ def _token(table: Table, row: Row, value: float | None, report: Report) -> FileT
         span = (start, end) if start is not None and end is not None else None
     region = None
     if "region_number" in table.roles:
-        given = table.text(row, "region_number").strip()
-        number = whole(table, row, "region_number", "region number", report) if given else 0
+        stated = table.text(row, "region_number").strip()
+        number = whole(table, row, "region_number", "region number", report) if stated else 0
         region = None if number is None else number - 1
     token_id = table.text(row, "token_id").strip()
     known = int(token_id) if token_id.isascii() and token_id.isdigit() and len(token_id) < 10 else -1
@@ -130,7 +130,7 @@ def _put(sentence: FileSentence, tokens: dict[int, FileToken], report: Report) -
         report.problem(sentence.where, f"a sentence has more than {MAX_TOKENS:,} tokens")
     elif numbers and (numbers[0] not in {0, 1} or numbers[-1] - numbers[0] + 1 != len(numbers)):
         message = f"item {sentence.item}, {sentence.condition}: the token numbers have gaps"
-        report.problem(sentence.where, message, "Number the tokens of a sentence from 1 and leave none out.")
+        report.problem(sentence.where, message, "Number the tokens of a sentence from 1 without gaps.")
     sentence.tokens = [tokens[number] for number in numbers]
 
 
@@ -151,7 +151,7 @@ LMZOO_ROLES = {
 
 
 def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uploaded:
-    """One part with numbered sentences. Raises `FormatError`."""
+    """Read one part with numbered sentences. Raises `FormatError`."""
     table = read_table(text, LMZOO_ROLES, tuple(LMZOO_ROLES), report, raw=True)
     column = value_column(table, unit, report, defined="bits")
     by_sentence: dict[int, FileSentence] = {}
@@ -186,10 +186,10 @@ def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uplo
 
 
 def _from_one(sentences: dict[int, FileSentence], report: Report) -> None:
-    """LM Zoo counts sentences from 1; a file that counts from 0 is understood."""
+    """Number sentences from 1, as LM Zoo does; a file that counts from 0 is shifted."""
     if 0 not in sentences:
         return
-    report.notice("file", "the sentences are counted from 0; LM Zoo counts from 1")
+    report.notice("file", "sentences are numbered from 0; LM Zoo numbers from 1")
     for sentence in sentences.values():
         sentence.item += 1
 
@@ -199,7 +199,7 @@ OUTCOME_COLUMNS = ("item", "passed", "model", "suite", "prediction", "prediction
 
 
 def read_outcomes(text: str, report: Report) -> Uploaded:
-    """One part per model and suite, in the file's order. Raises `FormatError`."""
+    """Read one part per model and suite, in the file's order. Raises `FormatError`."""
     table = read_table(text, roles(OUTCOME_COLUMNS), OUTCOME_NEEDED, report)
     parts: dict[tuple[str, str], OutcomePart] = {}
     seen: dict[object, str] = {}
@@ -212,8 +212,8 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
             table.text(row, role).strip()[:200] for role in ("suite", "model", "prediction")
         )
         known = False if table.text(row, "outcome").strip() == "not evaluable" else passed
-        given = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
-        number = whole(table, row, "prediction_number", "prediction number", report) if given else None
+        stated = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
+        number = whole(table, row, "prediction_number", "prediction number", report) if stated else None
         key = (suite, model, prediction, number, item)
         what = f"item {item}" + (f" of {suite}" if suite else "") + (f" for {model}" if model else "")
         if not once(seen, key, row, lambda what=what: what, report):  # type: ignore[misc]
@@ -225,24 +225,27 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
 
 
 def numbering(found: Collection[int], items: Collection[int], report: Report) -> int | None:
-    """What to add to the file's item numbers to have the suite's: 0 or 1. None, with a problem, when no way fits.
+    """Find the shift from the file's item numbers to the suite's: 0 or 1; None, with a problem reported, if neither
+    fits.
 
-    Published result files count items from 0, suites from 1.
+    Published result files number items from 0, suites from 1.
     """
-    given, wanted = set(found), set(items)
+    file_items, suite_items = set(found), set(items)
     for shift in (0, 1):
-        if {number + shift for number in given} == wanted:
+        if {number + shift for number in file_items} == suite_items:
             return shift
-    fits = [shift for shift in (0, 1) if {number + shift for number in given} <= wanted]
+    fits = [shift for shift in (0, 1) if {number + shift for number in file_items} <= suite_items]
     if len(fits) == 2:
-        message = f"{len(given)} of the suite's {len(wanted)} items are there, counted from 0 or from 1"
-        report.problem("file", message, "Give every item: then it is clear which one is meant.")
+        message = (
+            f"{len(file_items)} of the suite's {len(suite_items)} items are there, counted from 0 or from 1"
+        )
+        report.problem("file", message, "List every item: then the numbering is clear.")
     elif fits:
-        missing = sorted(wanted - {number + fits[0] for number in given})
-        report.problem("file", f"no outcome for item {_some(missing)}", "Give every item of the suite.")
+        missing = sorted(suite_items - {number + fits[0] for number in file_items})
+        report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")
     else:
-        unknown = sorted(given - wanted)
-        message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(wanted))}"
+        unknown = sorted(file_items - suite_items)
+        message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(suite_items))}"
         report.problem("file", message, "Is this the right suite, and the right version of it?")
     return None
 

@@ -1,4 +1,4 @@
-"""Units of surprisal, and the names that people give to columns of surprisals and log probabilities.
+"""Units of surprisal, and common names of columns with surprisals or log probabilities.
 
 A unit is only taken from a name that states it (`surprisal_nats`, `sum_surprisal_base2`, `surp_ln`). `surprisal`,
 `nll` and `logprob` state none: minicons and most scripts write nats there, SyntaxGym and LM Zoo bits.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 FACTORS = {"bits": 1.0, "nats": 1 / math.log(2), "log10": math.log2(10)}
-"""Bits per unit of the file."""
+"""Bits per unit."""
 
 AUTO = "auto"
-"""The unit is the one that the file states."""
+"""Use the unit stated in the file."""
 
 UNITS = (AUTO, *FACTORS)
 IN_WORDS = {"bits": "bits", "nats": "nats", "log10": "powers of ten"}
@@ -37,15 +37,15 @@ Role = Literal["surprisal", "log probability", "value"]
 
 @dataclass(frozen=True, slots=True)
 class ValueName:
-    """What a column's title says of its values. `unit` is empty where it states none; `value` is the role of a title
-    that could be that of any number."""
+    """What a column title states about its values. `unit` is empty if it states none; `value` is the role of a generic
+    title such as "value"."""
 
     role: Role
     unit: str
 
 
 def value_name(title: str) -> ValueName | None:
-    """None for a title that does not name surprisals or log probabilities."""
+    """Parse a title; None if it does not name surprisals or log probabilities."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", title)
     name = " ".join(re.findall(r"[a-z]+[0-9]*|[0-9]+", spaced.lower()))
     stated = [(unit, found) for unit, pattern in _STATED.items() if (found := pattern.search(name))]

@@ -1,6 +1,6 @@
-"""Which column of a table has its surprisals, and in what unit: as its name states, or as the user chose.
+"""Find the surprisal column of a table and its unit: as the title states, or as the user chose.
 
-Of several columns one in bits is taken; a name that states no unit is never taken for bits by guessing.
+Of several columns one in bits is preferred. A unit is never guessed from a title that states none.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from lmgym.text import listing, unguard
 from lmgym.text.problems import Report
 
 _SAME = 1e-3
-"""Relative difference of numbers that were rounded to four digits or more."""
+"""Relative difference of numbers rounded to four digits or more."""
 _ENOUGH = 3
-"""Rows with different values, before a ratio of columns means anything."""
+"""Rows with distinct values needed before a ratio of columns is meaningful."""
 _RATIOS = {"nats": FACTORS["nats"], "powers of ten": FACTORS["log10"]}
 
 
 @dataclass(frozen=True, slots=True)
 class ValueColumn:
-    """A column that may hold the surprisals; `factor` makes surprisals in bits of its numbers."""
+    """A column that may have the surprisals; `factor` converts its numbers to bits."""
 
     place: int
     title: str
@@ -36,7 +36,7 @@ class ValueColumn:
         return sign * FACTORS[self.unit or "bits"]
 
     def bits(self, row: Row, report: Report) -> float | None:
-        """A surprisal in bits; None for an empty cell, and for one that is a problem."""
+        """Surprisal in bits; None for an empty cell, or for a malformed one (a problem is reported)."""
         text = unguard(row.cells[self.place]).strip()
         if not text:
             return None
@@ -46,7 +46,7 @@ class ValueColumn:
         except ValueError:
             report.problem(row.where, f"the {what} is “{text[:40]}”", "Write a number such as 12.3456.")
             return None
-        value = number * self.factor + 0.0  # no -0.0
+        value = number * self.factor + 0.0  # avoid -0.0
         if not math.isfinite(value):
             hint = "Leave the cell empty when there is no value."
             report.problem(row.where, f"the {what} is “{text[:40]}”, which is not a finite number", hint)
@@ -59,22 +59,23 @@ class ValueColumn:
 
 
 def has_values(header: Sequence[str]) -> bool:
-    """Is there a column that may hold surprisals?"""
+    """Is there a column that may have surprisals?"""
     return any(value_name(title) for title in header)
 
 
 def stated_unit(table: Table) -> str:
-    """Bits in a table of this program's own, which has a column `score_kind`; empty in others."""
+    """ "bits" for a table exported by this program (it has a column `score_kind`); empty for others."""
     return "bits" if "score_kind" in map(plain, table.header) else ""
 
 
 def value_column(
     table: Table, unit: str, report: Report, *, defined: str = "", stated: str = ""
 ) -> ValueColumn:
-    """The column to read, with notices and warnings on what is beside it. Raises `FormatError`.
+    """Choose the column to read; notices and warnings describe the others. Raises `FormatError`.
 
-    `defined`: the unit of names that state none, where the file's format defines one; another may be chosen.
-    `stated`: their unit where the file states it elsewhere.
+    Args:
+        defined: unit of titles that state none, if the file format defines one; the user may override it.
+        stated: unit of such titles, if the file states it elsewhere.
     """
     named = [(place, title, value_name(title)) for place, title in enumerate(table.header)]
     columns = [
@@ -100,7 +101,7 @@ def _plural(column: ValueColumn) -> str:
 
 
 def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Report) -> list[ValueColumn]:
-    """The columns of the unit to read, with that unit. Those that are called surprisals come before a mere value."""
+    """Columns in the chosen unit, with that unit. Titles that name surprisals go before generic ones."""
     if not columns:
         titles = listing([f"“{title[:40]}”" for title in table.header], 12)
         hint = "Call it surprisal_bits, surprisal_nats or surprisal_log10."
@@ -108,7 +109,7 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
         report.raise_problems()
     columns = [column for column in columns if column.name.role != "value"] or columns
     units = FACTORS if unit == AUTO else (unit,)
-    found = next((same for wanted in units if (same := [c for c in columns if c.unit == wanted])), [])
+    found = next((same for candidate in units if (same := [c for c in columns if c.unit == candidate])), [])
     if found:
         return found
     names = listing([f"“{column.title[:40]}”" for column in columns])
@@ -125,18 +126,18 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
 
 
 def _only(columns: list[ValueColumn], table: Table, report: Report) -> ValueColumn:
-    """The one column, or the first of several with equal values."""
+    """The only column, or the first of several with equal values."""
     first, *others = columns
     if differ := [other for other in others if _first_difference(first, other, table)]:
         names = listing([f"“{column.title[:40]}”" for column in (first, *differ)])
         message = f"{names} could each be the surprisal, but they differ"
-        report.problem(f"line {table.line}", message, "Keep only the one you mean.")
+        report.problem(f"line {table.line}", message, "Keep only one of them.")
         report.raise_problems()
     return first
 
 
 def _check_others(column: ValueColumn, others: list[ValueColumn], table: Table, report: Report) -> None:
-    """Warn where the file contradicts its unit."""
+    """Warn if other columns contradict the unit."""
     for other in others:
         if other.name.unit and (row := _first_difference(column, other, table)):
             message = (
@@ -165,8 +166,8 @@ def _first_difference(one: ValueColumn, other: ValueColumn, table: Table) -> Row
 
 
 def _is_multiple(column: ValueColumn, place: int, ratio: float, table: Table) -> bool:
-    """Is the number at `place` the column's bits times `ratio`, in every row and for several values? Ends at the first
-    row that is otherwise."""
+    """Is column `place` the surprisal column times `ratio` in every row, with several distinct values? Stops at the
+    first mismatch."""
     seen: set[float] = set()
     for row in table.rows:
         a, b = _number(row, column.place), _number(row, place)

@@ -67,7 +67,7 @@ export function paintCell(cell, sheet, extras) {
 
 function paintText(cell, sheet, item, condition, c, kept) {
   const text = sheet.doc.cell(item, condition, c + 1);
-  const bits = sheet.overlay.on ? sheet.overlay.bitsOf(item, condition)?.bits[c] : undefined;
+  const bits = sheet.overlay.on ? sheet.overlay.bitsOf(item, condition)?.region_surprisals[c] : undefined;
   const critical = sheet.critical.cells.get(condition)?.has(c + 1);
   const flag = sheet.flags.get(flagKey(item, condition, c + 1));
   let look = kept;
@@ -93,7 +93,7 @@ function paintText(cell, sheet, item, condition, c, kept) {
 function paintExtra(cell, sheet, item, condition, extra) {
   if (extra === "total") {
     const row = sheet.overlay.bitsOf(item, condition);
-    fill(cell, h("span", { "data-read": "", text: row ? shortBits(row.total) : "" }));
+    fill(cell, h("span", { "data-read": "", text: row ? shortBits(row.surprisal) : "" }));
     return;
   }
   const outcome = sheet.doc.beginsItem(cell.grid.r) ? sheet.overlay.outcomeOf(item, extra) : undefined;

@@ -187,7 +187,7 @@ export class Preview {
       const counts = doc.regions.map(() => 0);
       for (const item of doc.items) {
         const row = this.bitsOf(item, name);
-        row?.bits.forEach((bits, k) => {
+        row?.region_surprisals.forEach((bits, k) => {
           if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // an empty region says nothing
           sums[k] += bits;
           counts[k] += 1;

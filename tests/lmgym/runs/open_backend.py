@@ -1,4 +1,4 @@
-"""A model that computes only needed tokens. Its values depend a little on what is scored together, as real ones' do."""
+"""A model that computes only needed tokens. As in real models, values depend slightly on what is scored together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict against chance is what p says: pure, over all small samples."""
+"""A verdict against chance follows p: pure, over all small samples."""
 
 from __future__ import annotations
 

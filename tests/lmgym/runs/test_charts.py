@@ -1,4 +1,4 @@
-"""Charts are well-formed, escape what they are given, and draw what they were told."""
+"""Charts are well-formed, escape their texts, and draw the values they get."""
 
 from __future__ import annotations
 

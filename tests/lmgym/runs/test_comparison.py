@@ -1,12 +1,10 @@
-"""Runs on the same items are paired item by item, and runs of other quantities are not subtracted."""
+"""Runs on the same items are paired item by item; different quantities are not subtracted."""
 
 from __future__ import annotations
 
 import pytest
 
 from lmgym.runs.comparison import (
-    MCNEMAR,
-    SIGN,
     ItemOutcomes,
     Pair,
     Side,
@@ -20,7 +18,7 @@ from lmgym.runs.comparison import (
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.rules import ALL, EACH, Rule
 from lmgym.runs.run_differences import ScoredAs, in_words, run_differences, same_bits
-from lmgym.stats import correction_of, holm
+from lmgym.stats import MCNEMAR, SIGN, correction_of, holm
 
 SURPRISAL = ScoredAs("surprisal", {"bos": "auto", "metric": "sum", "join": "space"}, True)
 
@@ -58,13 +56,15 @@ def side(
 
 def test_one_prediction_is_compared_by_mcnemar_and_several_by_their_shares() -> None:
     one = pairs_of([side("a", [1, 1, 0]), side("b", [0, 0, 0])], correction_of("holm"), None)
-    assert [(row.method, row.test.only_first, row.test.only_second, row.test.p) for row in one] == [
-        (MCNEMAR, 2, 0, 0.5)
+    assert [(row.rate.test, row.rate.only_first, row.rate.only_second, row.rate.p) for row in one] == [
+        (MCNEMAR.key, 2, 0, 0.5)
     ]
     several = pairs_of([side("a", [1, 1], [0, 1]), side("b", [1, 0], [1, 1])], correction_of("holm"), None)
-    assert [(row.method, row.test.only_first, row.test.only_second) for row in several] == [(SIGN, 1, 1)]
+    assert [(row.rate.test, row.rate.only_first, row.rate.only_second) for row in several] == [
+        (SIGN.key, 1, 1)
+    ]
     whole = [side("a", [1, 1], [0, 1], rule=ALL), side("b", [1, 0], [1, 1], rule=ALL)]
-    assert pairs_of(whole, correction_of("holm"), None)[0].method == MCNEMAR
+    assert pairs_of(whole, correction_of("holm"), None)[0].rate.test == MCNEMAR.key
 
 
 def test_a_baseline_is_the_first_of_every_pair_and_p_is_corrected_for_the_pairs_that_are_shown() -> None:
@@ -73,7 +73,7 @@ def test_a_baseline_is_the_first_of_every_pair_and_p_is_corrected_for_the_pairs_
     against = pairs_of(sides, correction_of("holm"), "a")
     assert [(row.first.label, row.second.label) for row in every] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [(row.first.label, row.second.label) for row in against] == [("a", "b"), ("a", "c")]
-    assert [row.p_corrected for row in against] == holm([row.test.p for row in against])
+    assert [row.rate.p_corrected for row in against] == holm([row.rate.p for row in against])
 
 
 def test_sides_that_differ_in_model_and_revision_are_no_pair() -> None:
@@ -85,7 +85,7 @@ def test_sides_that_differ_in_model_and_revision_are_no_pair() -> None:
 def test_margins_of_other_quantities_are_not_subtracted() -> None:
     masked = ScoredAs("pseudo-log-likelihood", SURPRISAL.policy, True)
     [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0], made=masked)], correction_of("holm"), None)
-    assert pair.rate.mean == -0.5
+    assert pair.rate.difference == -0.5
     assert pair.margin is None
     [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0])], correction_of("holm"), None)
     assert pair.margin is not None
@@ -130,7 +130,7 @@ def test_over_many_suites_p_is_corrected_for_all_of_them_and_the_total_is_the_me
     rows = against_baseline(suites, correction_of("holm"))
     assert [[one is not None for one in row] for row in rows] == [[True], [False], [True]]
     known: list[Pair[Side]] = [one for row in rows for one in row if one]
-    assert [one.p_corrected for one in known] == holm([one.test.p for one in known])
+    assert [one.rate.p_corrected for one in known] == holm([one.rate.p for one in known])
     total = total_difference(known, {})
     assert (total.n_suites, total.difference.mean, total.shared_items_factor) == (
         2,

@@ -1,4 +1,4 @@
-"""A leaderboard of plain values: ranks, order and files need no rows of a site."""
+"""A leaderboard of plain values: ranks, order and files without a database."""
 
 from __future__ import annotations
 

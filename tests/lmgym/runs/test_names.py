@@ -1,4 +1,4 @@
-"""docs/names.md lists what the tables have."""
+"""docs/names.md lists the columns of the tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from lmgym.runs.against_chance import ALONE, CHANCE_TEST
 from lmgym.runs.compute import RegionBits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.outcomes import COUNTS
-from lmgym.runs.rules import MARGINS, RULE_COUNTS
+from lmgym.runs.rules import RULE_COUNTS
+from lmgym.runs.statistics import STATISTICS
+from lmgym.text.columns import columns
 from tests.lmgym.conftest import ROOT
 
 
@@ -21,11 +23,11 @@ def test_the_page_of_names_is_made_from_the_classes() -> None:
 
 
 def test_one_name_has_one_type_in_every_table() -> None:
-    """But a truth value of an item is a count over items."""
+    """Except that a boolean of an item is a count over items."""
     kinds: dict[str, set[str]] = {}
     for table in names.TABLES.values():
         for kind in (tables.RunFacts, tables.StoredRunFacts, *table):
-            for name, type_ in tables.columns(kind):
+            for name, type_ in columns(kind):
                 kinds.setdefault(name, set()).add(type_)
     assert {name for name, found in kinds.items() if len(found) > 1} == {"passed", "too_close"}
 
@@ -39,9 +41,11 @@ def test_every_column_has_a_meaning(kind: type) -> None:
 
 def test_rows_are_made_in_the_order_of_the_fields() -> None:
     def named(kind: type) -> tuple[str, ...]:
-        return tuple(name for name, _ in tables.columns(kind))
+        return tuple(name for name, _ in columns(kind))
 
     predicted = named(tables.Predicted)
-    assert named(tables.Rate) == (*predicted, *COUNTS, "p", *CHANCE_TEST, *MARGINS[1:])
-    assert named(tables.Score) == ("rule", *RULE_COUNTS, *ALONE, *MARGINS, *COVERAGE)
+    counts = tuple(name for name in COUNTS if name not in STATISTICS)
+    assert named(tables.Rate) == (*predicted, *counts, "p", *CHANCE_TEST)
+    assert named(tables.Score) == ("rule", *RULE_COUNTS, *ALONE)
+    assert named(tables.WordCounts) == COVERAGE
     assert named(tables.Region) == ("item", "condition", *RegionBits._fields)

@@ -1,4 +1,4 @@
-"""The arithmetic over all sentences at once says what the arithmetic of one sentence says."""
+"""Array arithmetic over all sentences equals that of single sentences."""
 
 from __future__ import annotations
 
@@ -151,5 +151,5 @@ def test_what_was_not_computed_makes_no_mean_and_no_total():
         [True, False]
     ] * 2
     assert result.predictions[0].outcomes == [1]
-    assert [row.total_bits for row in result.sentences] == [None, None]
+    assert [row.surprisal for row in result.sentences] == [None, None]
     assert [row.not_computed for row in result.sentences] == [[0], [0]]

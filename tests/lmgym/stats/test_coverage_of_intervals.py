@@ -1,5 +1,5 @@
 """How often intervals hold the truth and verdicts err: a short form of `python -m benchmarks.intervals`, whose tables
-are in docs/results.md. Seeds are fixed; bounds leave room for the fewer samples."""
+are in docs/statistics.md. Seeds are fixed; bounds leave room for the fewer samples."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_rate_at_chance_is_seldom_called_above_or_below_it(setting):
 
 
 def test_the_docs_have_every_setting():
-    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
     for one in (*MEANS, *DIFFERENCES, *NULLS):
         assert f"| {one.name} |" in text
     once = put(text, "coverage", tables(1))

@@ -20,9 +20,7 @@ from tests.permissions.rooms import (
     share,
 )
 
-REDIRECTED = (302, 302, 302, 302, 302, 302)
 ROWS: list[Row] = [
-    ("GET", "matrix", [], REDIRECTED),
     ("GET", "leaderboard", [], OPEN),
     ("GET", "leaderboard-download", ["csv"], OPEN),
     ("GET", "leaderboard-download", ["exe"], NOT_THERE),

@@ -27,7 +27,9 @@ from suites.models import JoinPolicy
 
 
 class Command(SiteCommand):
-    help = "Run a registered model on a suite file in the foreground and print what the site's page shows."
+    help = (
+        "Run a registered model on a suite file in the foreground and print the numbers of the site's page."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("suite", type=Path, help="suite file: JSON, CSV or TSV")
@@ -37,20 +39,20 @@ class Command(SiteCommand):
             "--bos",
             metavar="auto|always|never|TOKEN",
             default="auto",
-            help="start token: the model's own, none, or one as the vocabulary spells it, e.g. '<|endoftext|>'",
+            help="start token: the model's own, none, or a token of the vocabulary, e.g. '<|endoftext|>'",
         )
         parser.add_argument("--join", choices=JoinPolicy.values, default="space")
         parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")
         parser.add_argument("--whitespace", choices=[name for name, _ in WHITESPACE], default="none")
         parser.add_argument("--tokens", choices=[name for name, _ in TOKENS], default="all")
-        parser.add_argument("--eos", action="store_true", help="score the end of the sentence too")
+        parser.add_argument("--eos", action="store_true", help="also score the end of the sentence")
         parser.add_argument(
             "--policy",
             metavar="JSON",
-            help='all of the above at once, e.g. \'{"join": "natural", "bos": "never"}\'',
+            help='all of these as JSON, e.g. \'{"join": "natural", "bos": "never"}\'',
         )
         parser.add_argument(
-            "--no-cache", action="store_true", help="score every sentence anew, store nothing"
+            "--no-cache", action="store_true", help="ignore the score cache, and store nothing"
         )
         parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
@@ -80,7 +82,7 @@ class Command(SiteCommand):
         model = RegisteredModel.objects.filter(slug=slug).first()
         if model is None:
             known = ", ".join(RegisteredModel.objects.values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no model {slug!r}. Registered: {known}.")
+            raise CommandError(f"Unknown model {slug!r}. Registered: {known}.")
         if not model.is_hosted:
             raise CommandError(model.not_hosted)
         if not model.is_ready:
@@ -89,7 +91,7 @@ class Command(SiteCommand):
 
     @staticmethod
     def _policy(document: SuiteDocument, options: dict[str, Any]) -> ScoringPolicy:
-        given: dict[str, Any] = {
+        choices: dict[str, Any] = {
             "bos": options["bos"],
             "join": options["join"],
             "eos": options["eos"],
@@ -99,13 +101,13 @@ class Command(SiteCommand):
         }
         if options["policy"]:
             try:
-                given.update(json.loads(options["policy"]))
+                choices.update(json.loads(options["policy"]))
             except (ValueError, TypeError) as error:
                 raise CommandError(f"--policy is not a JSON object: {error}") from error
         try:
-            return ScoringPolicy.from_dict(given)
+            return ScoringPolicy.from_dict(choices)
         except ValueError as error:
-            raise CommandError(f"The policy cannot be followed: {error}.") from error
+            raise CommandError(f"Invalid policy: {error}.") from error
 
     @staticmethod
     def _run(

@@ -1,4 +1,4 @@
-"""Compute the stored aggregates of all runs anew."""
+"""Recompute the stored aggregates of all runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = (
-        "Compute the pass rates, intervals and margins of every finished run anew from its stored outcomes."
-    )
+    help = "Recompute the pass rates, intervals and margins of every finished run from its stored outcomes."
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Keys first, and no iterator(): on SQLite a transaction that begins while a query is half read fails at once
-        # with "database is locked" as soon as the site has written since.
+        # with "database is locked" if the site has written since.
         finished = SuiteRun.objects.filter(completed_at__isnull=False)
         n = 0
         for key in list(finished.values_list("pk", flat=True)):
             with transaction.atomic():
                 run = finished.select_related("revision").filter(pk=key).first()
-                if run is not None:  # not deleted meanwhile
+                if run is not None:  # the run may have been deleted in between
                     store_scores(run)
                     n += 1
         self.stdout.write(f"{n} runs")

@@ -9,13 +9,11 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = (
-        "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago goes."
-    )
+    help = "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago is deleted."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--keep", type=int, help="sentences to keep, instead of the setting; 0 = none")
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = trim(options["keep"])
-        self.stdout.write(f"{done.removed:,} scored sentences taken away, {done.left:,} left.")
+        self.stdout.write(f"{done.removed:,} scored sentences deleted, {done.left:,} left.")

@@ -23,29 +23,31 @@ from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision
 
 PLACES = 3
-"""Places of a notice that are named; the rest is counted."""
+"""Places named per notice; the rest is counted."""
 
 
 class Command(SiteCommand):
     help = (
-        "Keep results that were computed elsewhere as uploaded runs. A file that cannot be used is named with its "
-        "problems, and the others are kept."
+        "Store results computed elsewhere as uploaded runs. Files with problems are reported with their "
+        "problems, and the others are stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-        parser.add_argument("--suite", metavar="SLUG", default="", help="default: the suites the file names")
         parser.add_argument(
-            "--revision", type=int, metavar="N", help="of --suite; default: the newest frozen one"
+            "--suite", metavar="SLUG", default="", help="default: the suites named in the file"
         )
         parser.add_argument(
-            "--model", metavar="SLUG", default="", help="made when it is new; default: the file's names"
+            "--revision", type=int, metavar="N", help="revision of --suite; default: the newest frozen one"
+        )
+        parser.add_argument(
+            "--model", metavar="SLUG", default="", help="created if new; default: the names in the file"
         )
         parser.add_argument(
             "--group", metavar="NAME", default="", help="the models are seeds or checkpoints of this one"
         )
         parser.add_argument(
-            "--perplexity", type=_perplexity, metavar="NUMBER", help="of every model in the files"
+            "--perplexity", type=_perplexity, metavar="NUMBER", help="perplexity of every model in the files"
         )
         parser.add_argument("--kind", choices=["auto", *KINDS], default="auto")
         parser.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
@@ -53,8 +55,8 @@ class Command(SiteCommand):
         parser.add_argument(
             "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
         )
-        parser.add_argument("--owner", default="", help="account that uploads; default: the first superuser")
-        parser.add_argument("--check", action="store_true", help="say what the files come to, save nothing")
+        parser.add_argument("--owner", default="", help="uploading account; default: the first superuser")
+        parser.add_argument("--check", action="store_true", help="preview only; nothing is stored")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.notices: dict[str, list[str]] = {}
@@ -109,7 +111,9 @@ class Command(SiteCommand):
             with tqdm(
                 total=len(plan.good), desc=path.name, unit="run", file=sys.stderr, leave=False, disable=None
             ) as bar:
-                uploads.save_in_steps(plan, choice, actor=actor, tell=lambda done: bar.update(done - bar.n))
+                uploads.save_in_steps(
+                    plan, choice, actor=actor, progress=lambda done: bar.update(done - bar.n)
+                )
         self._say(path, plan, choice)
 
     def _say(self, path: Path, plan: Plan, choice: ModelChoice) -> None:
@@ -142,7 +146,7 @@ class Command(SiteCommand):
         self.notices.setdefault(message, []).append(place)
 
     def _say_notices(self) -> None:
-        """Each once, with how often it applies and where first."""
+        """Print each notice once, with how often it applies and its first places."""
         for message, places in self.notices.items():
             often = f" ({len(places):,} times: {listing(places, PLACES)})" if len(places) > 1 else ""
             self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
@@ -159,7 +163,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """The slug of the model; of one that is still to be made what it will be called."""
+    """Slug of the model; for one still to be made its future name."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 
@@ -170,7 +174,7 @@ def _perplexity(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 1 <= value < math.inf:
-        raise ArgumentTypeError(f"“{text}” is no perplexity; write a number of at least 1, such as 106.09")
+        raise ArgumentTypeError(f"“{text}” is not a perplexity: enter a number of at least 1, such as 106.09")
     return value
 
 
@@ -179,20 +183,18 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
         return None
     suite = Suite.objects.filter(slug=slug).first()
     if suite is None:
-        raise CommandError(f"There is no suite {slug!r}.")
+        raise CommandError(f"Unknown suite {slug!r}.")
     revision = suite.latest_frozen if number is None else suite.revisions.filter(number=number).first()
     if revision is None or not revision.is_frozen:
-        raise CommandError(
-            f"{slug} has no such frozen revision: results belong to something that cannot change."
-        )
+        raise CommandError(f"{slug} has no such frozen revision.")
     return revision
 
 
 def _choice(options: dict[str, Any]) -> ModelChoice:
-    """Asked for each file: the first one may have made the model."""
+    """Choice for one file; read for each file, as the first one may have created the model."""
     slug, group = options["model"], options["group"].strip()
     if "," in group:
-        raise CommandError("--group is the name of one model; commas separate tags.")
+        raise CommandError("--group is one name, without commas.")
     model = RegisteredModel.objects.filter(slug=slug).first() if slug else None
     if model is not None and model.backend != UPLOADED:
         raise CommandError(f"{slug} is hosted here: its results are computed, not uploaded.")

@@ -1,4 +1,4 @@
-"""Choices of a leaderboard as its address has them."""
+"""Parse the options of a leaderboard from its address."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lmgym.runs.leaderboard.options import MAX_NAMES, MAX_WEIGHT, Options
 from lmgym.runs.rules import rule_of
 
 
-def read_options(given: QueryDict) -> Options:
-    """Never fails; nonsense is left out."""
+def read_options(query: QueryDict) -> Options:
+    """Ignore invalid values; never raises."""
 
     def text(name: str) -> str:
-        return given.get(name, "").replace("\0", "").strip()[:200]
+        return query.get(name, "").replace("\0", "").strip()[:200]
 
     def names(name: str) -> tuple[str, ...]:
-        values = (part.strip() for value in given.getlist(name)[:MAX_NAMES] for part in value.split(","))
+        values = (part.strip() for value in query.getlist(name)[:MAX_NAMES] for part in value.split(","))
         return tuple(dict.fromkeys(value.replace("\0", "") for value in values if value))[:MAX_NAMES]
 
     return Options(
@@ -27,7 +27,7 @@ def read_options(given: QueryDict) -> Options:
         models=names("model"),
         q=text("q"),
         sort=text("sort") or "-sg",
-        weights=_weights(given),
+        weights=_weights(query),
         common=text("common") == "1",
         group=text("group") == "1",
         source=text("source") if text("source") in {"computed", "uploaded"} else "",
@@ -35,11 +35,11 @@ def read_options(given: QueryDict) -> Options:
     )
 
 
-def _weights(given: QueryDict) -> dict[str, float]:
-    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
-    pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
+def _weights(query: QueryDict) -> dict[str, float]:
+    """Weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default."""
+    pairs = [part.rpartition(":") for part in query.get("weights", "").split(",")]
     found = {name.strip(): value for name, _, value in pairs if name.strip()}
-    found |= {key[2:]: str(value) for key, value in given.items() if key.startswith("w.")}
+    found |= {key[2:]: str(value) for key, value in query.items() if key.startswith("w.")}
     weights: dict[str, float] = {}
     for name, value in list(found.items())[:MAX_NAMES]:
         try:

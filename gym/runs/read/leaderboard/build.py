@@ -1,6 +1,8 @@
-"""Models x suites from stored aggregates: no outcome is read but of suites that share material, and the number of
-queries does not depend on sizes.
-Rows are joined (seeds), told apart and put in order; small tables are cut from the whole."""
+"""Build models × suites from stored aggregates. Outcomes are read only for suites that share material, and the number
+of queries is constant.
+
+Rows are grouped (seeds), given unique labels and sorted; small tables are cut from the full one.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,13 @@ def leaderboard(
     *,
     shows_means: bool = True,
 ) -> StoredBoard:
-    """`revisions`: these instead of the newest frozen ones of all suites listed for the user; of the `collection` of
-    this name, if there is one. They have to be visible to the user already. `shows_means`: False where intervals of
-    means are not shown, and nobody needs to know which items share material."""
+    """Build the leaderboard.
+
+    Args:
+        revisions: default: the newest frozen ones of all suites listed for the user. Must be visible to the user.
+        collection: name of the collection they belong to, if any.
+        shows_means: False if intervals of means are not shown, so that shared material need not be found.
+    """
     offered = newest_revisions(listed_for(user)) if revisions is None else list(revisions)
     tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
     chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
@@ -101,8 +107,8 @@ def leaderboard(
 
 
 def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
-    """The newest frozen revision of each of these suites, with suite and tags; by title. Suites without predictions are
-    left out: nothing on them passes or fails. Suites that were read already, perhaps with tags, are not read again."""
+    """Newest frozen revision of each suite with suite and tags, by title. Leaves out suites without predictions. Does
+    not query suites again that were already read."""
     frozen = SuiteRevision.objects.filter(suite__in=suites, state=SuiteRevision.State.FROZEN)
     judged = frozen.annotate(judged=Exists(Prediction.objects.filter(revision=OuterRef("pk"))))
     light = judged.select_related("suite").only(
@@ -127,12 +133,12 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
 
 _FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
 _CELL = (*RULE_COUNTS, "run", "n_words", "n_unknown_words")
-"""What a cell calls all but the last of them."""
+"""Cell attributes stored in all but the last column."""
 _RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "run__source"))
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
 )
-"""The policy where it is not the default one; null else, so that most rows stay small."""
+"""The policy if it is not the default one, else null, to keep most rows small."""
 
 
 def _scores(
@@ -141,8 +147,8 @@ def _scores(
     options: Options,
     family: Sequence[SuiteRevision] | None,
 ) -> tuple[dict[Place, Cell], dict[Place, MissingRate]]:
-    """(revision, model) -> the run that counts (gym.runs.policies), if it has a rate under the rule; and the gaps
-    where it has none. `family`: see `verdicts_of`."""
+    """(revision, model) -> the run that counts (gym.runs.policies) if it has a rate under the rule, and the missing
+    rates. `family`: see `verdicts_of`."""
     by_pk = {row.pk: row for row in revisions}
     together = None if family is None else [row.pk for row in family]
     rows = RunScore.objects.filter(
@@ -174,7 +180,7 @@ def _scores(
 
 
 def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
-    """As `SuiteRun.whitespace`; `policy`: None = the default one."""
+    """`SuiteRun.whitespace` of a row; `policy`: None = the default one."""
     if policy is None:
         return "" if uploaded else "none"
     return str(policy.get("whitespace", ""))
@@ -183,7 +189,7 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], MissingRate]:
-    """Of runs without a rate: how many of the suite's predictions they hold. Asks nothing where there are none."""
+    """Number of the suite's predictions that runs without a rate have. No query if there are none."""
     if not rows:
         return {}
     results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])
@@ -218,17 +224,17 @@ def _dropped(
 def _shown_models(
     found: Iterable[tuple[int, int]], models: dict[int, RegisteredModel], options: Options
 ) -> list[RegisteredModel]:
-    """Models with a result, or all that were asked for by name."""
+    """Models with a result, or all models requested by name."""
     with_results = {model for _, model in found}
     words = options.q.lower().split()
 
-    def wanted(model: RegisteredModel) -> bool:
+    def is_shown(model: RegisteredModel) -> bool:
         if options.models:
             return model.slug in options.models
         text = f"{model.name} {model.slug} {' '.join(map(str, model.tags))}".lower()
         return model.pk in with_results and all(word in text for word in words)
 
-    return sorted(filter(wanted, models.values()), key=lambda model: model.name.lower())
+    return sorted(filter(is_shown, models.values()), key=lambda model: model.name.lower())
 
 
 def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
@@ -275,14 +281,14 @@ def _row(
 def _unknown(
     options: Options, revisions: Iterable[SuiteRevision], models: Iterable[RegisteredModel]
 ) -> tuple[str, ...]:
-    """Names in the address that stand for nothing this user can see."""
+    """Names in the address that match nothing this user can see."""
     suites, slugs = {row.suite.slug for row in revisions}, {model.slug for model in models}
     wrong = [name for name in (*options.suites, *options.weights) if name not in suites]
     return tuple(dict.fromkeys([*wrong, *(name for name in options.models if name not in slugs)]))
 
 
 def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
-    """The suite's slug; with the revision where several revisions of one suite are beside each other: "name r2"."""
+    """Slug of the suite; "slug r2" if there are several revisions of one suite."""
     often = Counter(row.suite.slug for row in revisions)
     return [
         row.suite.slug if often[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
@@ -297,20 +303,20 @@ def labelled(rows: Sequence[StoredRow]) -> list[StoredRow]:
 
 # --- seeds and checkpoints ------------------------------------------------------------------------------------------
 def tagged(model: RegisteredModel, prefix: str) -> str:
-    """What follows the prefix in the model's first tag that has it."""
+    """Rest of the model's first tag with this prefix."""
     tags = (str(tag) for tag in model.tags)
     return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
 
 def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Owner and name: what somebody else calls the same is another model."""
+    """Group by owner and name: models of other owners may have the same name."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
 
 
 @dataclass(frozen=True)
 class HomeTable:
-    """Suites x models, cut to a page's size; `n_suites` and `n_models` say how many there are."""
+    """Suites × models, cut to page size; `n_suites` and `n_models` are the totals."""
 
     columns: tuple[StoredColumn, ...]
     models: tuple[StoredRow, ...]
@@ -323,7 +329,7 @@ class HomeTable:
 
     @property
     def other_policies(self) -> bool:
-        """Is any cell not of the default policy?"""
+        """Does any cell have another than the default policy?"""
         return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
 
     def rows(self) -> list[tuple[StoredColumn, list[Cell | None]]]:
@@ -331,7 +337,7 @@ class HomeTable:
 
 
 def home_table(user: AnyUser, rule: Rule, *, most_suites: int, most_models: int) -> HomeTable:
-    """The suites changed last, and the models that ran on most of those."""
+    """The most recently changed suites, and the models that have run most of them."""
     judged = Prediction.objects.filter(revision=OuterRef("pk"))
     frozen = SuiteRevision.objects.filter(Exists(judged), suite=OuterRef("pk"), state="frozen")
     suites = listed_for(user).filter(Exists(frozen))
@@ -348,7 +354,7 @@ def home_table(user: AnyUser, rule: Rule, *, most_suites: int, most_models: int)
 
 @dataclass(frozen=True)
 class FieldScores:
-    """How the models that have run a suite fare: the best one's cell, the mean of their rates, how many they are."""
+    """Models on one suite: the best one's cell, the mean of their rates, and their number."""
 
     best: Cell
     model: RegisteredModel
@@ -357,7 +363,7 @@ class FieldScores:
 
 
 def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int, FieldScores]:
-    """By suite id, over the newest frozen revision; suites without a finished run are missing."""
+    """By suite id, over the newest frozen revision; leaves out suites without a finished run."""
     board = _board(user, rule, suites)
     found = {}
     for k, column in enumerate(board.columns):
@@ -370,5 +376,5 @@ def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int
 
 
 def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> StoredBoard:
-    """The leaderboard of these suites, which the user may see."""
+    """Leaderboard of these suites, which must be visible to the user."""
     return leaderboard(user, Options(rule=rule), newest_revisions(suites), shows_means=False)

@@ -42,7 +42,7 @@ def test_lines_of_problems_count_the_log():
 
 def test_words_without_sentence_numbers_are_refused_with_the_reason():
     said = refusal(b"The\t0.0\nferry\t10.1\nleaves\t4.2\nThe\t0.0\n")
-    assert "words with values and no sentence numbers" in said
+    assert "words and values but no sentence numbers" in said
     assert "sentence_id, token_id, token and surprisal" in said
     assert "the table has no header" in refusal(b"1,match,1,5.25\n1,match,2,6.5\n")
 
@@ -137,7 +137,7 @@ def test_a_first_token_of_zero_bits_is_unscored_in_a_table_of_tokens():
 def test_a_first_region_of_zero_bits_is_unscored_and_the_sum_of_the_sentence_stays():
     notices, found = notices_and_result(regions_file(0.0), FERRY)
     assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
-    assert [row.total_bits for row in found.result.sentences] == [9.0, 9.0]
+    assert [row.surprisal for row in found.result.sentences] == [9.0, 9.0]
     assert "2 sentences whose first region has 0 bits: taken as not scored" in notices
 
 

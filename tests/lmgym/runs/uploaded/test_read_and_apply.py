@@ -1,4 +1,4 @@
-"""Every kind of file, read and judged on the suite it is about."""
+"""Every kind of file, read and evaluated on its suite."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_region_values_give_outcomes_margins_and_intervals(name):
     assert (outcome.passed, outcome.chance) == (2, 0.5)
     assert outcome.low < 2 / 3 < outcome.high
     assert found.missing == ("tokens",)
-    assert found.result.sentences[0].total_bits == pytest.approx(5.25 + 6.25 + 7.25)
+    assert found.result.sentences[0].surprisal == pytest.approx(5.25 + 6.25 + 7.25)
 
 
 def test_the_model_and_suite_are_named_in_the_file():
@@ -58,7 +58,7 @@ def test_lm_zoo_tokens_are_mapped_to_regions():
     assert [token[0] for token in first.tokens] == ["The", "Ġwoman", "Ġplays", "Ġall", "Ġday", "."]
     assert [token[5] for token in first.tokens] == [0, 0, 1, 2, 2, 2]
     assert first.regions[0] is None  # its first token has 0 bits: not scored, which is not the same as 0
-    assert math.fsum(bits for *_, bits, _, _ in first.tokens if bits) == pytest.approx(first.total_bits)
+    assert math.fsum(bits for *_, bits, _, _ in first.tokens if bits) == pytest.approx(first.surprisal)
     notices = " ".join(map(str, found.notices))
     assert "6 sentences whose first token has 0 bits" in notices
     assert "2 sentences with words that the model's vocabulary lacks" in notices

@@ -1,4 +1,4 @@
-"""The unit of surprisals: as a column's name states it, as the user chose, and never guessed."""
+"""The unit of surprisals: as the column's name states, or as the user chose; never guessed."""
 
 from __future__ import annotations
 
