@@ -18,7 +18,7 @@ from gym.jobs.models import Job, State
 from gym.jobs.services import request_cancel
 from gym.jobs.signals import time_passes
 from gym.jobs.testing import run_pending
-from lmgym.models.backends import ModelFacts, trial
+from lmgym.models.backends import ModelFacts, smoke_test
 from lmgym.models.backends.unchanged import Seen
 from models_registry import services, warm
 from models_registry.actors import inspect
@@ -210,13 +210,13 @@ def test_a_check_that_raises_ends_as_broken_with_one_line(people, monkeypatch, c
 
 
 def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(trial, "load_backend", lambda *args, **more: Raising())
+    monkeypatch.setattr(smoke_test, "load_backend", lambda *args, **more: Raising())
     request = {"kind": "ngram", "config": {}, "model_dir": str(tmp_path), "hub_allowed": False}
-    found = trial.try_out(request)
+    found = smoke_test.run_smoke_test(request)
     assert found == {
         "problem": "Trying the model out raised TypeError: Expected 4 heads at …/config.json",
         "raised": True,
-        "no_room": False,
+        "memory_in_use": False,
         "lacks": "",
     }
     assert "Traceback" in capsys.readouterr().err

@@ -22,7 +22,7 @@ from lmgym.models.backends.base import (
     NotOnThisMachine,
     probe,
 )
-from lmgym.models.backends.room import NoRoom
+from lmgym.models.backends.memory_check import MemoryInUse
 from lmgym.models.backends.schemas import (
     CAUSAL_SCHEMA,
     LMZOO_SCHEMA,
@@ -155,8 +155,8 @@ __all__ = [
     "DeviceMissing",
     "ExternalAccess",
     "FilesMissing",
+    "MemoryInUse",
     "ModelFacts",
-    "NoRoom",
     "NotOnThisMachine",
     "check_config",
     "load_backend",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
-from lmgym.models.backends.room import require_room
+from lmgym.models.backends.memory_check import require_memory
 from lmgym.models.backends.tokenizer_file import hold_to_file, no_tokenizer
 from lmgym.models.backends.unchanged import Seen
 from lmgym.models.engine.device_errors import says_broken
@@ -167,7 +167,7 @@ def read_model(
     try:
         with _one_at_a_time:
             _set_libraries_aside()
-            require_room(folder, dtype, device, spread=spread)
+            require_memory(folder, dtype, device, spread=spread)
             full_precision()
             source, how = _source(folder)
             if source == folder:

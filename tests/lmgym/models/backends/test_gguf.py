@@ -90,7 +90,7 @@ def test_a_file_that_is_cut_short_is_refused(file, tmp_path):
 
 
 def test_a_model_too_large_for_the_memory_is_refused_before_it_is_read(file, monkeypatch):
-    monkeypatch.setattr("lmgym.models.backends.room.machine_memory", lambda: (1000, 1000))
+    monkeypatch.setattr("lmgym.models.backends.memory_check.machine_memory", lambda: (1000, 1000))
     with pytest.raises(BackendError, match=r"The model takes .* in float32, and the main memory has"):
         open_model(file)
 
