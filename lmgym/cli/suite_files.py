@@ -66,14 +66,14 @@ def load(path: str, options: argparse.Namespace) -> SuiteDocument:
 
 def unread(path: str | Path, error: FormatError) -> str:
     """Every problem of an unreadable file with its place, and the option that would resolve it."""
-    problems = "\n".join(f"  {one.names}: {one}" if one.names else f"  {one}" for one in error.problems)
+    problems = "\n".join(f"  {problem}" for problem in error.problems)
     return f"{path} cannot be read as a suite:\n{problems}{_way_out(error)}"
 
 
 def _way_out(error: FormatError) -> str:
     if not isinstance(error, NotUnderstood):
         return ""
-    read = error.reading
+    read = error.result
     if "columns" in read.asks:
         proposed = ",".join(f"{letter}={role}" for letter, role in read.proposed_columns.items())
         return f"\nFor example: --columns {proposed}"

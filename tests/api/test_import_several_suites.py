@@ -43,7 +43,7 @@ def test_more_than_one_request_takes_is_refused(client, people):
     client.force_login(people.alice)
     answer = client.post(ADDRESS, {"file": [file("x.zip", b"PK\x03\x04")]})
     assert answer.status_code == 400
-    assert "no zip archive" in answer.content.decode()
+    assert "not a zip archive" in answer.content.decode()
 
 
 GERMAN = "Nr.;Bedingung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"

@@ -130,7 +130,7 @@ def test_pages_give_a_deadline_and_a_cap(monkeypatch: pytest.MonkeyPatch, tmp_pa
     policies: list[NetPolicy] = []
     fake = FakeHub(FILES).install(monkeypatch)
 
-    def request(method: str, url: str, *, policy: NetPolicy) -> net.Answer:
+    def request(method: str, url: str, *, policy: NetPolicy) -> net.Response:
         policies.append(policy)
         return fake.request(method, url, policy=policy)
 
