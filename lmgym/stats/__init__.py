@@ -1,4 +1,4 @@
-"""Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
+"""Statistics of results, with numpy and scipy. docs/results.md explains each number."""
 
 from .equivalence import equivalence_p
 from .intervals import (

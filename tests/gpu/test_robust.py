@@ -240,7 +240,7 @@ def test_a_device_that_disappeared_is_named(device: str, folder_of: Folders) -> 
     hidden = child(folder_of("gpt2"), "cuda:0", CUDA_VISIBLE_DEVICES="")
     _, errors = hidden.communicate(json.dumps(["No"]) + "\n\n", timeout=300)
     assert hidden.returncode
-    assert "DeviceMissing: There is no device cuda:0 on this machine." in errors
+    assert "DeviceMissing: This machine has no device cuda:0." in errors
 
 
 def test_without_it_auto_takes_the_cpu_and_the_numbers_stay(

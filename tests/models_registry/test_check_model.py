@@ -109,14 +109,14 @@ def broken_folders(model_dir, tmp_path) -> Path:
     ("path", "reason"),
     [
         ("missing", "There is no 'missing' in the model directory. Check the name, or copy the model there."),
-        ("empty", "The model has no config.json. A transformers model folder is expected."),
+        ("empty", "The model has no config.json. Use a model folder of transformers."),
         (
             "pickled",
-            "The weights are only there as pytorch_model.bin, a format that can run code when it is read. ",
+            "The weights exist only as pytorch_model.bin, a format that can run code when it is read. ",
         ),
-        ("code", "config.json asks to run code that comes with the model (auto_map). "),
+        ("code", "config.json requires code that comes with the model (auto_map). "),
         ("a/../../outside", "'a/../../outside' is not a name inside the model directory. "),
-        ("link", "'link' leads out of the model directory. "),
+        ("link", "'link' is outside the model directory. "),
     ],
 )
 def test_a_model_that_does_not_work_says_exactly_why(client, people, broken_folders, path, reason):

@@ -59,7 +59,7 @@ def test_a_worker_with_a_gpu_says_so_before_it_has_loaded_a_model(
 def test_a_worker_whose_device_is_not_there_says_that(people, client, gpu, monkeypatch, tmp_path, settings):
     settings.GYM_DEVICE = "cuda:3"
     client.force_login(people.alice)
-    assert "There is no device cuda:3 on this machine." in said_by_a_worker(monkeypatch, tmp_path, client)
+    assert "This machine has no device cuda:3." in said_by_a_worker(monkeypatch, tmp_path, client)
 
 
 def test_without_a_driver_nothing_is_looked_for(db, monkeypatch):

@@ -33,7 +33,7 @@ _KERNELS = {
 _BOS_TOKEN = {
     "title": "Start token",
     "description": "Prepended to every sentence, spelled as in the vocabulary, e.g. <|endoftext|>. By default the "
-    "check uses the declared one, unless it opens a chat turn or plain sentences have over 2% fewer bits after another.",
+    "check uses the declared one, unless it opens a chat turn or plain sentences have 2% fewer bits after another.",
     "type": "string",
     "maxLength": MAX_BOS,
 }

@@ -130,7 +130,7 @@ def parse_table(text: str, report: Report) -> Table:
     if bad:
         line = len(re.findall(r"\r\n|\r|\n", text[: bad.start()])) + 1
         message = f"control character U+{ord(bad[0]):04X}"
-        report.problem(f"line {line}", message, "Remove it; it is often the trace of a wrong encoding.")
+        report.problem(f"line {line}", message, "Remove it; it often results from a wrong encoding.")
     report.raise_problems()
     rows = _records(text, report)
     report.raise_problems()

@@ -607,7 +607,7 @@ def _rows_of(text: str, report: Report) -> list[Row]:
     if bad := CONTROL.search(text) or SURROGATE.search(text):
         row = text.count("\n", 0, bad.start()) + 1
         message = f"control character U+{ord(bad[0]):04X}"
-        report.problem(f"row {row}", message, "Remove it; it is often the trace of a wrong encoding.")
+        report.problem(f"row {row}", message, "Remove it; it often results from a wrong encoding.")
         report.raise_problems()
     check_table(text, report)
     return _cells(text)
