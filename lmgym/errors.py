@@ -1,4 +1,15 @@
-"""Exceptions raised by the library. Messages are the ones the site shows: what is wrong, where, and how to fix it."""
+"""Exceptions raised by the library. Messages say what is wrong, where, and what to do; the site shows the same ones.
+
+    FormatError      a file is not a valid suite; `problems` lists every reason with its place
+    NotUnderstood    a FormatError that options of `load_suite` (columns, sheet, encoding) may resolve
+    FormulaError     a formula cannot be parsed, or names something that does not exist
+    BackendError     a model cannot be used, or cannot follow the policy
+    InvalidArgument  an invalid argument (a ValueError)
+    Interrupted      Ctrl-C during `evaluate`; `result` has the completed runs
+
+`Result.upload` also raises `ApiError` and `NotReached` of `lmgym.client`. Saving a chart raises ValueError for an
+unknown file format and ModuleNotFoundError without lm-gym[charts]; files raise OSError.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from lmgym.models.backends.base import BackendError
 from lmgym.suites.formulas.errors import FormulaError
+from lmgym.suites.intake import NotUnderstood
 from lmgym.text.problems import FormatError
 
 if TYPE_CHECKING:
     from lmgym.results import Result
 
-__all__ = ["BackendError", "FormatError", "FormulaError", "Interrupted", "InvalidArgument"]
+__all__ = ["BackendError", "FormatError", "FormulaError", "Interrupted", "InvalidArgument", "NotUnderstood"]
 
 
 class InvalidArgument(ValueError):
@@ -23,6 +35,6 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, result: Result) -> None:
         super().__init__(
-            f"interrupted after {len(result.runs)} runs, kept in the attribute result of this exception"
+            f"interrupted after {len(result.runs)} runs, which are in `result` of this exception"
         )
         self.result = result

@@ -35,8 +35,8 @@ from lmgym.models.backends import (
     BACKENDS,
     BackendError,
     BackendUnavailable,
+    MemoryInUse,
     ModelFacts,
-    NoRoom,
     NotOnThisMachine,
     probe,
 )
@@ -194,7 +194,7 @@ def _try_out_in_child(
         asked.write(json.dumps(request).encode())
         asked.seek(0)
         child = subprocess.Popen(
-            [sys.executable, "-m", "lmgym.models.backends.trial"],
+            [sys.executable, "-m", "lmgym.models.backends.smoke_test"],
             stdin=asked,
             stdout=said,
             stderr=errors,
@@ -264,7 +264,7 @@ def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) 
             logger.error("trying a model out raised\n%s", _end_of(errors))
         if found["lacks"]:
             raise _Lacking(found["problem"], found["lacks"])
-        raise (NoRoom if found["no_room"] else BackendError)(found["problem"])
+        raise (MemoryInUse if found["memory_in_use"] else BackendError)(found["problem"])
     return found
 
 

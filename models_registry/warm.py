@@ -33,7 +33,7 @@ from lmgym.models.backends import (
     BackendError,
     DeviceMissing,
     ExternalAccess,
-    NoRoom,
+    MemoryInUse,
     load_backend,
 )
 from lmgym.models.backends.unchanged import has_changed_files
@@ -142,7 +142,7 @@ def unless_crowded(load: Callable[[], Found]) -> Found:
     """What `load` gives. Where others use the device's memory, idle models of this worker go, and it is tried again."""
     try:
         return load()
-    except NoRoom:
+    except MemoryInUse:
         if not _let_idle_go():
             raise
     return load()

@@ -72,4 +72,4 @@ def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:
     if last is None:
         return reading, None
     given = data if last.is_answered else None
-    return reading, AnswersForm(given, reading=last.reading, before=last.before, known=known)
+    return reading, AnswersForm(given, reading=last.result, before=last.before, known=known)

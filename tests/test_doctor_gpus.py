@@ -50,7 +50,7 @@ def test_a_device_that_is_not_there_is_wrong(gpus, settings):
     level, said = doctor._gpus()[-1]
     assert (level, said) == (
         BAD,
-        'GYM_DEVICE=cuda:3: There is no device cuda:3 on this machine. Use "auto" or "cpu".',
+        'GYM_DEVICE=cuda:3: This machine has no device cuda:3. Use "auto" or "cpu".',
     )
 
 

@@ -65,7 +65,12 @@ def named(path: Path) -> set[str]:
                 "http.client",
                 "aiohttp",
             },
-            {"lmgym/net/client.py", "lmgym/net/wire.py", "lmgym/net/answers.py", "lmgym/client/transport.py"},
+            {
+                "lmgym/net/client.py",
+                "lmgym/net/wire.py",
+                "lmgym/net/responses.py",
+                "lmgym/client/transport.py",
+            },
         ),
         ({"mark_safe", "django.utils.safestring.mark_safe", "django.utils.safestring.SafeString"}, set()),
     ],

@@ -18,7 +18,7 @@ from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from jsonschema.validators import extend
 from referencing import Registry
 
-from lmgym.net.answers import STRICT
+from lmgym.net.responses import STRICT
 
 MAX_PATTERN = 1_000
 """Characters of a regular expression."""

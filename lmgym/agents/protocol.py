@@ -11,7 +11,7 @@ from typing import Any
 
 from lmgym.agents.redact import cut
 from lmgym.agents.results import is_amount
-from lmgym.net.answers import STRICT
+from lmgym.net.responses import STRICT
 
 MAX_LINE = 4_000_000
 MAX_BYTES = 16_000_000

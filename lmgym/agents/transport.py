@@ -163,7 +163,7 @@ TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
     (net.TimedOut, "timeout"),
     (net.TooLarge, "too-large"),
     (net.HTTPStatus, "status"),
-    (net.BadAnswer, "encoding"),
+    (net.BadResponse, "encoding"),
     (net.Refused, "refused"),
     (net.Unreachable, "unreachable"),
 )
@@ -214,13 +214,13 @@ class HTTPTransport:
     def get(self, path: str, deadline: Deadline) -> Any:
         return self._json(self._answer("GET", path, deadline), deadline)
 
-    def _json(self, answer: net.Answer, deadline: Deadline) -> Any:
+    def _json(self, answer: net.Response, deadline: Deadline) -> Any:
         try:
             return answer.json()
         except net.NetError as error:
             raise self._named(error, deadline) from None
 
-    def _answer(self, method: str, path: str, deadline: Deadline, **more: Any) -> net.Answer:
+    def _answer(self, method: str, path: str, deadline: Deadline, **more: Any) -> net.Response:
         policy = self.policy(seconds=max(0.05, deadline.left), max_bytes=MAX_JSON_BYTES, redirects=0)
         try:
             answer = net.request(method, self.url + path, headers=self.headers, policy=policy, **more)

@@ -1,4 +1,4 @@
-"""A chart with the numbers it draws, as SVG, PNG, PDF, CSV or JSON."""
+"""Charts with their data, as SVG, PNG, PDF, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -21,16 +21,22 @@ FORMS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json; charset=utf-8",
 }
-"""Content types by the ending of the file."""
+"""Content types by file extension."""
 DOTS_PER_INCH = 300
 _CSS_PIXELS_PER_INCH = 96
 
 
 @dataclass(frozen=True)
 class Figure:
-    """`draw(standalone=)` draws for a page, or on white with its own colours. `header` names units. `query` says which
-    chart of its `kind` it is. `rule` has the key and the label of the scoring rule of its pass rates; None for charts
-    without any."""
+    """A chart with its data.
+
+    Attributes:
+        draw: `draw(standalone=False)` draws for a page, `draw(standalone=True)` on white with its own colours.
+        header, rows: the data; headings include units.
+        query: parameters that identify the chart among those of its `kind`.
+        rule: key and label of the scoring rule of pass rates; None for charts without pass rates.
+        has_narrow: `draw(narrow=True)` fits a telephone.
+    """
 
     kind: str
     title: str
@@ -41,7 +47,6 @@ class Figure:
     note: str = ""
     rule: Mapping[str, str] | None = None
     has_narrow: bool = False
-    """Whether `draw(narrow=True)` fits a telephone."""
 
     @property
     def svg(self) -> Markup:
@@ -55,21 +60,21 @@ class Figure:
         return str(self.draw(standalone=True))
 
     def _repr_svg_(self) -> str:
-        """Notebooks show it."""
+        """Display in notebooks."""
         return str(self)
 
     @property
     def stem(self) -> str:
-        """Name of its files, without an ending."""
+        """Name of its files, without extension."""
         return _plain_word(f"{self.kind} {self.title}")[:80] or self.kind
 
     @property
     def caption(self) -> str:
-        """Caption of the table of its numbers: the title, and the rule if there is one."""
+        """Caption of the data table: the title and, if any, the rule."""
         return f"{self.title}. Scoring rule: {self.rule['label']}." if self.rule else self.title
 
     def columns(self) -> tuple[str, ...]:
-        """Of the numbers as a file; with the rule, if they have one."""
+        """Return the headings of the data in files, including the rule if any."""
         return (*self.header, "rule") if self._adds_rule else self.header
 
     def values(self) -> list[list[Any]]:
@@ -92,7 +97,7 @@ class Figure:
         }
 
     def file(self, form: str) -> bytes:
-        """The chart or its numbers in one of FORMS; text is UTF-8."""
+        """Return the chart or its data in one of FORMS; text is UTF-8."""
         if form == "csv":
             return csv_text(self.columns(), self.values()).encode()
         if form == "json":
@@ -103,29 +108,29 @@ class Figure:
         return as_png(drawn) if form == "png" else as_pdf(drawn)
 
     def save(self, path: str | Path) -> Path:
-        """Write it in the form that the path ends in.
+        """Write the chart or its data in the format of the path's extension.
 
         Raises:
-            ValueError: the path ends in none of FORMS.
+            ValueError: the extension is not in FORMS.
             ModuleNotFoundError: PNG or PDF without lm-gym[charts].
         """
-        place = Path(path).expanduser()
-        form = place.suffix.removeprefix(".").lower()
+        target = Path(path).expanduser()
+        form = target.suffix.removeprefix(".").lower()
         if form not in FORMS:
-            raise ValueError(f"{place} is in no form of a chart: {', '.join(FORMS)}.")
-        place.write_bytes(self.file(form))
-        return place
+            raise ValueError(f"{target} must end in .{', .'.join(FORMS)}.")
+        target.write_bytes(self.file(form))
+        return target
 
 
 def as_png(svg: str) -> bytes:
-    """At 300 dots per inch. Raises ModuleNotFoundError."""
-    # The library counts a pixel of the drawing as a point, browsers as 1/96 inch.
+    """Convert to PNG at 300 dots per inch. Raises ModuleNotFoundError."""
+    # The converter treats a pixel of the drawing as a point, browsers as 1/96 inch.
     points = 72 / _CSS_PIXELS_PER_INCH
     return bytes(_converter().svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
 
 
 def as_pdf(svg: str) -> bytes:
-    """Vectors, with the fonts' used glyphs embedded. Raises ModuleNotFoundError."""
+    """Convert to PDF as vectors, with the used glyphs embedded. Raises ModuleNotFoundError."""
     return bytes(_converter().svg_to_pdf(svg))
 
 
@@ -141,6 +146,6 @@ def _converter() -> ModuleType:
 
 
 def _plain_word(text: str) -> str:
-    """ASCII letters, digits, underscores and single hyphens."""
+    """Reduce text to ASCII letters, digits, underscores and single hyphens."""
     ascii_alone = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_alone.lower())).strip("-_")

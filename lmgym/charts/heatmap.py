@@ -1,4 +1,4 @@
-"""Numbers in a grid as colours: models on suites, mixtures, actions, cases of agents."""
+"""Heat maps: models on suites, mixtures, actions, cases of agents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lmgym.charts.svg import Markup, Pen, element, shorten, text_width, wrap
 
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 _NOTE = 320.0
-"""Width of the note below a small grid; it fits a telephone of 390 px."""
-HOLD = "Percent of items that hold"
+"""Width of the note below a small grid; fits a telephone of 390 px."""
+HOLD = "Percent of items that pass"
 
 
 def _percent(rate: float) -> str:
@@ -32,8 +32,16 @@ def heat_chart(
     missing: str = "not run",
     standalone: bool = False,
 ) -> Markup:
-    """`values[row][column]` is 0..1 and decides the colour, `write` (or `texts`) what a cell says; what is missing is
-    an empty frame. `axes` name rows and columns."""
+    """Draw a heat map.
+
+    Args:
+        values: values[row][column], 0 to 1, sets the colour; None is an empty frame.
+        said: what the values are.
+        axes: names of rows and columns.
+        write: formats a value for its cell.
+        texts: text of each cell instead.
+        missing: words for a missing value in tooltips.
+    """
     pen = Pen(standalone=standalone)
     head = 24.0 if standalone else 0.0
     left = 12.0 + min(220.0, max((text_width(name) for name in (*rows, axes[0])), default=0.0))
@@ -61,9 +69,9 @@ def heat_chart(
             words = f"{name}, {columns[k]}: " + (missing if value is None else f"{written[r][k]}{unit}")
             body.append(_cell(pen, value, written[r][k], words, left + 8.0 + wide * k, y, wide))
     foot = top + _CELL_H * len(rows) + 20.0
-    told = f"{said}. {note}" if note else f"{said}."
+    caption = f"{said}. {note}" if note else f"{said}."
     grid = left + wide * len(columns) + (16.0 if upright else 2.0 * _CELL_W)
-    lines = wrap(told, max(_NOTE, grid - 24.0), 11.0) or [told]
+    lines = wrap(caption, max(_NOTE, grid - 24.0), 11.0) or [caption]
     for k, line in enumerate(lines):
         body.append(pen.text(12.0, foot + 15.0 * k, line, "c-muted"))
     width = max(
@@ -72,7 +80,7 @@ def heat_chart(
         24.0 + text_width(title) * 1.1 if standalone else 0.0,
     )
     height = foot + 15.0 * len(lines) - 3.0
-    return pen.canvas(width, height, title, f"{len(rows)} by {len(columns)}. {told}", "chart", body)
+    return pen.canvas(width, height, title, f"{len(rows)} by {len(columns)}. {caption}", "chart", body)
 
 
 def _column(pen: Pen, name: str, x: float, y: float, *, upright: bool) -> Markup:

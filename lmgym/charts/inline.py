@@ -1,4 +1,4 @@
-"""Small drawings: the bar beside a pass rate, the strip of margins."""
+"""Small charts: bars of pass rates, strips of margins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def rate_bar(
     *,
     width: float = 96.0,
 ) -> Markup:
-    """A bar from 0 to 1 with its interval as a whisker and a tick at chance. The number stands beside it as text."""
+    """Draw a bar from 0 to 1, with its interval as a whisker and a tick at chance. Pages print the number next to
+    it."""
     height, inner = 14.0, width - 2.0
 
     def x(share: float) -> float:
@@ -58,9 +59,9 @@ def margin_strip(
     width: float = 560.0,
     standalone: bool = False,
 ) -> Markup:
-    """One dot per item: how far, in bits, its prediction is from flipping. Right of zero it held.
+    """Draw one dot per item at its margin in bits; right of zero the prediction is true.
 
-    Items without a margin are left out; items at nearly the same place are stacked.
+    Items without a margin are omitted; dots at nearly the same position are stacked.
     """
     pen = Pen(standalone=standalone)
     shown = sorted((float(m), k) for k, m in enumerate(margins) if finite(m) and k < len(outcomes))
@@ -94,17 +95,20 @@ def margin_strip(
         dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": radius, **pen.style(kind)}
         body.append(element("g", None, tip, element("circle", dot)))
     left_out = len(margins) - len(shown)
-    text = f"{len(shown)} items; right of zero the prediction held."
+    text = f"{len(shown)} items; right of zero the prediction is true."
     if left_out:
-        text += f" {left_out} without a margin left out."
+        omitted = "1 item without a margin is" if left_out == 1 else f"{left_out} items without a margin are"
+        text += f" {omitted} omitted."
     if not standalone:
         return pen.canvas(width, base + 28.0, title, text, "chart margin-strip", body)
     head = [
         pen.text(left, 16.0, shorten(title, width - 24.0), "c-text", "c-strong"),
         pen.text(
-            left, base + 64.0, "Margin in bits; filled: held, hollow: failed or tie. " + text, "c-muted"
+            left, base + 64.0, "Margin in bits; filled: passed, hollow: failed or tie. " + text, "c-muted"
         ),
     ]
     moved = element("g", {"transform": "translate(0 24)"}, *body)
-    wide = max(width, 24.0 + text_width("Margin in bits; filled: held, hollow: failed or tie. " + text, 11.0))
+    wide = max(
+        width, 24.0 + text_width("Margin in bits; filled: passed, hollow: failed or tie. " + text, 11.0)
+    )
     return pen.canvas(wide, base + 76.0, title, text, "chart margin-strip", [*head, moved])

@@ -1,4 +1,4 @@
-"""A value with its interval per row: models on a suite, tags of a model, scores of a leaderboard."""
+"""Charts of one value with its interval per row: models on a suite, tags of a model, scores of a leaderboard."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lmgym.charts.svg import (
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
 _NARROW, _NARROW_LABEL = 280.0, 110.0
-"""Labels and plot together; the plot has what the labels leave."""
+"""Width of labels and plot together; the plot gets the width that labels leave."""
 _KEY_ROW = 18.0
 
 
 @dataclass(frozen=True)
 class RowMark:
-    """`reference` is a tick of its own (chance, the field's mean); `series` decides shape and colour of the point."""
+    """One row. `reference` is a separate tick (chance, mean of the field); `series` sets the marker."""
 
     label: str
     value: float | None
@@ -49,8 +49,14 @@ def interval_rows(
     standalone: bool = False,
     narrow: bool = False,
 ) -> Markup:
-    """Points with whiskers, one row each; `series` names what shapes mean. Without `domain` the axis fits. `narrow`
-    fits a telephone of 390 px: the names of series stand one below the other."""
+    """Draw points with whiskers, one per row.
+
+    Args:
+        domain: limits of the axis; None = fit the values.
+        reference: name of the reference ticks.
+        series: names of the markers.
+        narrow: fit a telephone of 390 px, with the names of series below each other.
+    """
     label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)
     values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
@@ -77,10 +83,10 @@ def interval_rows(
         y = top + step * (k + 0.5)
         body += _label(pen, labels[k], left, y)
         body.append(_row(pen, row, y, x, unit, reference))
-    said = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
-    said += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
-    said += f". {note}" if note else ""
-    lines = wrap(said, plot + 20.0, 11.0) or [said]
+    caption = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
+    caption += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
+    caption += f". {note}" if note else ""
+    lines = wrap(caption, plot + 20.0, 11.0) or [caption]
     for k, line in enumerate(lines):
         body.append(pen.text(left + 12.0, bottom + 20.0 + 15.0 * k, line, "c-muted"))
     widest = max(text_width(line, 11.0) for line in lines)
@@ -91,14 +97,14 @@ def interval_rows(
         left + text_width(title) * 1.1 if standalone else 0.0,
     )
     return pen.canvas(
-        width, bottom + 15.0 + 15.0 * len(lines), title, f"{len(rows)} rows. {said}", "chart", body
+        width, bottom + 15.0 + 15.0 * len(lines), title, f"{len(rows)} rows. {caption}", "chart", body
     )
 
 
 def _lines(label: str, width: float) -> list[str]:
-    """A label in one line or two."""
-    found = wrap(label, width)
-    return found if found and len(found) < 3 else [shorten(label, width)]
+    """Wrap a label to one or two lines."""
+    lines = wrap(label, width)
+    return lines if lines and len(lines) < 3 else [shorten(label, width)]
 
 
 def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
@@ -109,7 +115,7 @@ def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
 def _keys(
     pen: Pen, x: float, y: float, series: Sequence[str], first: int = 0, width: float = 0.0
 ) -> list[Markup]:
-    """In one row. `width`: of a name that is cut there."""
+    """Draw the key in one row. Names are shortened to `width` unless it is 0."""
     drawn = []
     for k, whole in enumerate(series, first):
         name = shorten(whole, width) if width else whole

@@ -1,6 +1,6 @@
-"""Charts of a suite run, drawn on the server as SVG.
+"""Charts of surprisal by region and condition, as SVG.
 
-No chart comes without its numbers: pages put the data table beside it, and every drawing says n and interval.
+Pages show the data table with every chart, and every chart states n and interval.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ _LABEL_GAP = 17.0
 
 @dataclass(frozen=True)
 class Series:
-    """One condition: a mean per region, and the interval around it. None or NaN: nothing there."""
+    """Means and intervals of one condition by region; None or NaN = no value.
+
+    Attributes:
+        items: values of each item by region, drawn as thin lines behind the means.
+    """
 
     name: str
     means: Sequence[float | None]
@@ -39,7 +43,6 @@ class Series:
     highs: Sequence[float | None] = ()
     n: int | None = None
     items: Sequence[Sequence[float | None]] = ()
-    """Per item its value in every region: drawn as thin lines behind the means."""
 
     def mean(self, region: int) -> float | None:
         return _at(self.means, region)
@@ -57,7 +60,7 @@ def _at(values: Sequence[float | None], index: int) -> float | None:
 # --- mean surprisal by region and condition ---------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Frame:
-    """Where things go."""
+    """Layout of the chart."""
 
     columns: tuple[int, ...]  # region indices that are drawn
     step: float
@@ -92,7 +95,14 @@ def region_chart(
     interval: str = "95% interval",
     standalone: bool = False,
 ) -> Markup:
-    """`critical` holds region numbers (from 1). Regions where no condition has a value are left out."""
+    """Draw mean surprisal by region, one line per condition. Regions without any value are omitted.
+
+    Args:
+        regions: names of all regions.
+        critical: region numbers (from 1) to shade.
+        unit: unit of the values.
+        interval: name of the intervals.
+    """
     pen = Pen(standalone=standalone)
     columns = tuple(k for k in range(len(regions)) if any(s.mean(k) is not None for s in series))
     labels, label_height, rotated, step = _axis_labels(
@@ -144,7 +154,7 @@ def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float
 
 
 def _axis_labels(names: Sequence[str], n_series: int) -> tuple[list[list[str]], float, bool, float]:
-    """Lines per label, the height they need, whether they are turned, and the width of a column."""
+    """Return the lines of each label, their height, whether they are rotated, and the width of a column."""
     count = max(len(names), 1)
     step = min(156.0, max(58.0, 640.0 / count, 7.0 * n_series + 18.0))
     wrapped = [wrap(name, step - 8.0, 11.0) for name in names]
@@ -205,7 +215,7 @@ def _region_labels(
 
 
 def _threads(pen: Pen, frame: _Frame, index: int, one: Series, count: int) -> Markup:
-    """A line per item, broken where a region has no value."""
+    """Draw a line per item, interrupted at regions without a value."""
     offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
     paths = []
     for item in one.items:
@@ -250,7 +260,7 @@ def _draw_series(
 
 
 def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
-    """Names at the right-hand end of the lines, moved apart, each with its mark: label and legend in one."""
+    """Draw names with their markers at the right-hand ends of the lines, moved apart."""
     ends: list[tuple[float, int, float | None]] = []
     for index, one in enumerate(series):
         last = next((one.mean(k) for k in reversed(frame.columns) if one.mean(k) is not None), None)
@@ -274,7 +284,7 @@ def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
 
 
 def _spread(wanted: Sequence[float], low: float, high: float) -> list[float]:
-    """Places in the same order, `_LABEL_GAP` apart, near the wanted ones: one pass down, one pass up."""
+    """Return positions in the same order, `_LABEL_GAP` apart and near `wanted`: one pass down, one pass up."""
     places = list(wanted)
     for i, place in enumerate(places):
         places[i] = max(place, low if i == 0 else places[i - 1] + _LABEL_GAP)
@@ -297,7 +307,7 @@ def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str
     has_intervals = any(finite(v) for s in series for v in s.lows)
     whiskers = f"; whiskers: {interval}" if has_intervals else ""
     threads = "; thin lines: single items" if any(s.items for s in series) else ""
-    shaded = "; shaded: regions the predictions compare" if has_critical else ""
+    shaded = "; shaded: regions in predictions" if has_critical else ""
     return f"Points: mean{n}{whiskers}{threads}{shaded}"
 
 
@@ -307,7 +317,7 @@ def _describe(
     if not columns:
         return "No region has a value."
     left_out = [f"{k + 1} {regions[k]}" for k in range(len(regions)) if k not in columns]
-    missing = f" Empty regions left out: {', '.join(left_out)}." if left_out else ""
+    missing = f" Empty regions omitted: {', '.join(left_out)}." if left_out else ""
     what = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
     where = f"{len(columns)} region{'' if len(columns) == 1 else 's'}"
     return f"Mean surprisal in {unit} of {what} in {where}. {note}.{missing}"

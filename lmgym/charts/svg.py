@@ -1,7 +1,7 @@
-"""A tiny SVG builder that escapes everything it is given.
+"""A small SVG builder that escapes all text.
 
-A drawing is made twice from the same code: for a page (elements carry classes, the stylesheet decides about colour,
-so dark mode and print follow) and for a paper (`standalone`: colours are presentation attributes on white).
+The same code draws for a page (elements have classes, and the style sheet sets colours, so that dark mode and print
+work) and for a paper (`standalone`: colours are presentation attributes on white).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _PAPER: dict[str, dict[str, str]] = {
     "c-color": {"stroke": "{colour}"},
     "c-fill": {"fill": "{colour}"},
 }
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 cannot contain, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Markup(str):
-    """Finished markup. Templates print it as it is: every text in it was escaped by whoever built it."""
+    """Finished markup, which templates print unescaped: all text in it is already escaped."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class Markup(str):
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
-    """One element. Plain strings among the children are escaped; Markup is kept."""
+    """Make an element. Plain strings among the children are escaped; Markup is not."""
     written = "".join(
         f" {name}={quoteattr(clean(_number(value)))}"
         for name, value in (attributes or {}).items()
@@ -76,6 +76,7 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
 
 
 def clean(text: str) -> str:
+    """Replace characters that XML cannot contain."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 
@@ -86,7 +87,7 @@ def _number(value: object) -> str:
 
 
 class Pen:
-    """Turns our class names into a `class` attribute, or into presentation attributes for a paper."""
+    """Draws elements with classes for a page, or with presentation attributes for a paper."""
 
     def __init__(self, *, standalone: bool) -> None:
         self.standalone = standalone
@@ -142,7 +143,7 @@ class Pen:
 
 
 def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float = 4.0) -> Markup:
-    """A point mark. Twelve shapes that stay apart in grayscale: first filled, then strokes, then hollow."""
+    """Draw a marker. Twelve shapes are distinguishable in grayscale: first filled, then strokes, then hollow."""
     kind %= 12
     r = size
     if kind in (5, 6, 7):
@@ -174,11 +175,12 @@ def _n(value: float) -> str:
 
 
 def finite(value: float | None) -> TypeGuard[float]:
+    """Return whether a value is a finite number."""
     return value is not None and math.isfinite(value)
 
 
 def text_width(text: str, size: float = 12.0) -> float:
-    """A generous estimate: no font is measured on the server."""
+    """Estimate the width of text in pixels, generously: no font is measured on the server."""
     units = 0.0
     for character in text:
         if unicodedata.combining(character):
@@ -197,6 +199,7 @@ def text_width(text: str, size: float = 12.0) -> float:
 
 
 def shorten(text: str, width: float, size: float = 12.0) -> str:
+    """Shorten text to a width in pixels, with an ellipsis."""
     if text_width(text, size) <= width:
         return text
     kept = text
@@ -206,7 +209,7 @@ def shorten(text: str, width: float, size: float = 12.0) -> str:
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str] | None:
-    """Lines no wider than `width`, broken at blanks and after - _ /; None when a piece is too long for that."""
+    """Break text at blanks and after - _ / to lines no wider than `width`; None if a piece is too long."""
     lines: list[str] = []
     for piece in re.findall(r"[^\s_/-]*[\s_/-]?", text):
         if not piece:
@@ -221,7 +224,7 @@ def wrap(text: str, width: float, size: float = 12.0) -> list[str] | None:
 
 
 def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round tick values that cover low..high."""
+    """Return about `wanted` round tick values that cover low to high."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
     raw = (high - low) / max(wanted, 1)
@@ -232,4 +235,5 @@ def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def tick_label(value: float) -> str:
+    """Format a tick value."""
     return f"{value:.10g}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""The heat strip of one item: its sentences below each other, every token a box whose colour is its surprisal."""
+"""Heat strip of one item: its sentences below each other, with one box per token coloured by surprisal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROW, _BOX, _HEAD, _LONGEST = 42.0, 34.0, 28.0, 150.0
 
 @dataclass(frozen=True)
 class StripToken:
-    """`bits` None: not scored. `note` is what its tooltip says besides."""
+    """One token. `bits` is None if it is not scored; `note` is appended to its tooltip."""
 
     text: str
     bits: float | None
@@ -28,7 +28,7 @@ class StripToken:
 
 @dataclass(frozen=True)
 class StripRow:
-    """A sentence: its condition, and per column (start tokens, regions, end tokens) the tokens."""
+    """One sentence: its condition, and its tokens by column (start tokens, regions, end tokens)."""
 
     label: str
     columns: Sequence[Sequence[StripToken]]
@@ -42,7 +42,11 @@ def token_strip(
     note: str = "",
     standalone: bool = False,
 ) -> Markup:
-    """`columns`: name, and whether predictions compare it."""
+    """Draw the heat strip of an item.
+
+    Args:
+        columns: name of each column, and whether predictions compare it.
+    """
     pen = Pen(standalone=standalone)
     top = _HEAD + (24.0 if standalone else 0.0)
     left = 24.0 + min(200.0, max((text_width(row.label) for row in rows), default=0.0))
@@ -71,10 +75,10 @@ def token_strip(
                 at += token.width
     foot = bottom + 26.0
     body += _scale(pen, left, bottom + 6.0)
-    said = f"Bits per token; dashed: outside regions, or not scored. {note}".strip()
-    body.append(pen.text(left, foot + 18.0, said, "c-muted"))
-    width = max(x + 12.0, left + text_width(said, 11.0) + 12.0, 24.0 + text_width(title) * 1.1)
-    described = f"{len(rows)} sentences in {len(columns)} columns. {said}"
+    caption = f"Bits per token; dashed: outside regions, or not scored. {note}".strip()
+    body.append(pen.text(left, foot + 18.0, caption, "c-muted"))
+    width = max(x + 12.0, left + text_width(caption, 11.0) + 12.0, 24.0 + text_width(title) * 1.1)
+    described = f"{len(rows)} sentences in {len(columns)} columns. {caption}"
     return pen.canvas(width, foot + 30.0, title, described, "chart", body)
 
 

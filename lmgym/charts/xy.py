@@ -1,4 +1,4 @@
-"""Two numbers against each other: scores by size or perplexity, learning curves."""
+"""Scatter plots and curves: scores by size or perplexity, learning curves."""
 
 from __future__ import annotations
 
@@ -40,9 +40,17 @@ def xy_chart(
     standalone: bool = False,
     narrow: bool = False,
 ) -> Markup:
-    """`joined` draws lines through each series in order of x. Values of x are positive when the axis is logarithmic;
-    `counted_x`: they are whole numbers from 1 on, such as runs. `plot_width` is that of the axis, in pixels. `narrow`
-    fits a telephone of 390 px: the key stands below."""
+    """Draw points of several series.
+
+    Args:
+        series: name and points of each.
+        log_x: logarithmic x axis, for positive values.
+        counted_x: x values are whole numbers from 1, such as runs.
+        joined: connect the points of each series in order of x.
+        domain: limits of the y axis; None = fit the values.
+        plot_width: width of the x axis in pixels.
+        narrow: fit a telephone of 390 px, with the key below the plot.
+    """
     plot_width = min(plot_width, _NARROW_WIDTH) if narrow else plot_width
     pen = Pen(standalone=standalone)
     points = [point for _, row in series for point in row]
@@ -78,8 +86,8 @@ def xy_chart(
         _LEFT + max((text_width(line, 11.0) for line in lines), default=0.0) + 12.0,
         text_width(title) * 1.2 if standalone else 0.0,
     )
-    said = f"{len(points)} points; {x_label} against {y_label}. {note}"
-    return pen.canvas(width, foot + 10.0, title, said, "chart", body)
+    description = f"{len(points)} points; {y_label} by {x_label}. {note}"
+    return pen.canvas(width, foot + 10.0, title, description, "chart", body)
 
 
 def _horizontal(
@@ -153,7 +161,7 @@ def _series(
             drawn.append(pen.path(d, "c-whisker", "c-color", series=k))
         drawn.append(marker(pen, k, x(point.x), y(point.y), series=k, size=5.5 if point.strong else 4.0))
         if point.strong:
-            right = x(point.x) > _LEFT + 0.6 * width  # then there is more room on the left
+            right = x(point.x) > _LEFT + 0.6 * width  # more space on the left
             at, side = (x(point.x) - 9.0, ("c-text", "c-end")) if right else (x(point.x) + 9.0, ("c-text",))
             drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, 220.0), *side))
         parts.append(element("g", None, element("title", None, words), *drawn))
@@ -161,7 +169,7 @@ def _series(
 
 
 def _key(pen: Pen, names: Sequence[str], left: float, top: float, width: float) -> list[Markup]:
-    """What the marks of each series mean, one below the other."""
+    """Draw the key of the series, one below the other."""
     drawn = []
     for k, name in enumerate(names):
         y = top + _KEY_ROW * k

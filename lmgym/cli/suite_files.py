@@ -86,14 +86,14 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
 
 def unread(path: str | Path, error: FormatError) -> str:
     """List the problems of an unreadable file with their places, and the option that would resolve them."""
-    problems = "\n".join(f"  {one.names}: {one}" if one.names else f"  {one}" for one in error.problems)
+    problems = "\n".join(f"  {problem}" for problem in error.problems)
     return f"{path} cannot be read as a suite:\n{problems}{_remedy(error)}"
 
 
 def _remedy(error: FormatError) -> str:
     if not isinstance(error, NotUnderstood):
         return ""
-    read = error.reading
+    read = error.result
     if "columns" in read.asks:
         proposed = ",".join(f"{letter}={role}" for letter, role in read.proposed_columns.items())
         return f"\nFor example: --columns {proposed}"

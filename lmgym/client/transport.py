@@ -14,6 +14,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from lmgym.text.problems import in_words
+
 TRIES = 4
 PATIENCE = 300.0
 """Seconds that a request may wait in total."""
@@ -44,8 +46,9 @@ class ApiError(Exception):
 
 
 def line_of(row: Mapping[str, Any]) -> str:
-    """Format an error on one line: place, message, hint."""
-    where = f"{row['where']}: " if row["where"] else ""
+    """Format an error of the API on one line: place, message, hint."""
+    place = in_words(row["where"])
+    where = f"{place}: " if place else ""
     if not row["hint"]:
         return f"{where}{row['message']}"
     stop = "" if row["message"].endswith((".", "!", "?", ":")) else "."

@@ -1,5 +1,8 @@
-"""Zip archives of people one does not know: entries are counted before they are listed, and unpacked block by block up
-to a limit, whatever their headers say. Nothing is unpacked to a disk. Pure."""
+"""Untrusted zip archives, read in memory.
+
+Entries are counted before they are listed and unpacked block by block up to a limit, whatever their headers declare.
+Nothing is written to disk.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,20 @@ from dataclasses import dataclass
 from lmgym.files.bounded import BLOCK, Refused
 
 ENTRY = b"PK\x01\x02"
-"""Begins every entry of an archive's list of contents."""
+"""Signature of each entry in the central directory of an archive."""
 MAGIC = b"PK\x03\x04"
 LINK = 0o120000
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """`entries` of the list of contents; `file_bytes` of one file and `bytes` of all that are read, unpacked."""
+    """Limits of an archive.
+
+    Attributes:
+        entries: number of entries in the central directory.
+        file_bytes: unpacked size of one file.
+        bytes: unpacked size of all files that are read.
+    """
 
     entries: int
     file_bytes: int
@@ -27,7 +36,7 @@ class ArchiveLimits:
 
 
 class Archive:
-    """A zip archive in memory. Everything here raises Refused."""
+    """A zip archive in memory. The constructor and all methods raise Refused."""
 
     def __init__(self, data: bytes, limits: ArchiveLimits) -> None:
         self._limits = limits
@@ -37,26 +46,29 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise Refused("this is no zip archive", "Pack it again.") from None
+            raise Refused("this is not a zip archive", "Pack it again.") from None
 
     def files(self) -> Iterator[zipfile.ZipInfo]:
-        """Entries that are files of people: no folders, and none of what macOS adds."""
+        """Yield entries that are files, without those that macOS adds."""
         for info in self._zip.infolist():
             if not info.is_dir() and "__MACOSX" not in info.filename:
                 yield info
 
     def read(self, info: zipfile.ZipInfo) -> bytes:
-        """The bytes of one file."""
+        """Return the unpacked bytes of one file."""
         return b"".join(self._blocks(info))
 
     def measure(self, tags: int) -> None:
-        """Unpack everything and keep nothing: raises Refused before another program unpacks and parses it, also where
-        the parts have more than `tags` of XML: the smallest element has 4 bytes and costs a parser a hundred."""
+        """Unpack all files and discard them, to refuse a file that is too large before a parser loads it.
+
+        Args:
+            tags: limit on XML tags in all files: an element of 4 bytes costs a parser about a hundred.
+        """
         for info in self._zip.infolist():
             for block in self._blocks(info):
                 tags -= block.count(b"<")
                 if tags < 0:
-                    raise Refused("the archive holds too many XML tags", "Split it.")
+                    raise Refused("the archive contains too many XML tags", "Split it.")
 
     def _blocks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         name = repr(info.filename[:100])
@@ -65,7 +77,9 @@ class Archive:
         if (info.external_attr >> 16) & 0o170000 == LINK:
             raise Refused(f"{name} is a link", "Pack the file itself.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Refused(f"{name} is packed in a way that is not read here", "Pack it as an ordinary zip.")
+            raise Refused(
+                f"{name} uses a compression method that is not supported", "Pack it as an ordinary zip."
+            )
         size = 0
         try:
             with self._zip.open(info) as file:
@@ -76,7 +90,8 @@ class Archive:
                         raise Refused(f"{name} has more than {self._limits.file_bytes:,} bytes", "Split it.")
                     if self._left < 0:
                         raise Refused(
-                            f"the archive holds more than {self._limits.bytes // 1_000_000} MB", "Split it."
+                            f"the archive contains more than {self._limits.bytes // 1_000_000} MB",
+                            "Split it.",
                         )
                     yield block
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError):

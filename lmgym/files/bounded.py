@@ -1,7 +1,7 @@
-"""Reading files of people one does not know: nothing is read, cut or decoded past a limit. Pure.
+"""Bounded reading of untrusted files: nothing is read, split or decoded beyond a limit.
 
-Everything that takes uploads reads through here: `opened` and `lines` for streams, which may be packed with gzip;
-`check` for text that is held already, before it is cut into lines and cells; `load` for JSON.
+All uploads pass through here. `opened` and `lines` read streams, which may be compressed with gzip; `check` guards text
+already in memory before it is split into lines and cells; `load` parses JSON.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from dataclasses import dataclass
 from typing import IO, Any, cast
 
 BLOCK = 65_536
-"""Bytes that are unpacked and looked at together."""
+"""Bytes unpacked and checked at a time."""
 MAX_MEMBERS = 100_000
-"""Of a gzip file: each costs time, and may hold nothing. The log of a long game has tens of thousands."""
+"""Members of a gzip file: each costs time, even an empty one. The log of a long game has tens of thousands."""
 _MAGIC = b"\x1f\x8b"
 _WBITS = 31
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may hold, unpacked; None where something else bounds it.
+    """Limits of one file, after decompression; None where something else bounds it.
 
-    `cells`: separators of a table, `columns`: those of its first line. `values`: commas and opening brackets of JSON,
-    which are as many as there are values or more; of the whole text for `load`, of one line for `lines`. `seconds`: of
-    this thread's computing from the first byte on, what is done with the lines included.
+    Attributes:
+        cells: separators in a table.
+        columns: separators in its first line.
+        values: commas and opening brackets of JSON, an upper bound on its values; counted over the whole text by `load`
+            and per line by `lines`.
+        seconds: CPU time of this thread from the first byte, including the processing of lines by the caller.
     """
 
     bytes: int | None = None
@@ -41,8 +44,13 @@ class Limits:
 
 
 class Refused(ValueError):
-    """A file that holds more than is read, or whose packing is damaged. `message` is a clause that names the limit and
-    begins in lower case, `hint` a sentence; `line` counts from 1, and is 0 where the file is meant."""
+    """A file exceeds a limit, or its compressed data is damaged.
+
+    Attributes:
+        message: a clause that names the limit, in lower case and without a full stop.
+        hint: a sentence.
+        line: line number from 1; 0 for the whole file.
+    """
 
     def __init__(self, message: str, hint: str = "", line: int = 0) -> None:
         sentence = f"{f'line {line}: ' if line else ''}{message}. {hint}".strip()
@@ -53,7 +61,7 @@ class Refused(ValueError):
 
 
 class TooDeep(Refused):
-    """JSON that is nested deeper than Python reads."""
+    """JSON is nested more deeply than Python's parser allows."""
 
     def __init__(self) -> None:
         super().__init__("the JSON is nested too deeply", "Remove the nested part.")
@@ -65,22 +73,31 @@ SPLIT = "Split it into several files."
 def opened(
     stream: IO[bytes], limits: Limits, clock: Callable[[], float] = time.thread_time
 ) -> io.BufferedReader:
-    """The stream for reading, unpacked if it is gzip (by its first bytes). Needs no seeking and holds little. Every way
-    of reading it raises Refused at the block that goes past a limit."""
+    """Open a stream for bounded reading, decompressing gzip (recognised by its first bytes).
+
+    The stream need not be seekable, and memory use is constant. Every read raises Refused at the block that exceeds a
+    limit.
+    """
     return io.BufferedReader(_Counted(stream, limits, clock), BLOCK)
 
 
 def lines(stream: IO[bytes], limits: Limits) -> Iterator[bytes]:
-    """The lines of `opened` with their ends; only a newline ends one. Raises Refused, also for a line of too many
-    values."""
+    """Yield lines of `opened` with their line ends; only a newline ends a line.
+
+    Raises:
+        Refused: a limit is exceeded, including the number of values in one line.
+    """
     for number, raw in enumerate(opened(stream, limits), 1):
         _check_values(raw, limits, number)
         yield raw
 
 
 def measure(stream: IO[bytes], limits: Limits) -> None:
-    """Read a stream to its end and keep nothing, then go back to its beginning: raises Refused before anything is made
-    of a file that is too large."""
+    """Read a seekable stream to its end and rewind it, to refuse a file that is too large before it is processed.
+
+    Raises:
+        Refused: a limit is exceeded.
+    """
     source = opened(stream, limits)
     while source.read(BLOCK):
         pass
@@ -88,7 +105,14 @@ def measure(stream: IO[bytes], limits: Limits) -> None:
 
 
 def check(text: str | bytes, limits: Limits, separators: str = "") -> None:
-    """Raise Refused for text of too many lines (LF, CRLF or CR) or, counting any one of `separators`, cells."""
+    """Check that a text has few enough lines and cells.
+
+    Args:
+        separators: characters that may separate cells; the most frequent one counts.
+
+    Raises:
+        Refused: too many lines (ended by LF, CRLF or CR) or cells.
+    """
     source: Any = text
     spell = str if isinstance(text, str) else str.encode
     if limits.lines is not None:
@@ -102,14 +126,22 @@ def check(text: str | bytes, limits: Limits, separators: str = "") -> None:
 
 
 def check_columns(header: str, limits: Limits, separators: str) -> None:
-    """Raise Refused for a first line of too many columns, before it is cut."""
+    """Raise Refused for a first line with too many columns, before it is split."""
     if limits.columns is not None and max(map(header.count, separators)) >= limits.columns:
-        raise Refused(f"more than {limits.columns:,} columns", "Leave out those that are not read.")
+        raise Refused(f"more than {limits.columns:,} columns", "Leave out unused columns.")
 
 
 def load(text: str | bytes, limits: Limits, **options: Any) -> Any:
-    """The value of a JSON text; `options` as of json.loads, which raises what it raises. Raises Refused for too many
-    values, before any is made, and TooDeep."""
+    """Parse JSON text.
+
+    Args:
+        options: passed to `json.loads`.
+
+    Raises:
+        Refused: too many values; raised before any is created.
+        TooDeep: nested too deeply.
+        json.JSONDecodeError: not JSON.
+    """
     _check_values(text, limits)
     try:
         return json.loads(text, **options)
@@ -126,7 +158,7 @@ def _check_values(text: str | bytes, limits: Limits, line: int = 0) -> None:
         raise Refused(f"more than {limits.values:,} values", SPLIT if not line else _SEVERAL, line)
 
 
-_SEVERAL = "One line holds one text: write it as several lines."
+_SEVERAL = "Each line is one text: write it as several lines."
 
 
 def _megabytes(size: int) -> str:
@@ -134,7 +166,7 @@ def _megabytes(size: int) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """Unpacks and counts, block by block."""
+    """Decompresses a stream and enforces its limits, block by block."""
 
     def __init__(self, stream: IO[bytes], limits: Limits, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -162,7 +194,7 @@ class _Counted(io.RawIOBase):
         return piece
 
     def _unpacked(self, size: int) -> bytes:
-        """The next bytes of a file of one or more gzip members, which zeros may follow; nothing at its end."""
+        """Return the next bytes of a file of one or more gzip members, which zeros may follow; b"" at its end."""
         unpacker = cast(Any, self._unpacker)
         while True:
             data = self._data or self._stream.read(BLOCK)
@@ -175,7 +207,7 @@ class _Counted(io.RawIOBase):
             if unpacker.eof:
                 self._members += 1
                 if self._members >= MAX_MEMBERS:
-                    raise Refused(f"more than {MAX_MEMBERS:,} packed parts", "Pack it in one go.")
+                    raise Refused(f"more than {MAX_MEMBERS:,} gzip members", "Compress it in one go.")
                 self._unpacker = unpacker = zlib.decompressobj(_WBITS)
             try:
                 piece: bytes = unpacker.decompress(data, size)
@@ -192,7 +224,7 @@ class _Counted(io.RawIOBase):
         return b""
 
     def _damaged(self, why: str) -> Refused:
-        return Refused(f"the packing is damaged ({why})", "Pack it again with gzip.")
+        return Refused(f"the compressed data is damaged ({why})", "Compress it again with gzip.")
 
     def _count(self, piece: bytes) -> None:
         limits = self._limits
@@ -211,7 +243,7 @@ class _Counted(io.RawIOBase):
         self._lines += ends
 
     def _measure(self, piece: bytes, most: int) -> None:
-        """The length of each line, its newline included."""
+        """Check the length of each line, its newline included."""
         *whole, rest = piece.split(b"\n")
         for number, line in enumerate(whole, self._lines + 1):
             if self._line_bytes + len(line) + 1 > most:
@@ -223,5 +255,5 @@ class _Counted(io.RawIOBase):
 
     def _long(self, line: int, most: int) -> Refused:
         return Refused(
-            f"more than {_megabytes(most)}", "One line holds one text: put a line break behind each.", line
+            f"more than {_megabytes(most)}", "Each line is one text: end each text with a line break.", line
         )

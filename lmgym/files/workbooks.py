@@ -1,8 +1,8 @@
-"""Cells of .xlsx and .ods workbooks as text, and sheets written as .xlsx. Pure.
+"""Read cells of .xlsx and .ods workbooks as text, and write sheets as .xlsx.
 
-Formulas and macros never run: of a formula the value is read that the program stored beside it. Everything is unpacked
-once and counted before a parser sees it, and read row by row up to a limit; XML with entities or a document type is
-refused (defusedxml, which openpyxl uses as well).
+Formulas and macros never run: the stored value of a formula is read. The archive is unpacked once and measured before a
+parser sees it, then read row by row up to a limit. XML with entities or a document type is refused (defusedxml, which
+openpyxl uses as well).
 """
 
 from __future__ import annotations
@@ -29,31 +29,33 @@ from lmgym.files.bounded import BLOCK, Limits, Refused
 
 UNPACKED = ArchiveLimits(entries=2_000, file_bytes=60_000_000, bytes=60_000_000)
 MAX_TAGS = 2_000_000
-"""Of XML in all parts, counted before they are parsed: four for a cell. A second of parsing .ods."""
+"""XML tags in all parts, counted before parsing: about four per cell, one second of parsing .ods."""
 MAX_SHEETS = 50
 MAX_CELL_CHARACTERS = 32_767
-"""As Excel and LibreOffice have it."""
+"""The limit of Excel and LibreOffice."""
 MAX_CHARACTERS = 20_000_000
-"""Of all cells: a text that stands once in the file may stand in many cells."""
+"""Characters in all cells: many cells can share one text of the file."""
 MAX_DEPTH = 64
-"""Of the elements of a sheet, one in the other."""
+"""Nesting of XML elements in a sheet."""
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 _BAD = (
     InvalidFileException, DefusedXmlException, ParseError, zipfile.BadZipFile, KeyError, ValueError, TypeError,
     IndexError, AttributeError, RecursionError, EOFError, OSError,
 )  # fmt: skip
-"""What openpyxl raises for files that are no workbooks."""
+"""Exceptions that openpyxl raises for files that are not workbooks."""
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
+    """One sheet of a workbook; rows end at their last cell that is not empty."""
+
     name: str
     rows: list[list[str]]
 
 
 def is_workbook(data: bytes) -> bool:
-    """By content: an .xlsx (or .xlsm) or .ods, not any zip archive."""
+    """Recognise .xlsx, .xlsm and .ods by content; other zip archives are not workbooks."""
     if not data.startswith(MAGIC):
         return False
     if _is_ods(data):
@@ -69,38 +71,44 @@ def _is_ods(data: bytes) -> bool:
 
 
 def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
-    """Sheets that hold anything, cells as they would be typed; the rows are as long as what they hold. Of `limits`:
-    lines, cells, columns, seconds, over all sheets. Raises Refused."""
+    """Read all sheets that are not empty, with cells as a person would type them.
+
+    Args:
+        limits: `lines`, `cells`, `columns` and `seconds` over all sheets; other limits are ignored.
+
+    Raises:
+        Refused: the workbook exceeds a limit or is damaged.
+    """
     archive = Archive(data, UNPACKED)
     archive.measure(MAX_TAGS)
     counter = _Counter(limits)
     try:
         sheets = _ods(data, counter) if _is_ods(data) else _xlsx(data, counter)
-        found = [Sheet(name, rows) for name, rows in sheets]
+        workbook = [Sheet(name, rows) for name, rows in sheets]
     except Refused:
         raise
     except _BAD as error:
         raise Refused("the workbook is damaged", "Save it again as .xlsx or .ods.") from error
-    return [sheet for sheet in found if sheet.rows]
+    return [sheet for sheet in workbook if sheet.rows]
 
 
 class _Counter:
-    """Adds up what is read."""
+    """Counts rows, cells, characters and seconds, and refuses a workbook past a limit."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.rows = self.cells = self.sheets = self.characters = 0
-        self.begun = time.monotonic()
+        self.start = time.monotonic()
 
     def sheet(self) -> None:
         self.sheets += 1
         if self.sheets > MAX_SHEETS:
-            raise Refused(f"more than {MAX_SHEETS} sheets", "Save the one with the suite by itself.")
+            raise Refused(f"more than {MAX_SHEETS} sheets", "Save the sheet with the suite on its own.")
 
     def width(self, columns: int) -> None:
         most = self.limits.columns
         if most is not None and columns > most:
-            raise Refused(f"more than {most:,} columns", "Leave out those that are not read.")
+            raise Refused(f"more than {most:,} columns", "Leave out unused columns.")
 
     def row(self, cells: Sequence[str]) -> None:
         limits = self.limits
@@ -116,7 +124,7 @@ class _Counter:
             raise Refused(f"more than {MAX_CHARACTERS:,} characters", "Split the workbook.")
         if limits.cells is not None and self.cells > limits.cells:
             raise Refused(f"more than {limits.cells:,} cells", "Split the workbook.")
-        if limits.seconds is not None and time.monotonic() - self.begun > limits.seconds:
+        if limits.seconds is not None and time.monotonic() - self.start > limits.seconds:
             raise Refused(f"reading it takes more than {limits.seconds:,.0f} seconds", "Split the workbook.")
 
 
@@ -136,11 +144,11 @@ def _trimmed(cells: Iterable[str]) -> list[str]:
 
 def _xlsx(data: bytes, counter: _Counter) -> Iterator[tuple[str, list[list[str]]]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of parts that are not read: validation, extensions
+        warnings.simplefilter("ignore", UserWarning)  # about unused parts: validation, extensions
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
         counter.sheet()
-        sheet.reset_dimensions()  # what the file says about its size may be wrong
+        sheet.reset_dimensions()  # the size declared in the file may be wrong
         yield sheet.title, list(_xlsx_rows(sheet, counter))
 
 
@@ -158,7 +166,7 @@ def _xlsx_rows(sheet: Any, counter: _Counter) -> Iterator[list[str]]:
 
 
 def _typed(value: Any) -> str:
-    """A cell's value as a person types it: 3, not 3.0."""
+    """Format a cell's value as a person types it: 3, not 3.0."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -191,7 +199,7 @@ def _ods(data: bytes, counter: _Counter) -> list[tuple[str, list[list[str]]]]:
 
 
 class _OdsReader:
-    """Target of an XML parser: keeps the cells of content.xml and nothing of its tree."""
+    """XML parser target that collects the cells of content.xml without building a tree."""
 
     def __init__(self, counter: _Counter) -> None:
         self.sheets: list[tuple[str, list[list[str]]]] = []
@@ -204,9 +212,9 @@ class _OdsReader:
         self._pieces: list[str] = []
         self._length = 0
         self._paragraph = 0
-        """Depth of the open paragraph of a cell; 0 outside."""
+        """Depth of the open paragraph of a cell; 0 outside a paragraph."""
         self._hidden = 0
-        """Depth of a comment within it, which is no text."""
+        """Depth of an open comment within the cell, whose text is skipped; 0 outside a comment."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._open.append(tag)
@@ -262,7 +270,7 @@ class _OdsReader:
                 rows.pop()
 
     def _end_cell(self) -> None:
-        """What the cell shows; of numbers the value itself, which has no thousands separators."""
+        """Add the displayed text of a cell, or the bare value of a number, without thousands separators."""
         text = "".join(self._pieces) if self._number is None else _typed(float(self._number))
         if not text:
             self._blank += self._cell_times
@@ -272,7 +280,7 @@ class _OdsReader:
         self._blank = 0
 
     def _end_row(self) -> None:
-        """A row as often as it is repeated; empty ones below the table are repeated a million times."""
+        """Add a row as often as it is repeated; an empty one once, as files repeat it a million times at the end."""
         rows = self.sheets[-1][1]
         if not self._row:
             self._counter.row([])
@@ -284,16 +292,21 @@ class _OdsReader:
 
 
 def _times(attributes: dict[str, str], name: str) -> int:
-    given = attributes.get(f"{_TABLE}{name}", "1")
-    return max(1, int(given)) if given.isdecimal() and len(given) < 10 else 1
+    times = attributes.get(f"{_TABLE}{name}", "1")
+    return max(1, int(times)) if times.isdecimal() and len(times) < 10 else 1
 
 
 # --- writing ---
 
 
 def write_xlsx(sheets: Sequence[tuple[str, Iterable[Sequence[Any]]]]) -> IO[bytes]:
-    """A workbook of (name, rows) with a frozen, bold first row. Texts stay text, whatever they begin with: no cell is
-    a formula, and a person who edits one does not make it one."""
+    """Write a workbook with a frozen first row per sheet.
+
+    Text stays text, whatever it begins with: no cell becomes a formula, not even when a person edits it.
+
+    Args:
+        sheets: (name, rows) of each sheet.
+    """
     book = Workbook(write_only=True)
     for name, rows in sheets:
         sheet = book.create_sheet(name[:31])

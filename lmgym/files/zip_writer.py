@@ -1,4 +1,4 @@
-"""Writing zip archives that are the same bytes whenever their contents are."""
+"""Write reproducible zip archives: equal contents give equal bytes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hashlib import sha256
 from typing import Any
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip archive can hold, given to every entry."""
+"""Time stamp of every entry, the earliest a zip archive can express."""
 
 
 def add_to_zip(archive: zipfile.ZipFile, path: str, pieces: Iterable[str | bytes]) -> dict[str, Any]:
-    """Add a compressed file without a clock. Returns its path, bytes and sha256, as manifests list them."""
+    """Add a compressed file with a fixed time stamp. Returns its path, bytes and sha256, as manifests list them."""
     info = zipfile.ZipInfo(path, EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
     digest, size = sha256(), 0

@@ -1,1 +1,1 @@
-"""Language models: backends that load them, the engine that computes surprisals."""
+"""Language models: backends load them, the engine computes surprisals."""

@@ -17,21 +17,26 @@ from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
 
 Tokens: TypeAlias = Sequence[tuple[str, float | None]]
-"""The tokens of a text in order, each as spelled there, with its bits; None = no value."""
+"""Tokens of a text in order, as spelled there, each with its surprisal in bits; None = no value."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything with surprisals: `score(texts)` gives the tokens of each text, in order."""
+    """Your own model: `score(texts)` returns the tokens of each text, in order."""
 
     def score(self, texts: Sequence[str]) -> Sequence[Tokens | TokenScores]: ...
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """`kind`: that of its backend, as provenance names it."""
+    """A model ready to score.
+
+    Attributes:
+        name: name in results.
+        kind: kind of its backend in provenance.
+    """
 
     name: str
     kind: str
@@ -39,7 +44,7 @@ class LoadedModel:
 
 
 def name_of(model: Any) -> str:
-    """Default name of a model in results."""
+    """Return the default name of a model in results."""
     if isinstance(model, str | Path):
         text = str(model)
         return (
@@ -60,16 +65,16 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
     Args:
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
-            "organisation/name" on the Hugging Face hub, with "@revision" if need be; (model, tokenizer) of
+            "organisation/name" on the Hugging Face Hub, optionally with "@revision"; (model, tokenizer) of
             transformers in memory; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
     Returns:
-        The model, with the start token that the site's check would choose.
+        The model, with the same start token as on the site.
 
     Raises:
-        BackendError: the model cannot be used; the message says why and what to do.
+        BackendError: the model cannot be used.
     """
     name = name_of(model)
     if isinstance(model, tuple):
@@ -83,7 +88,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
     if isinstance(model, Scorer):
         return LoadedModel(name, "python", _ScorerBackend(model, name))
     raise BackendError(
-        f"{type(model).__name__} is no model.",
+        f"{type(model).__name__} is not a model.",
         "Give a folder, a hub id, (model, tokenizer), or an object with score(texts).",
     )
 
@@ -103,13 +108,13 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
     path = Path(text).expanduser().resolve()
     if not path.exists():
         raise BackendError(
-            f"There is no model at {text}.",
+            f"No model found at {text}.",
             'Give a folder, an n-gram file, or a hub id such as "openai-community/gpt2".',
         )
     if not re.match(PATH_PATTERN, path.name):
         raise BackendError(
-            f"{path.name!r} cannot be the name of a model.",
-            "Rename it: a letter, a digit or _ first, then also blanks and - . + = , @ ( ).",
+            f"{path.name!r} is not a valid name of a model.",
+            "Rename it: begin with a letter, digit or _; spaces and - . + = , @ ( ) may follow.",
         )
     if (path.is_file() and path.suffix != ".gguf") or (path / FILE_NAME).is_file():
         return _load(name, "ngram", {"path": path.name}, path.parent)
@@ -117,12 +122,12 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
 
 
 def _kind_of(folder: Path) -> str:
-    """Masked if the configuration says so. Errors in it are reported when the model is loaded."""
+    """Return "masked" if the configuration says so. Errors in it are reported when the model is loaded."""
     try:
-        stated = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
+        architectures = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
     except (OSError, ValueError, AttributeError):
         return "causal"
-    return "masked" if any(str(one).endswith("ForMaskedLM") for one in stated) else "causal"
+    return "masked" if any(str(name).endswith("ForMaskedLM") for name in architectures) else "causal"
 
 
 def _load(name: str, kind: str, config: dict[str, Any], model_dir: Path) -> LoadedModel:
@@ -136,7 +141,7 @@ def _with_start_token(model: LoadedModel) -> LoadedModel:
 
 
 class _ScorerBackend:
-    """A `Scorer` as a backend. Its tokens are found in the text by their spelling."""
+    """A `Scorer` as a backend. Tokens are located in the text by their spelling."""
 
     def __init__(self, scorer: Scorer, name: str) -> None:
         self._scorer = scorer
@@ -152,7 +157,7 @@ class _ScorerBackend:
             revision="",
             fingerprint="",
             architecture=name,
-            notes=("Scores come from the caller's own code.",),
+            notes=("Scores come from the caller's code.",),
         )
 
     def score(
@@ -161,19 +166,19 @@ class _ScorerBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """Raises BackendError where the policy asks for what the caller's code is not asked for."""
+        """Score texts. Raises BackendError for policies that the caller's code cannot follow."""
         if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
             raise BackendError(
                 "Start tokens, end tokens and the whitespace correction are up to your own score(texts).",
                 "Leave bos, eos and whitespace as they are.",
             )
-        found = list(self._scorer.score(list(texts)))
-        if len(found) != len(texts):
-            raise BackendError(f"score(texts) gave {len(found)} results for {len(texts)} texts.")
-        return [_placed(text, one) for text, one in zip(texts, found, strict=True)]
+        results = list(self._scorer.score(list(texts)))
+        if len(results) != len(texts):
+            raise BackendError(f"score(texts) returned {len(results)} results for {len(texts)} texts.")
+        return [_with_offsets(text, tokens) for text, tokens in zip(texts, results, strict=True)]
 
 
-def _placed(text: str, tokens: Tokens | TokenScores) -> TokenScores | ScoringFailure:
+def _with_offsets(text: str, tokens: Tokens | TokenScores) -> TokenScores | ScoringFailure:
     if isinstance(tokens, TokenScores):
         return tokens
     spelled = [token for token, _ in tokens]
@@ -187,5 +192,5 @@ def _placed(text: str, tokens: Tokens | TokenScores) -> TokenScores | ScoringFai
 
 
 def _id_of(token: str) -> int:
-    """Equal spellings, equal ids."""
+    """Derive a token id from the spelling."""
     return zlib.crc32(token.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""How much main memory this machine has, and how much of it is free. Linux; elsewhere nobody says."""
+"""Total and free main memory of this machine (Linux only)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ GROUP = Path("/sys/fs/cgroup")
 
 
 class MachineMemory(NamedTuple):
-    """In bytes. `free`: what processes can get without swapping, file caches that can go counted in."""
+    """Bytes of main memory. `free` is available without swapping, including reclaimable file caches."""
 
     total: int
     free: int
 
 
 def machine_memory() -> MachineMemory | None:
-    """Of the machine, or of the container where that allows less; None where the system does not say."""
+    """Return the memory of the machine, or of the container if that is less; None if unknown."""
     try:
         rows = dict(row.split(":", 1) for row in MEMINFO.read_text().splitlines() if ":" in row)
-        found = MachineMemory(*(int(rows[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable")))
+        machine = MachineMemory(*(int(rows[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable")))
     except (OSError, ValueError, KeyError, IndexError):
         return None
-    inner = _group_memory()
-    return (
-        found if inner is None else MachineMemory(min(found.total, inner.total), min(found.free, inner.free))
-    )
+    group = _group_memory()
+    if group is None:
+        return machine
+    return MachineMemory(min(machine.total, group.total), min(machine.free, group.free))
 
 
 def _group_memory() -> MachineMemory | None:
-    """The limit of a container (cgroup version 2); None where there is none."""
+    """Return the memory of a container (cgroup version 2); None without a limit."""
     try:
         most, used = (int((GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
         rows = dict(row.split() for row in (GROUP / "memory.stat").read_text().splitlines())

@@ -1,21 +1,20 @@
-"""The only way out of this site: every HTTP request it makes leaves through here.
+"""Outbound HTTP: every request of the site and the library to another machine goes through this package.
 
     policy = NetPolicy.allowing("api.example.org:443", seconds=20)
     answer = net.request("POST", "https://lab.example.org/v1/completions", json={...}, policy=policy)
     with net.stream_lines("POST", url, json={...}, policy=policy) as lines:
         for line in lines: ...
 
-The name is looked up once, every address of it is checked against the rules of the site, and the connection goes to
-that very address. Time counts for the whole request, bytes before and after unpacking. No proxies, no cookies, no
-`.netrc`. What can go wrong is named in `lmgym.net.errors`. docs/net.md says the rest.
+The host name is resolved once, all its addresses are checked against the rules, and the connection goes to one of the
+checked addresses. Time limits cover the whole request; byte limits apply before and after decompression. There are no
+cookies, no `.netrc`, and no proxies unless the policy allows them. Errors are in `lmgym.net.errors`; see docs/net.md.
 """
 
 from __future__ import annotations
 
-from lmgym.net.answers import Answer
 from lmgym.net.client import request, stream_lines
 from lmgym.net.errors import (
-    BadAnswer,
+    BadResponse,
     HTTPStatus,
     HungUp,
     NetError,
@@ -26,16 +25,17 @@ from lmgym.net.errors import (
     Unreachable,
 )
 from lmgym.net.policy import NetPolicy
+from lmgym.net.responses import Response
 
 __all__ = [
-    "Answer",
-    "BadAnswer",
+    "BadResponse",
     "HTTPStatus",
     "HungUp",
     "NetError",
     "NetPolicy",
     "NotAdmitted",
     "Refused",
+    "Response",
     "TimedOut",
     "TooLarge",
     "Unreachable",

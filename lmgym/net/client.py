@@ -1,4 +1,4 @@
-"""Requests: checked before they leave, hop by hop."""
+"""Send requests. Each hop of a redirect is checked against the policy before it is sent."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore2
 import httpx2
 
-from lmgym.net.answers import Answer, headers_of, lines, pieces
-from lmgym.net.errors import BadAnswer, HungUp, Refused, Unreachable
+from lmgym.net.errors import BadResponse, HungUp, Refused, Unreachable
 from lmgym.net.policy import NetPolicy
+from lmgym.net.responses import Response, headers_of, lines, pieces
 from lmgym.net.rules import Address, require_admitted
 from lmgym.net.wire import Deadline, Fixed, look_up_within
 
@@ -37,7 +37,7 @@ _USER_AGENT = "LM-Gym"
 
 @dataclass(frozen=True)
 class _Call:
-    """One hop: where it goes and what it carries."""
+    """One hop of a request."""
 
     method: str
     url: httpx2.URL
@@ -58,7 +58,7 @@ class _Call:
 
     @property
     def what(self) -> str:
-        """How messages call it: neither query nor path, which may hold a key."""
+        """Name of the server in messages, without path and query, which may contain a key."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.url.scheme}://{host}:{self.port}"
 
@@ -71,15 +71,20 @@ def request(
     headers: Mapping[str, str] | None = None,
     json: Any = None,
     content: bytes | None = None,
-) -> Answer:
-    """Send one request and read its whole answer, whatever its status; see `Answer.raise_for_status`.
+) -> Response:
+    """Send one request and read the complete response, whatever its status; see `Response.raise_for_status`.
 
-    json: sent as the body, with its content type. content: the body as bytes instead.
-    Raises the errors of `lmgym.net.errors`."""
+    Args:
+        json: value sent as the body, with its content type.
+        content: the body as bytes instead.
+
+    Raises:
+        NetError: see the subclasses in `lmgym.net.errors`.
+    """
     call = _prepare(method, url, headers, json, content, policy)
     with _open(call, policy) as (response, what):
         body = b"".join(pieces(response, policy.max_bytes, what)) if call.method != "HEAD" else b""
-        return Answer(response.status, headers_of(response), body, what)
+        return Response(response.status, headers_of(response), body, what)
 
 
 @contextmanager
@@ -92,14 +97,19 @@ def stream_lines(
     json: Any = None,
     content: bytes | None = None,
 ) -> Iterator[Iterator[bytes]]:
-    """Lines of an answer as they come, e.g. of JSON lines or server-sent events. Not for another thread.
+    """Stream the lines of a response as they arrive, such as JSON lines or server-sent events.
 
-    An answer that is not a success raises HTTPStatus before the first line. Leaving early hangs up."""
+    Use the lines in the same thread. Leaving the context closes the connection.
+
+    Raises:
+        HTTPStatus: the status is not 2xx; raised before the first line.
+        NetError: see the other subclasses in `lmgym.net.errors`.
+    """
     call = _prepare(method, url, headers, json, content, policy)
     with _open(call, policy) as (response, what):
         body = pieces(response, policy.max_bytes, what)
         if not 200 <= response.status < 300:
-            Answer(response.status, headers_of(response), b"".join(body), what).raise_for_status()
+            Response(response.status, headers_of(response), b"".join(body), what).raise_for_status()
         yield _named_errors(lines(body, policy.max_line_bytes, what), what)
 
 
@@ -112,16 +122,16 @@ def _prepare(
     policy: NetPolicy,
 ) -> _Call:
     if method not in METHODS:
-        raise Refused(f"{method[:20]!r} is not a method this site sends.")
+        raise Refused(f"The method {method[:20]!r} is not supported.")
     if json is not None and content is not None:
         raise ValueError("a request has one body")
-    given = {"accept": "application/json", "user-agent": _USER_AGENT}
+    defaults = {"accept": "application/json", "user-agent": _USER_AGENT}
     if json is not None:
         content = json_module.dumps(json, allow_nan=False, ensure_ascii=False).encode("utf-8", "strict")
-        given["content-type"] = "application/json"
+        defaults["content-type"] = "application/json"
     if len(content or b"") > policy.max_request_bytes:
         raise Refused(f"The request is larger than {policy.max_request_bytes} bytes.")
-    call = _Call(method, _parse(url), given | _checked_headers(headers or {}), content or b"")
+    call = _Call(method, _parse(url), defaults | _checked_headers(headers or {}), content or b"")
     if not 0 < call.port < 65536:
         raise Refused(f"{call.port} is not a port.")
     return call
@@ -133,33 +143,33 @@ def _parse(url: str) -> httpx2.URL:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError, ValueError) as error:
-        raise Refused("This is not an address of the web.") from error
+        raise Refused("This is not a web address.") from error
     if parsed.scheme not in _SCHEMES:
-        raise Refused("Only addresses that start with http:// or https:// are asked.")
+        raise Refused("The address must start with http:// or https://.")
     if parsed.userinfo:
-        raise Refused("An address may hold no user name and no password; give them as a secret instead.")
+        raise Refused("The address must not contain a user name or password; use a secret instead.")
     if not re.fullmatch(rb"[A-Za-z0-9._:-]+", parsed.raw_host) or parsed.raw_host.startswith(b"."):
         raise Refused("The address names no host.")
     return parsed.copy_with(fragment=None)
 
 
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Names in lower case. What could start another header or another request is refused."""
+    """Lower-case the names; refuse values that could inject another header or request."""
     checked = {}
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
-            raise Refused(f"{name[:60]!r} is not the name of a header.")
+            raise Refused(f"{name[:60]!r} is not a valid header name.")
         if name.lower() in _OURS:
-            raise Refused(f"The header {name} is set by this site itself.")
+            raise Refused(f"The header {name} is set automatically.")
         if not _VALUE.fullmatch(value):
-            raise Refused(f"The value of the header {name} holds characters a header cannot hold.")
+            raise Refused(f"The value of the header {name} contains characters that headers cannot contain.")
         checked[name.lower()] = value.strip()
     return checked
 
 
 @contextmanager
 def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, str]]:
-    """The answer to `call`, or to where it was sent on, with its body unread."""
+    """Open the response to `call` or to the last of its redirects, with its body unread."""
     deadline = Deadline(policy.seconds, call.what)
     for left in reversed(range(policy.redirects + 1)):
         connection = _connection(call, policy, deadline)
@@ -172,7 +182,7 @@ def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, 
                     yield response, call.what
                 return
             if not left:
-                raise Refused(f"{call.what} sends on more than {policy.redirects} times.")
+                raise Refused(f"{call.what} redirects more than {policy.redirects} times.")
             call = following
         finally:
             connection.close()
@@ -182,7 +192,7 @@ def _connection(
     call: _Call, policy: NetPolicy, deadline: Deadline
 ) -> httpcore2.HTTPConnection | httpcore2.HTTPProxy:
     if policy.proxies and any(rule.lists(call.host) for rule in policy.rules) and (proxy := _proxy(call)):
-        return _through(proxy, policy, deadline)
+        return _proxy_connection(proxy, policy, deadline)
     addresses = look_up_within(policy.lookup, call.host, call.port, deadline)
     require_admitted(policy.rules, call.url.scheme, call.host, addresses, call.port)
     if call.url.scheme == "http" and _SECRET & set(call.headers):
@@ -193,12 +203,12 @@ def _connection(
 
 
 def _most_bytes(policy: NetPolicy) -> int:
-    """On the wire, where a body that is cut into tiny chunks is larger."""
+    """Bytes on the wire, where chunked encoding can enlarge a body several times."""
     return 8 * policy.max_bytes + _HEADER_ROOM
 
 
 def _proxy(call: _Call) -> httpx2.URL | None:
-    """The proxy that the environment names for this host."""
+    """Return the proxy that the environment sets for this host, if any."""
     named = getproxies()
     url = named.get(call.url.scheme) or named.get("all")
     if not url or proxy_bypass(call.host):
@@ -206,10 +216,10 @@ def _proxy(call: _Call) -> httpx2.URL | None:
     try:
         return httpx2.URL(url if "://" in url else f"http://{url}")
     except (httpx2.InvalidURL, ValueError) as error:
-        raise Unreachable("The proxy that the environment names is not a valid address.") from error
+        raise Unreachable("The proxy set in the environment is not a valid address.") from error
 
 
-def _through(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
+def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
     port = proxy.port or _SCHEMES.get(proxy.scheme, 80)
     what = f"the proxy {proxy.host}:{port}"
     addresses = look_up_within(policy.lookup, proxy.host, port, deadline)
@@ -217,23 +227,23 @@ def _through(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpco
         raise Unreachable(
             f"The proxy {proxy.host}:{port} is not an HTTP proxy, or its name cannot be resolved."
         )
-    signed = (proxy.username, proxy.password) if proxy.userinfo else None
+    credentials = (proxy.username, proxy.password) if proxy.userinfo else None
     return httpcore2.HTTPProxy(
         f"{proxy.scheme}://{proxy.netloc.decode('ascii')}",
-        proxy_auth=signed,
+        proxy_auth=credentials,
         ssl_context=policy.tls,
         network_backend=Fixed(addresses, deadline, _most_bytes(policy), what),
     )
 
 
 def _require_listed(call: _Call, addresses: list[Address], policy: NetPolicy) -> None:
-    """A key in clear text goes only to hosts an administrator named."""
+    """Send a key in clear text only to hosts that an administrator named."""
     named = tuple(rule for rule in policy.rules if rule.is_named)
     try:
         require_admitted(named, "http", call.host, addresses, call.port)
     except Refused:
         raise Refused(
-            f"A key is sent to {call.what} only over https://, since others could read it."
+            f"A key is sent to {call.what} only over https://, because others could read it otherwise."
         ) from None
 
 
@@ -256,33 +266,33 @@ def _wire_request(call: _Call) -> httpcore2.Request:
 
 
 def _next_hop(call: _Call, response: httpcore2.Response) -> _Call | None:
-    """Where the answer sends on to; None when it does not. Nothing secret and no body goes to another server."""
+    """Return the request that follows a redirect, or None. Secrets and bodies never go to another server."""
     location = headers_of(response).get("location")
     if response.status not in _REDIRECTS or location is None:
         return None
     following = replace(call, url=_parse(str(call.url.join(_parse_relative(location)))))
     if call.url.scheme == "https" and following.url.scheme == "http":
-        raise Refused(f"{call.what} sends on from https:// to http://.")
+        raise Refused(f"{call.what} redirects from https:// to http://.")
     if response.status == 303 and call.method != "HEAD":
         following = _without_body(replace(following, method="GET"))
     elif call.method == "POST" and response.status in (301, 302):
         raise Refused(
-            f"{call.what} sends a POST on with {response.status}; register the address it sends on to."
+            f"{call.what} redirects a POST with {response.status}; register the address it redirects to."
         )
     if following.origin == call.origin:
         return following
     if following.content:
-        raise Refused(f"{call.what} sends a request on to {following.what}; its body is not sent there.")
+        raise Refused(f"{call.what} redirects to {following.what}; the body of a request is not sent there.")
     return replace(following, headers={k: v for k, v in following.headers.items() if k in _HARMLESS})
 
 
 def _parse_relative(location: str) -> str:
     if len(location) > _MOST_URL or not location.isprintable():
-        raise Refused("The answer sends on to something that is not an address.")
+        raise Refused("The server redirects to something that is not an address.")
     try:
         return str(httpx2.URL(location))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise Refused("The answer sends on to something that is not an address.") from error
+        raise Refused("The server redirects to something that is not an address.") from error
 
 
 def _without_body(call: _Call) -> _Call:
@@ -295,13 +305,13 @@ def _translated(what: str) -> Iterator[None]:
     try:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
-        raise HungUp(f"{what} hung up.") from error
+        raise HungUp(f"{what} closed the connection without a response.") from error
     except httpcore2.ProxyError as error:
-        raise Unreachable(f"The proxy does not connect to {what}.") from error
+        raise Unreachable(f"The proxy did not connect to {what}.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-        raise BadAnswer(f"{what} broke off, or does not speak HTTP: {error}") from error
+        raise BadResponse(f"{what} cut off its response, or does not speak HTTP: {error}") from error
 
 
-def _named_errors(found: Iterator[bytes], what: str) -> Iterator[bytes]:
+def _named_errors(body_lines: Iterator[bytes], what: str) -> Iterator[bytes]:
     with _translated(what):
-        yield from found
+        yield from body_lines

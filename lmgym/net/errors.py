@@ -1,19 +1,22 @@
-"""What can go wrong on the way out. Messages name the server, never headers, queries or bodies that were sent."""
+"""Errors of outbound requests. Messages name the server, never the headers, query or body of the request."""
 
 from __future__ import annotations
 
 
 class NetError(Exception):
-    """A request did not bring an answer. `str()` is a sentence for the person who asked for it."""
+    """A request failed. `str()` is a sentence for the person who started it."""
 
 
 class Refused(NetError):
-    """This site does not send such a request: address, port, scheme or header are not allowed."""
+    """The request was not sent: its address, port, scheme or a header is not allowed."""
 
 
 class NotAdmitted(Refused):
-    """GYM_NET_ALLOW does not list the address, or the name is unknown and not listed. `.unnamed` says it to people who
-    may not know where the server is."""
+    """No rule (GYM_NET_ALLOW) admits the address, or the name is neither known nor listed.
+
+    Attributes:
+        unnamed: the message without the server's address, for people who may not see it.
+    """
 
     def __init__(self, message: str, unnamed: str) -> None:
         super().__init__(message)
@@ -21,28 +24,30 @@ class NotAdmitted(Refused):
 
 
 class Unreachable(NetError):
-    """A listed name is unknown, nobody listens there or takes the connection in time, or the certificate is wrong.
-    Asking again may help."""
+    """No connection: unknown name, nothing listening, no connection in time, or an invalid certificate.
+
+    Trying again may help.
+    """
 
 
 class HungUp(Unreachable):
-    """The connection was made, and ended without an answer."""
+    """The server closed the connection without a response."""
 
 
 class TimedOut(NetError):
-    """The whole request took longer than it may."""
+    """The whole request exceeded its time limit."""
 
 
 class TooLarge(NetError):
-    """The answer, one of its lines or its headers are larger than they may be."""
+    """The response, one of its lines or its headers exceed a size limit."""
 
 
-class BadAnswer(NetError):
-    """What came is not what was promised: cut off, not HTTP, wrongly packed, not JSON."""
+class BadResponse(NetError):
+    """The response is invalid: cut off, not HTTP, wrongly encoded, or not JSON."""
 
 
 class HTTPStatus(NetError):
-    """The server answered with a status that is not a success."""
+    """The server returned a status other than 2xx."""
 
     def __init__(
         self, message: str, status: int, excerpt: str = "", retry_after: float | None = None
@@ -51,4 +56,4 @@ class HTTPStatus(NetError):
         self.status = status
         self.excerpt = excerpt
         self.retry_after = retry_after
-        """Seconds the server asked to wait, where it did."""
+        """Seconds to wait as requested by the server, or None."""

@@ -1,4 +1,4 @@
-"""What a request may reach, and how much of it there may be."""
+"""Limits of a request: which servers it may reach, time and bytes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from lmgym.net.wire import Lookup, look_up
 
 @dataclass(frozen=True)
 class NetPolicy:
-    """Limits of one request. `rules` decide where it may go; without a rule it goes nowhere.
+    """Limits of one request.
 
-    seconds: for everything: looking up, connecting, TLS, sending, waiting, reading, and all redirects
-    max_bytes: of the body, packed and unpacked
-    max_line_bytes: of one line of `stream_lines`
-    tls: certificates that are trusted instead of the system's
-    redirects: how many are followed. 0: the answer 3xx is handed over as it is
-    proxies: whether hosts that a rule names are asked by way of the proxy that the environment names (HTTPS_PROXY,
-        HTTP_PROXY, ALL_PROXY, NO_PROXY), which then looks up their addresses
+    Attributes:
+        rules: servers that may be reached; without rules, none.
+        seconds: for name lookup, connecting, TLS, sending, waiting, reading and all redirects together.
+        max_bytes: of the body, before and after decompression.
+        max_line_bytes: of one line of `stream_lines`.
+        redirects: how many to follow; 0 returns the 3xx response.
+        proxies: reach hosts that a rule names through the proxy set in the environment (HTTPS_PROXY, HTTP_PROXY,
+            ALL_PROXY, NO_PROXY), which then resolves their names.
+        tls: trusted certificates instead of the system's.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -35,5 +37,5 @@ class NetPolicy:
 
     @classmethod
     def allowing(cls, *entries: str, **limits: Any) -> NetPolicy:
-        """A policy with the rules of these entries, as GYM_NET_ALLOW spells them; ValueError names a wrong one."""
+        """Make a policy from rules in the syntax of GYM_NET_ALLOW. Raises ValueError for an invalid rule."""
         return cls(rules=tuple(parse_rule(entry) for entry in entries), **limits)

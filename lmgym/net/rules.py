@@ -1,7 +1,7 @@
-"""Which addresses may be reached: rules of the site, and the kinds of addresses that are never public.
+"""Allow rules for outbound connections, and the address ranges that never count as public.
 
-One entry of the list is `public`, a host name (`lab.example.org`, `*.example.org`), an address or a network
-(`10.1.0.0/16`, `[::1]`), each perhaps with a scheme before it and a port behind it (`http://[::1]:8000`).
+A rule is `public`, a host name (`lab.example.org`, `*.example.org`), an address or a network (`10.1.0.0/16`, `[::1]`),
+each with an optional scheme and port (`http://[::1]:8000`).
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ PUBLIC = "public"
 
 
 def canonical(address: Address) -> Address:
-    """An IPv4 address in the clothes of IPv6 is the IPv4 address."""
+    """Unwrap an IPv4-mapped IPv6 address."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 
 
 def is_public(address: Address) -> bool:
-    """Is this one host of the internet at large? Transition forms (6to4, NAT64, Teredo) are not."""
+    """Return whether an address is on the public internet; transition forms (6to4, NAT64, Teredo) are not."""
     address = canonical(address)
     if isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
@@ -82,7 +82,7 @@ def _within(address: Address, networks: Sequence[Network]) -> bool:
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the list. `name` or `network` is set, or neither: every public address."""
+    """One allow rule. Either `name` or `network` is set, or neither to admit every public address."""
 
     scheme: str = ""
     name: str = ""
@@ -101,7 +101,7 @@ class Rule:
         return public_port and is_public(address)
 
     def lists(self, host: str) -> bool:
-        """Is this host named, whatever the scheme and port?"""
+        """Return whether the rule names this host, ignoring scheme and port."""
         if not self.name:
             return False
         if self.name.startswith("*."):
@@ -109,7 +109,7 @@ class Rule:
         return host == self.name
 
     def _fits_a_name(self, address: Address) -> bool:
-        """A listed name may lead into the lab's network, but not to this machine or to a cloud's metadata."""
+        """Allow a named host in the private network, but not on this machine or at a cloud's metadata service."""
         if _within(address, _METADATA):
             return False
         if self.name == "localhost":
@@ -122,23 +122,23 @@ class Rule:
 
 
 def parse_rule(entry: str) -> Rule:
-    """Rule of one entry; ValueError says what is wrong with it."""
+    """Parse one rule. Raises ValueError with the reason."""
     text = entry.strip().lower()
-    found = _ENTRY.fullmatch(text)
-    if found is None:
+    match = _ENTRY.fullmatch(text)
+    if match is None:
         raise ValueError(
             f"{entry!r} is not an address to allow; write public, host, host:port, 10.1.0.0/16 or [::1]:8000"
         )
-    port = int(found["port"]) if found["port"] else None
+    port = int(match["port"]) if match["port"] else None
     if port is not None and not 0 < port < 65536:
         raise ValueError(f"{entry!r}: {port} is not a port")
-    scheme, host = found["scheme"] or "", found["bracketed"] or found["host"].rstrip(".")
+    scheme, host = match["scheme"] or "", match["bracketed"] or match["host"].rstrip(".")
     if host == PUBLIC:
         return Rule(scheme=scheme, port=port)
     try:
         return Rule(scheme=scheme, network=ipaddress.ip_network(host), port=port)
     except ValueError as error:
-        if found["bracketed"] or re.fullmatch(r"[0-9./]+", host):
+        if match["bracketed"] or re.fullmatch(r"[0-9./]+", host):
             raise ValueError(f"{entry!r} is not an address to allow: {error}") from None
     if not _NAME.fullmatch(host):
         raise ValueError(f"{entry!r} is not a host name to allow")
@@ -148,20 +148,25 @@ def parse_rule(entry: str) -> Rule:
 def require_admitted(
     rules: Sequence[Rule], scheme: str, host: str, addresses: Sequence[Address], port: int
 ) -> None:
-    """NotAdmitted unless every address of `host` is admitted by some rule. Of a name that no rule lists nobody learns
-    whether it exists: that would tell the names of the network at home."""
+    """Check that the rules admit every address of `host`.
+
+    Raises:
+        NotAdmitted: an address is not admitted. For a name that no rule lists, the message is the same whether the name
+            exists or not, so that it does not reveal names of the internal network.
+        Unreachable: a listed name has no address.
+    """
     refused = [a for a in addresses if not any(rule.admits(scheme, host, a, port) for rule in rules)]
     if addresses and not refused:
         return
     if _is_name(host) and not any(rule.lists(host) for rule in rules):
         raise _not_admitted_name(scheme, host, port)
     if not addresses:
-        raise Unreachable(f"No address is known for {host}.")
+        raise Unreachable(f"The name {host} cannot be resolved.")
     raise _not_admitted(scheme, host, canonical(refused[0]), port)
 
 
 def _is_name(host: str) -> bool:
-    """Not localhost, and not an address, however it is spelled (0x7f.1, 2130706433)."""
+    """Return whether `host` is neither localhost nor an address in any spelling (0x7f.1, 2130706433)."""
     if host == "localhost" or ":" in host:
         return False
     try:
@@ -172,37 +177,37 @@ def _is_name(host: str) -> bool:
 
 
 def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
-    said = "does not exist, or leads to an address or port that this site may not connect to"
-    could = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
+    reason = "does not exist, or leads to an address or port that this site may not connect to"
+    remedy = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
     return NotAdmitted(
-        f"Not contacted: {host} {said} ({scheme}://{host}:{port}). {could}{host}:{port}",
-        f"Not contacted: the name of the server {said}. {could}agents.example.org",
+        f"Not contacted: {host} {reason} ({scheme}://{host}:{port}). {remedy}{host}:{port}",
+        f"Not contacted: the name of the server {reason}. {remedy}agents.example.org",
     )
 
 
 def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
-    """With a value that would admit the server, but for addresses that nobody should list."""
+    """Suggest a rule that would admit the server, except for addresses that should never be listed."""
     if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
         where, example = "private addresses or its own machine", "10.1.2.3:8080"
     elif is_public(address):
         where, example = "addresses that GYM_NET_ALLOW does not list", "agents.example.org"
     else:
         where, example = "link-local and reserved addresses", ""
-    said = f"Not contacted: this site may not connect to {where}"
+    reason = f"Not contacted: this site may not connect to {where}"
     server = f"{scheme}://{_bracketed(host)}:{port}"
     if not example:
-        return NotAdmitted(f"{said} ({server}).", f"{said}.")
-    could = "An administrator can allow the server's address, for example by GYM_NET_ALLOW=public,"
+        return NotAdmitted(f"{reason} ({server}).", f"{reason}.")
+    remedy = "An administrator can allow the server's address, for example by GYM_NET_ALLOW=public,"
     entry = _entry_for(scheme, host, address, port)
-    return NotAdmitted(f"{said} ({server}). {could}{entry}", f"{said}. {could}{example}")
+    return NotAdmitted(f"{reason} ({server}). {remedy}{entry}", f"{reason}. {remedy}{example}")
 
 
 def _entry_for(scheme: str, host: str, address: Address, port: int) -> str:
-    """The name of the server where a rule by name admits it, else its address."""
+    """Return a rule by name if that admits the server, else by address."""
     entry = f"{_bracketed(host)}:{port}"
     try:
         admits = parse_rule(entry).admits(scheme, host, address, port)
-    except ValueError:  # a number in another spelling, such as 0x7f.1
+    except ValueError:  # an address in an unusual spelling, such as 0x7f.1
         admits = False
     return entry if admits else f"{_bracketed(str(address))}:{port}"
 

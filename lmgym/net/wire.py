@@ -1,4 +1,4 @@
-"""Sockets with a deadline: names are looked up once, the answer is checked, and only that address is connected to."""
+"""Sockets with one deadline and one byte limit for a whole request, connected to addresses checked beforehand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lmgym.net.rules import Address
 
 _TRIED_ADDRESSES = 4
 CONNECT_SECONDS = 20.0
-"""For a TCP connection to one of the addresses of a name."""
+"""Limit for a TCP connection, shared by the addresses of a name."""
 _PASSING = (socket.EAI_AGAIN, socket.EAI_MEMORY, socket.EAI_SYSTEM)
 _SLICE = 65_536
 Lookup = Callable[[str, int], list[Address]]
 
 
 class Deadline:
-    """Seconds left of a whole request, however it spends them."""
+    """Time limit of a whole request. `what` names the server in messages."""
 
     def __init__(self, seconds: float, what: str) -> None:
         self._end = time.monotonic() + seconds
@@ -34,52 +34,60 @@ class Deadline:
         self._what = what
 
     def left(self) -> float:
+        """Return the seconds left, or raise TimedOut."""
         left = self._end - time.monotonic()
         if left <= 0:
             self.passed()
         return left
 
     def passed(self) -> None:
+        """Raise TimedOut."""
         raise TimedOut(f"{self._what} took longer than {self._seconds:g} s.")
 
 
 def look_up(host: str, port: int) -> list[Address]:
-    """All addresses of a name, as the system's resolver says; none when there is no such name. Numbers in any spelling
-    are names too."""
+    """Resolve a name, or an address in any spelling, with the system's resolver.
+
+    Returns:
+        All addresses; none if the name does not exist.
+
+    Raises:
+        Unreachable: the resolver failed.
+    """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except UnicodeError:
         return []
     except OSError as error:
         if isinstance(error, socket.gaierror) and error.errno not in _PASSING:
             return []
-        raise Unreachable(f"{host} cannot be looked up just now. Try again later.") from error
-    return list(dict.fromkeys(ipaddress.ip_address(entry[4][0]) for entry in found))
+        raise Unreachable(f"{host} cannot be resolved at the moment. Try again later.") from error
+    return list(dict.fromkeys(ipaddress.ip_address(entry[4][0]) for entry in entries))
 
 
 def look_up_within(lookup: Lookup, host: str, port: int, deadline: Deadline) -> list[Address]:
-    """The same within the deadline. The system's resolver cannot be stopped, so it is left behind in its thread."""
-    answers: queue.SimpleQueue[list[Address] | BaseException] = queue.SimpleQueue()
+    """Call `lookup` within the deadline. The system's resolver cannot be cancelled, so it runs in a daemon thread."""
+    results: queue.SimpleQueue[list[Address] | BaseException] = queue.SimpleQueue()
 
-    def ask() -> None:
+    def resolve() -> None:
         try:
-            answers.put(lookup(host, port))
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            answers.put(error)
+            results.put(lookup(host, port))
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+            results.put(error)
 
-    threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
+    threading.Thread(target=resolve, name=f"look up {host}", daemon=True).start()
     try:
-        answer = answers.get(timeout=deadline.left())
+        result = results.get(timeout=deadline.left())
     except queue.Empty:
         deadline.passed()
         raise AssertionError from None
-    if isinstance(answer, BaseException):
-        raise answer
-    return answer
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 class Stream(httpcore2.NetworkStream):
-    """A socket whose every step counts against one deadline and one number of bytes."""
+    """A socket under one deadline and one byte limit."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline, most_bytes: int, what: str) -> None:
         self._sock = sock
@@ -97,7 +105,7 @@ class Stream(httpcore2.NetworkStream):
             raise httpcore2.ReadError(str(error)) from error
         self._left_bytes -= len(data)
         if self._left_bytes < 0:
-            raise TooLarge(f"{self._what} sent more than it may.")
+            raise TooLarge(f"{self._what} sent more than allowed.")
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -126,7 +134,7 @@ class Stream(httpcore2.NetworkStream):
         except ssl.SSLCertVerificationError as error:
             self.close()
             raise Unreachable(
-                f"The certificate of {self._what} is not good: {error.verify_message}."
+                f"The certificate of {self._what} is not valid: {error.verify_message}."
             ) from error
         except OSError as error:
             self.close()
@@ -138,7 +146,7 @@ class Stream(httpcore2.NetworkStream):
 
 
 class Fixed(httpcore2.NetworkBackend):
-    """Connects to addresses that were checked before, whatever the name says by now."""
+    """Connects to addresses checked beforehand, whatever the name resolves to by now."""
 
     def __init__(self, addresses: list[Address], deadline: Deadline, most_bytes: int, what: str) -> None:
         self._addresses = addresses[:_TRIED_ADDRESSES]
@@ -163,8 +171,8 @@ class Fixed(httpcore2.NetworkBackend):
             except OSError as error:
                 if left:
                     continue
-                # Also after the deadline: there is no answer that took too long, because nobody was asked.
-                raise Unreachable(f"Nobody answers at {self._what}.") from error
+                # Also after the deadline: no request was sent, so nothing timed out.
+                raise Unreachable(f"No connection to {self._what}.") from error
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return Stream(sock, self._deadline, self._most_bytes, self._what)

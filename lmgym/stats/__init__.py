@@ -1,4 +1,4 @@
-"""Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/statistics.md."""
+"""Statistics of results, with numpy and scipy. docs/statistics.md explains each number."""
 
 from .comparison import BOOTSTRAP, FISHER, MCNEMAR, SIGN, TESTS, Comparison, SignificanceTest, corrected
 from .equivalence import equivalence_p

@@ -1,5 +1,5 @@
-"""Rates and means with their uncertainty: Wilson's interval, items that carry several predictions, the test against
-chance, means over suites."""
+"""Intervals of rates and means: Wilson's interval, items with several predictions, test against chance, means over
+suites."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Ints = NDArray[np.int64]
 
 Z95 = 1.959963984540054
 ROUNDING = 1e-9
-"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
+"""Bits or shares that differ by less count as equal: thirds and sums of logarithms are rounded."""
 
 
 def all_alike(values: Floats) -> bool:
-    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
+    """Return whether values differ only by rounding, so that there is no spread and no interval."""
     return float(np.ptp(values)) <= ROUNDING
 
 
@@ -30,7 +30,7 @@ class Interval:
 
 
 def wilson(passed: int, total: int, confidence: float = 0.95) -> Interval | None:
-    """Wilson score interval of a rate (Wilson 1927); None when there is nothing to count."""
+    """Compute the Wilson score interval of a rate (Wilson 1927); None for total = 0."""
     if total == 0:
         return None
     from scipy.stats import binomtest
@@ -48,11 +48,11 @@ class Mean:
 
 
 def mean_interval(values: NDArray[np.float64], confidence: float = 0.95) -> Mean:
-    """Mean of the non-NaN values with Student's t interval; the interval is None below two values and
-    where all are equal.
+    """Compute the mean of values that are not NaN, with Student's t interval.
 
-    Where no value is negative, as with surprisals, the mean cannot be either, and the interval ends at 0: cutting off
-    what is impossible leaves out no true mean, so it still holds it 95 times in 100."""
+    The interval is None for fewer than two values or equal values. If no value is negative, as with surprisals, the
+    interval is cut off at 0, which excludes no possible mean and so keeps its coverage.
+    """
     kept = values[~np.isnan(values)]
     n = int(kept.size)
     if n == 0:
@@ -71,21 +71,27 @@ def _lower(limit: float, values: NDArray[np.float64]) -> float:
 
 
 def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95) -> list[Mean]:
-    """One mean per condition with its within-item interval (Cousineau 2005, corrected by Morey 2008).
+    """Compute one mean per condition with its within-item interval (Cousineau 2005, corrected by Morey 2008).
 
-    `values`: items x conditions; items that lack a condition (NaN) are left out of all, and `n` says how many stay.
-    With y[i, j] the value of item i in condition j, of n items and c conditions:
+    With y[i, j] the value of item i in condition j, n items and c conditions:
 
-        z[i, j] = y[i, j] - mean(y[i, :]) + mean(y)          the items' own levels are taken out
+        z[i, j] = y[i, j] - mean(y[i, :]) + mean(y)          differences between items are removed
         var[j]  = c / (c - 1) * variance(z[:, j], ddof=1)    Morey's correction: z of few conditions vary too little
         mean(y[:, j]) +- t(n - 1) * sqrt(var[j] / n)
 
-    For two conditions the half width is that of the paired t interval of their difference over the square root of 2. It
-    says how well conditions are told apart, not how well a mean is known. Below two items or conditions there is none,
-    nor where the items' levelled values z of a condition are equal. The interval ends at 0 as that of `mean_interval`
-    does.
+    For two conditions the half width is that of the paired t interval of their difference, divided by sqrt(2). The
+    interval shows differences between conditions, not the precision of each mean. It is cut off at 0 like that of
+    `mean_interval`.
 
-    Cousineau (2005), Tutorials in Quantitative Methods for Psychology 1, 42-45; Morey (2008), the same 4, 61-64."""
+    Args:
+        values: items x conditions; items with a missing condition (NaN) are dropped.
+
+    Returns:
+        One Mean per condition with the number of remaining items. The interval is None for fewer than two items or
+        conditions, or if the z of a condition are equal.
+
+    Cousineau (2005), Tutorials in Quantitative Methods for Psychology 1, 42-45; Morey (2008), ibid. 4, 61-64.
+    """
     kept = values[~np.isnan(values).any(axis=1)]
     n, conditions = kept.shape
     if n == 0:
@@ -107,35 +113,41 @@ def within_item_intervals(values: NDArray[np.float64], confidence: float = 0.95)
 
 
 def score_interval(rate: float, n: float, z: float = Z95) -> Interval | None:
-    """Wilson's score interval (Wilson 1927) of a rate over `n` items; None for n = 0.
+    """Compute Wilson's score interval (Wilson 1927) of a rate over `n` items; None for n = 0.
 
-    `n` may be an effective number of items, see `effective_n`: then it is the interval of Dean and Pagano (2015) for
-    clustered observations.
+    For an effective number of items, see `effective_n`, it is the interval of Dean and Pagano (2015) for clustered
+    observations.
     """
     if n <= 0:
         return None
     square = z * z
     middle = (rate + square / (2 * n)) / (1 + square / n)
     half = z * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
-    low = 0.0 if rate <= 0 else max(0.0, middle - half)  # rounding leaves 1e-17 and 1 - 2e-16 at the ends
+    low = 0.0 if rate <= 0 else max(0.0, middle - half)  # rounding gives 1e-17 and 1 - 2e-16 at the ends
     return Interval(low, 1.0 if rate >= 1 else min(1.0, middle + half))
 
 
 def n_of_interval(rate: float, low: float, high: float, z: float = Z95) -> float:
-    """The `n` of which `score_interval` made these limits.
+    """Recover the `n` from limits of `score_interval`.
 
     With s = z²/n the limits are the roots of (x - rate)² = s x (1 - x), so low * high = rate² / (1 + s) and
-    (1 - low)(1 - high) = (1 - rate)² / (1 + s); the greater product is the more exact one.
+    (1 - low)(1 - high) = (1 - rate)² / (1 + s); the greater product is more accurate.
     """
     spread = rate * rate / (low * high) if rate > 0.5 else (1 - rate) ** 2 / ((1 - low) * (1 - high))
     return z * z / (spread - 1)
 
 
 def effective_n(shares: NDArray[np.float64], predictions: int = 1) -> float:
-    """To how many independent yes/no observations items are worth, each with its share (0..1) of held predictions.
+    """Compute the effective number of independent binary observations of items with several predictions.
 
-    Kish's design effect: the variance of the mean under independence over the one found between items. Items with one
-    prediction give the number of items; it is never less than that, and never more than items times `predictions`.
+    Kish's design effect: the variance of the mean under independence divided by the observed variance between items.
+
+    Args:
+        shares: share of passed predictions of each item, 0 to 1.
+        predictions: predictions per item.
+
+    Returns:
+        A number between the number of items (with one prediction) and items times `predictions`.
     """
     n = int(shares.size)
     if n == 0:
@@ -149,9 +161,9 @@ def effective_n(shares: NDArray[np.float64], predictions: int = 1) -> float:
 
 
 def tail_above(rate: float, n: float, chance: float) -> float | None:
-    """One-sided p: how probable a rate at least this high is when every item holds with probability `chance`.
+    """Compute the one-sided p of a rate at least this high if every item passes with probability `chance`.
 
-    The exact binomial tail; for an effective (fractional) `n` its continuation by the incomplete beta function.
+    This is the exact binomial tail, continued by the incomplete beta function for an effective (fractional) `n`.
     """
     if n <= 0:
         return None
@@ -168,8 +180,7 @@ def tail_above(rate: float, n: float, chance: float) -> float | None:
 
 
 def rate_difference(first: float, limits: Interval, second: float, others: Interval) -> Interval:
-    """Interval of (second − first) from the limits of two rates that have items of their own (Newcombe 1998, method 10;
-    the same idea as MOVER)."""
+    """Compute the interval of (second − first) from the limits of two independent rates (Newcombe 1998, method 10)."""
     difference = second - first
     below = math.hypot(second - others.low, limits.high - first)
     above = math.hypot(others.high - second, first - limits.low)
@@ -177,32 +188,32 @@ def rate_difference(first: float, limits: Interval, second: float, others: Inter
 
 
 PRIOR_ITEMS = 1.0
-"""Items that pass at the mean rate, added to a suite where its variance is estimated: a rate of 0 or 1 in a sample of
-20 does not say that the variance is 0."""
+"""Items that pass at the mean rate, added to a suite to estimate its variance: a rate of 0 or 1 in a sample of 20 does
+not imply a variance of 0."""
 
 
 def weighted_mean(
     rates: Sequence[float], sizes: Sequence[float], weights: Sequence[float], factor: float = 1.0
 ) -> tuple[float, Interval] | None:
-    """Weighted mean of rates of different suites with its interval: items are random, the suites are these.
+    """Compute a weighted mean of rates of suites with its interval; items are random, suites are fixed.
 
-    Wilson's interval of the mean m with as many items as give the mean its variance. With shares w of the weights and
-    sizes n, and h[j] the share of suite j in the sum of w²/n:
+    This is Wilson's interval of the mean m with the number of items that gives the variance of the mean. With shares w
+    of the weights, sizes n, and h[j] the share of suite j in the sum of w²/n:
 
         r[j] = (n[j] * rate[j] + m) / (n[j] + 1)                see PRIOR_ITEMS
         v    = sum of w[j]² * r[j] * (1 - r[j]) / (n[j] - 1 + h[j])
         n    = m * (1 - m) / (v * factor²)
 
-    Of one suite that is its own interval. Unlike MOVER (Zou and Donner 2008), which adds up the distances between rates
-    and limits, it holds the truth about 95 times in 100 where many suites have rates near 0 or 1
+    For one suite it is the suite's own interval. Unlike MOVER (Zou and Donner 2008), which adds the distances between
+    rates and limits, it covers the true mean in about 95 of 100 samples even if many suites have rates near 0 or 1
     (`python -m benchmarks.intervals`).
 
     Args:
         sizes: number of items, or effective number of items, of each suite; at least 1.
-        factor: by how much the standard error is greater than with independent items, see `shared_factor`.
+        factor: ratio of the standard error to that of independent items, see `shared_factor`.
 
     Returns:
-        The mean and its interval; None when no weight is left.
+        The mean and its interval; None if all weights are 0.
     """
     total = math.fsum(weights)
     if total <= 0:
@@ -213,7 +224,7 @@ def weighted_mean(
     shares, counts, values = shares[known], counts[known], values[known]
     mean = _unit(math.fsum(shares * values))
     spread = shares**2 / counts
-    # As the variance of a sample divides by n - 1; a suite that is alone has no other mean to be estimated beside.
+    # A sample variance divides by n - 1; for a single suite no separate mean is estimated.
     freedom = np.maximum(counts - 1 + spread / spread.sum(), counts / 2)
     if mean in (0.0, 1.0):
         n = 1 / float((shares**2 / freedom).sum())
@@ -226,8 +237,17 @@ def weighted_mean(
 
 
 def deviations(strata: Sequence[Floats], weights: Sequence[float]) -> Floats:
-    """What each item adds to the error of the weighted mean over suites: w[j] * (x[i] - mean of suite j) / n[j], the
-    suites one after the other. `strata`: of each suite what its items count, at least one; `weights` add up to 1."""
+    """Compute the contribution of each item to the error of a weighted mean over suites.
+
+    It is w[j] * (x[i] - mean of suite j) / n[j].
+
+    Args:
+        strata: for each suite the values of its items, at least one.
+        weights: add up to 1.
+
+    Returns:
+        float64, the suites concatenated.
+    """
     return np.concatenate(
         [
             weight * (values - values.mean()) / values.size
@@ -239,31 +259,32 @@ def deviations(strata: Sequence[Floats], weights: Sequence[float]) -> Floats:
 def shared_factor(
     strata: Sequence[Floats], weights: Sequence[float], groups: Sequence[Ints], rest: float = 0.0
 ) -> float:
-    """How many times as large the standard error of a weighted mean over suites is because suites share material.
+    """Compute the factor by which shared material of suites increases the standard error of their weighted mean.
 
-    The cluster-robust variance (Liang and Zeger 1986) over that of independent items: deviations of items with the same
-    group are added before they are squared. Never below 1, since an estimate from few groups may be by accident.
+    This is the square root of the cluster-robust variance (Liang and Zeger 1986) over that of independent items:
+    deviations of items in the same group are added before they are squared. It is at least 1, because an estimate from
+    few groups may be smaller by chance.
 
     Args:
-        strata: of each suite what its items count, 0..1.
-        weights: of the suites; of all suites of the mean they add up to 1.
-        groups: of each suite its items' groups; the same number in two suites means the same material.
-        rest: variance that other suites add to the mean; their items share nothing.
+        strata: for each suite the values of its items, 0 to 1.
+        weights: weights of the suites; those of all suites of the mean add up to 1.
+        groups: for each suite the groups of its items; equal numbers in two suites mean shared material.
+        rest: variance of the mean due to other suites, whose items share nothing.
     """
-    own = deviations(strata, weights)
-    independent = float(own @ own) + rest
+    item_deviations = deviations(strata, weights)
+    independent = float(item_deviations @ item_deviations) + rest
     if independent < 1e-15:
         return 1.0
-    together = group_sums(own, np.concatenate(list(groups)))
+    together = group_sums(item_deviations, np.concatenate(list(groups)))
     return max(1.0, math.sqrt((float(together @ together) + rest) / independent))
 
 
 def group_sums(values: Floats, groups: Ints) -> Floats:
-    """The sum of the values of each group."""
+    """Sum the values of each group."""
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=values)
     return sums.astype(np.float64)
 
 
 def _unit(rate: float) -> float:
-    """0 and 1 without rounding."""
+    """Remove rounding errors at 0 and 1."""
     return 0.0 if rate < 1e-12 else 1.0 if rate > 1 - 1e-12 else rate

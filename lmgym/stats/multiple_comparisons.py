@@ -1,4 +1,4 @@
-"""Many comparisons at once."""
+"""Corrections of p values for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down adjusted p values, in the order given: the chance of any false alarm stays below them."""
+    """Adjust p values by Holm's step-down method (1979), which bounds the probability of any false positive."""
     order = sorted(range(len(values)), key=lambda k: values[k])
     adjusted = [0.0] * len(values)
     highest = 0.0
@@ -18,13 +18,13 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def holm_of_known(values: Sequence[float | None]) -> list[float | None]:
-    """The same for a table in which some rows have no p: they keep None and do not count."""
+    """Apply `holm` to a table in which some rows have no p: these stay None and do not count."""
     adjusted = iter(holm([value for value in values if value is not None]))
     return [None if value is None else next(adjusted) for value in values]
 
 
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's (1995) adjusted p values: the expected share of false alarms stays below them."""
+    """Adjust p values by Benjamini and Hochberg (1995), which bounds the expected share of false positives."""
     if not values:
         return []
     from scipy.stats import false_discovery_control
@@ -34,7 +34,7 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to correct p values of one table together. `keeps`: what stays below a corrected p."""
+    """A method to correct the p values of a table together. `keeps` names the quantity that it bounds."""
 
     key: str
     label: str
@@ -42,13 +42,13 @@ class Correction:
     adjust: Callable[[Sequence[float]], list[float]]
 
 
-HOLM = Correction("holm", "Holm", "the chance of any false alarm", holm)
+HOLM = Correction("holm", "Holm", "the probability of any false positive", holm)
 BENJAMINI_HOCHBERG = Correction(
-    "bh", "Benjamini–Hochberg", "the expected share of false alarms", benjamini_hochberg
+    "bh", "Benjamini–Hochberg", "the expected share of false positives", benjamini_hochberg
 )
-CORRECTIONS = {one.key: one for one in (HOLM, BENJAMINI_HOCHBERG)}
+CORRECTIONS = {correction.key: correction for correction in (HOLM, BENJAMINI_HOCHBERG)}
 
 
 def correction_of(key: str) -> Correction:
-    """The correction of this name; Holm's for any other word."""
+    """Return the correction with this key; Holm's for any other text."""
     return CORRECTIONS.get(key, HOLM)

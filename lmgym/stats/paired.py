@@ -1,4 +1,4 @@
-"""Two models, or two revisions of one, on the same items."""
+"""Paired comparisons of two models, or two revisions of one, on the same items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESAMPLES = 9_999
 
 @dataclass(frozen=True)
 class McNemar:
-    """Items that only the first, and only the second, got right, and the exact two-sided p."""
+    """Numbers of items that only the first or only the second got right, and the exact two-sided p."""
 
     only_first: int
     only_second: int
@@ -33,7 +33,7 @@ class McNemar:
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """McNemar's exact test (the sign test on the items where the two differ); p = 1 when none does."""
+    """Apply McNemar's exact test (a sign test on items that differ); p = 1 if none does."""
     pairs = list(zip(first, second, strict=True))
     only_first = sum(a and not b for a, b in pairs)
     only_second = sum(b and not a for a, b in pairs)
@@ -41,7 +41,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 
 def mcnemar_p(only_one: int, only_other: int) -> float:
-    """The exact two-sided p of pairs that only one side got right; 1 without any."""
+    """Compute the exact two-sided p from the numbers of items that only one side got right; 1 without any."""
     from scipy.stats import binomtest
 
     differing = only_one + only_other
@@ -50,15 +50,19 @@ def mcnemar_p(only_one: int, only_other: int) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of (second − first) over the items both have. The interval of a difference of pass rates is always there,
-    that of margins is None when all differences are equal."""
+    """Mean of (second − first) over the items of both.
+
+    Attributes:
+        low, high: interval; None for margins if all differences are equal.
+        effect_size_g: Cohen's d of paired values (mean over standard deviation of the differences), with Hedges'
+            correction.
+    """
 
     n: int
     mean: float | None
     low: float | None
     high: float | None
     effect_size_g: float | None
-    """Cohen's d of paired values: mean over standard deviation of the differences, with Hedges' correction."""
 
 
 def paired_difference(
@@ -69,7 +73,11 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """Paired bootstrap by item. Items without a value on either side are left out."""
+    """Compute the mean paired difference with a bootstrap interval over items.
+
+    Args:
+        first, second: values of the same items; items without a value on either side are dropped.
+    """
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     values = np.array([b - a for a, b in pairs], dtype=np.float64)
     values = values[np.isfinite(values)]
@@ -84,9 +92,9 @@ def paired_difference(
 def bootstrap_mean(
     values: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[float, float] | None:
-    """Expanded percentile interval of a mean (Hesterberg 2015): percentiles widened as Student's t asks of small n.
+    """Compute the expanded percentile interval of a mean (Hesterberg 2015), widened for small n like Student's t.
 
-    None below two values, or when all are equal.
+    None for fewer than two values, or equal values.
     """
     n = int(values.size)
     if n < 2 or all_alike(values):
@@ -100,7 +108,7 @@ def bootstrap_mean(
 
 
 def standardised(values: NDArray[np.float64]) -> float | None:
-    """Mean over standard deviation, times Hedges' correction 1 − 3/(4(n−1) − 1); None when there is no spread."""
+    """Compute mean / standard deviation with Hedges' correction 1 − 3/(4(n−1) − 1); None without spread."""
     n = int(values.size)
     if n < 3 or all_alike(values):
         return None
@@ -114,58 +122,58 @@ def paired_rates(
     weights: Sequence[float] | None = None,
     groups: Sequence[NDArray[np.int64]] | None = None,
 ) -> Difference:
-    """Difference (second − first) of two pass rates over the same items, or of two weighted means of suites' rates.
+    """Compute the difference (second − first) of two pass rates, or weighted means of rates, over the same items.
 
     Newcombe's interval for paired rates (1998, Statistics in Medicine 17, 2635-2650, method 10), with the interval of
-    `weighted_mean` for each side: l1, u1 around m1 and l2, u2 around m2, and f the correlation of the two means,
+    `weighted_mean` for each side: with l1, u1 around m1, l2, u2 around m2, and f the correlation of the two means,
 
         lower = d - sqrt((m2 - l2)² - 2 f (m2 - l2) (u1 - m1) + (u1 - m1)²)
         upper = d + sqrt((u2 - m2)² - 2 f (u2 - m2) (m1 - l1) + (m1 - l1)²)
 
-    A positive covariance of one suite is lessened by 1/2n, at most to 0, before f is made of it, as there; that of J
-    suites by 1/J of the sum of what they would lose. The interval is there where no item differs, and where all items
-    count the same.
+    As there, a positive covariance of one suite is reduced by 1/2n, at most to 0, before f is computed; that of J
+    suites by 1/J of the sum of their reductions. The interval is defined even if no item differs, or all items have the
+    same value.
 
     Args:
-        first, second: of each suite what its items count on either side, 0..1, in the same order.
-        per_item: of each suite how many outcomes an item has on either side.
-        weights: of the suites; equal without. Suites without items do not count.
-        groups: of each suite its items' groups, see `shared_factor`; without, all items are independent.
+        first, second: for each suite the values of its items on either side, 0 to 1, in the same order.
+        per_item: for each suite the number of outcomes of an item on either side.
+        weights: weights of the suites, by default equal. Suites without items are ignored.
+        groups: for each suite the groups of its items, see `shared_factor`; by default items are independent.
 
     Returns:
-        Difference; `n` are those of all suites, and several suites have no effect size.
+        Difference with the number of items of all suites; the effect size is None for several suites.
     """
-    given = [1.0] * len(first) if weights is None else list(weights)
+    suite_weights = [1.0] * len(first) if weights is None else list(weights)
     rows = [
-        k for k, (values, weight) in enumerate(zip(first, given, strict=True)) if values.size and weight > 0
+        k
+        for k, (values, weight) in enumerate(zip(first, suite_weights, strict=True))
+        if values.size and weight > 0
     ]
     if not rows:
         return Difference(0, None, None, None, None)
-    total = sum(given[k] for k in rows)
-    shares = [given[k] / total for k in rows]
+    total = sum(suite_weights[k] for k in rows)
+    shares = [suite_weights[k] / total for k in rows]
     ids = None if groups is None else [groups[k] for k in rows]
     sides, errors, spreads = [], [], []
     for values, place in ((first, 0), (second, 1)):
         strata = [values[k] for k in rows]
         sizes = [effective_n(values[k], per_item[k][place]) for k in rows]
         factor = 1.0 if ids is None else shared_factor(strata, shares, ids)
-        mean = weighted_mean([float(one.mean()) for one in strata], sizes, shares, factor)
-        assert mean is not None  # weights are left
-        own = deviations(strata, shares)
+        mean = weighted_mean([float(stratum.mean()) for stratum in strata], sizes, shares, factor)
+        assert mean is not None  # all shares are positive
+        item_deviations = deviations(strata, shares)
         sides.append(mean)
-        errors.append(own if ids is None else group_sums(own, np.concatenate(ids)))
+        errors.append(item_deviations if ids is None else group_sums(item_deviations, np.concatenate(ids)))
         spreads.append(math.sqrt(float(errors[-1] @ errors[-1])))
-    lessened = sum(share**2 / (2 * first[k].size ** 2) for share, k in zip(shares, rows, strict=True)) / len(
-        rows
-    )
+    reductions = [share**2 / (2 * first[k].size ** 2) for share, k in zip(shares, rows, strict=True)]
     covariance = float(errors[0] @ errors[1])
     if covariance > 0:
-        covariance = max(0.0, covariance - lessened)
+        covariance = max(0.0, covariance - sum(reductions) / len(rows))
     has_spread = min(spreads) > ROUNDING
     correlation = covariance / (spreads[0] * spreads[1]) if has_spread else 0.0
-    (m1, one), (m2, other) = sides
-    below = _leg(m2 - other.low, one.high - m1, correlation)
-    above = _leg(other.high - m2, m1 - one.low, correlation)
+    (m1, limits1), (m2, limits2) = sides
+    below = _leg(m2 - limits2.low, limits1.high - m1, correlation)
+    above = _leg(limits2.high - m2, m1 - limits1.low, correlation)
     n = sum(int(first[k].size) for k in rows)
     effect = standardised(second[rows[0]] - first[rows[0]]) if len(rows) == 1 else None
     return Difference(n, m2 - m1, max(-1.0, m2 - m1 - below), min(1.0, m2 - m1 + above), effect)
@@ -176,7 +184,6 @@ def _leg(a: float, b: float, correlation: float) -> float:
 
 
 def sign_test(first: Sequence[float], second: Sequence[float]) -> McNemar:
-    """McNemar's exact test for items that count with a share (several predictions): of the items whose shares
-    differ, how many favour the first. The same as `mcnemar` for shares of 0 and 1."""
+    """Apply the exact sign test to items with shares of passed predictions; equals `mcnemar` for shares of 0 and 1."""
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if abs(a - b) > ROUNDING]
     return mcnemar([a > b for a, b in pairs], [b > a for a, b in pairs])

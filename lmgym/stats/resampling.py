@@ -1,4 +1,4 @@
-"""The bootstrap (Efron 1979): sums over rows drawn with replacement, and the limits of what is made of them."""
+"""The bootstrap (Efron 1979): sums over rows drawn with replacement, and percentile intervals."""
 
 from __future__ import annotations
 
@@ -12,36 +12,43 @@ from lmgym.stats.intervals import Interval
 
 Floats = NDArray[np.float64]
 _BLOCK = 4_000_000
-"""Numbers drawn at once, so that many rows need no more memory than few."""
+"""Numbers drawn at once, which bounds memory."""
 
 
 def drawn_sums(columns: Sequence[NDArray[Any]], resamples: int, rng: np.random.Generator) -> list[Floats]:
-    """The sum of each column in each resample: of as many rows as there are, drawn one by one."""
+    """Sum each column over n rows drawn with replacement. Returns float64[resamples] for each column of n rows."""
     n = len(columns[0])
-    found = [np.empty(resamples) for _ in columns]
+    sums = [np.empty(resamples) for _ in columns]
     for part in _blocks(resamples, n):
         drawn = rng.integers(0, n, (part.stop - part.start, n))
-        for sums, column in zip(found, columns, strict=True):
-            sums[part] = column[drawn].sum(axis=1)
-    return found
+        for column_sums, column in zip(sums, columns, strict=True):
+            column_sums[part] = column[drawn].sum(axis=1)
+    return sums
 
 
 def multinomial_sums(
     rows: Floats, resamples: int, rng: np.random.Generator, counts: NDArray[np.int64] | None = None
 ) -> Floats:
-    """The same, resamples by columns: how often each row is drawn is multinomial, so all resamples together are one
-    matrix product. `counts`: how many equal rows each row stands for. It draws other resamples from a seed than
-    `drawn_sums`."""
+    """Sum rows drawn with replacement as one matrix product, because row counts are multinomial.
+
+    The resamples differ from those of `drawn_sums` with the same seed.
+
+    Args:
+        counts: number of equal rows that each row represents; by default 1.
+
+    Returns:
+        float64[resamples, columns].
+    """
     times = np.ones(len(rows), dtype=np.int64) if counts is None else counts
     number = int(times.sum())
-    found = np.empty((resamples, rows.shape[1]))
+    sums = np.empty((resamples, rows.shape[1]))
     for part in _blocks(resamples, len(rows)):
-        found[part] = rng.multinomial(number, times / number, size=part.stop - part.start) @ rows
-    return found
+        sums[part] = rng.multinomial(number, times / number, size=part.stop - part.start) @ rows
+    return sums
 
 
 def percentile_interval(values: Floats, tail: float = 0.025) -> Interval:
-    """What lies between the tails of resampled values."""
+    """Return the interval between the tails of resampled values."""
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high))
 

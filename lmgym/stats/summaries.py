@@ -1,4 +1,4 @@
-"""What many numbers come to: the margins of a prediction, the seeds or checkpoints of a model."""
+"""Summaries of the margins of a prediction, and of the seeds or checkpoints of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .paired import RESAMPLES, bootstrap_mean, standardised
 
 @dataclass(frozen=True)
 class MarginSummary:
-    """Bits; None where no item has a margin. The interval is None below two items or when all margins are equal."""
+    """Mean margin in bits; None without margins. The interval is None for fewer than two items or equal margins."""
 
     mean_margin: float | None = None
     margin_low: float | None = None
@@ -23,7 +23,7 @@ class MarginSummary:
 def margin_summary(
     margins: Sequence[float | None], *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> MarginSummary:
-    """Mean margin over the items that have one, with its bootstrap interval and Hedges' g."""
+    """Compute the mean margin over items that have one, with its bootstrap interval and Hedges' g."""
     values = np.array([value for value in margins if value is not None], dtype=np.float64)
     values = values[np.isfinite(values)]
     if not values.size:
@@ -35,7 +35,7 @@ def margin_summary(
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean over `n` seeds, standard deviation between them (None for one), least and greatest."""
+    """Mean over `n` seeds, standard deviation between them (None for one seed), minimum and maximum."""
 
     n: int
     mean: float
@@ -45,7 +45,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """As the ACL 2020 paper does: each seed is one observation. None without values."""
+    """Summarise seeds, each as one observation, as in the ACL 2020 paper. None without values."""
     if not values:
         return None
     array = np.array(values, dtype=np.float64)

@@ -1,1 +1,1 @@
-"""Suites: documents, formats, formulas, regions, lint, editing."""
+"""Test suites as documents: file formats, import, formulas, regions, lint and editing."""

@@ -1,7 +1,6 @@
-"""Authors of a suite as text: one a line, in the order of citation, each with an affiliation in brackets if one likes.
-Pure.
+"""Authors of a suite as text: one a line, in citation order, each with an optional affiliation in brackets.
 
-Files name authors in other ways, too: one line with names between commas, semicolons or "and".
+Files also list authors in one line, separated by commas, semicolons or "and".
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _OUTSIDE = r"(?![^()]*\))"
-"""Not inside brackets."""
+"""Lookahead: not inside brackets."""
 _BETWEEN = re.compile(rf"\s*;\s*{_OUTSIDE}|\s+(?:and|&)\s+{_OUTSIDE}")
 _COMMA = re.compile(rf"\s*,\s*{_OUTSIDE}")
 _AFFILIATED = re.compile(r"(?P<name>[^()]+?)\s*\((?P<affiliation>.*)\)")
@@ -19,7 +18,7 @@ _AFFILIATED = re.compile(r"(?P<name>[^()]+?)\s*\((?P<affiliation>.*)\)")
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`affiliation` is empty where it is not stated."""
+    """An author; `affiliation` is "" if not stated."""
 
     name: str
     affiliation: str = ""
@@ -29,7 +28,7 @@ class Author:
 
 
 def read_authors(text: str) -> list[Author]:
-    """Names between commas are taken apart only where each of them has two words: “Hu, Jennifer” is one person."""
+    """Parse authors. Commas separate names only if each name has two words: “Hu, Jennifer” is one person."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     parts = [part.strip() for line in lines for part in _BETWEEN.split(line) if part.strip()]
     if len(lines) == 1:
@@ -48,4 +47,5 @@ def _author(part: str) -> Author:
 
 
 def write_authors(authors: Iterable[Author]) -> str:
+    """Format authors, one a line."""
     return "\n".join(map(str, authors))

@@ -1,4 +1,4 @@
-"""Ways to begin a suite: an empty sheet of a given shape, and four designs that the field knows well. Pure."""
+"""Starting points for a suite: an empty sheet of a given shape, and four well-known designs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmgym.text import tidy
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """A design with a few items to write over. `predicts` says in words what the formulas ask."""
+    """A design with a few example items to replace. `predicts` states the predictions in words."""
 
     slug: str
     title: str
@@ -22,14 +22,14 @@ class Blueprint:
     items: tuple[Mapping[str, tuple[str, ...]], ...]
     predictions: tuple[PredictionDoc, ...]
     factors: str = ""
-    """One a line, as people type them."""
+    """One factor a line, in the syntax of the form."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
         return tuple(self.items[0])
 
     def document(self, name: str = "") -> SuiteDocument:
-        """A suite of this design."""
+        """Make a suite from this design."""
         design = named_after_levels(read_lines(self.factors), self.conditions)
         return SuiteDocument(
             name=name or self.slug,
@@ -53,7 +53,10 @@ def guided(
     items: Sequence[Mapping[str, Sequence[str]]],
     design: Design = (),
 ) -> SuiteDocument:
-    """A suite with these conditions, regions and items, one where there is none; missing cells are empty."""
+    """Make a suite with these conditions, regions and items.
+
+    Without items the suite gets one empty item; missing cells are empty.
+    """
     names = [tidy(region) for region in regions]
     sentences = []
     for number, item in enumerate(items or [{}], start=1):
@@ -73,13 +76,15 @@ def guided(
 def _agreement(
     subjects: tuple[str, str], attractors: tuple[str, str], verbs: tuple[str, str], rest: str
 ) -> dict[str, tuple[str, ...]]:
-    """Singular and plural subject, each with a verb that matches and one that does not; the attractor differs."""
-    (one, many), (near_one, near_many), (sings, sing) = subjects, attractors, verbs
+    """Make an item with singular and plural subjects, matching and mismatching verbs, and attractors of the other
+    number."""
+    (subject_sing, subject_plural), (attractor_sing, attractor_plural) = subjects, attractors
+    verb_sing, verb_plural = verbs
     return {
-        "match_sing": (one, near_many, sings, rest),
-        "mismatch_sing": (one, near_many, sing, rest),
-        "match_plural": (many, near_one, sing, rest),
-        "mismatch_plural": (many, near_one, sings, rest),
+        "match_sing": (subject_sing, attractor_plural, verb_sing, rest),
+        "mismatch_sing": (subject_sing, attractor_plural, verb_plural, rest),
+        "match_plural": (subject_plural, attractor_sing, verb_plural, rest),
+        "mismatch_plural": (subject_plural, attractor_sing, verb_sing, rest),
     }
 
 
@@ -106,8 +111,8 @@ def _garden(
 AGREEMENT = Blueprint(
     "agreement",
     "Subject–verb agreement, 2 × 2",
-    "Number of the subject × whether the verb agrees, with a noun of the other number in between.",
-    "A verb that does not agree costs more than one that does, for singular and for plural subjects.",
+    "Number of the subject × agreement of the verb, with an intervening noun of the other number.",
+    "A verb that does not agree is more surprising than one that does, for singular and for plural subjects.",
     ("Subject", "Attractor", "Verb", "Rest"),
     (
         _agreement(
@@ -144,8 +149,8 @@ AGREEMENT = Blueprint(
 FILLER_GAP = Blueprint(
     "filler-gap",
     "Filler–gap dependency, 2 × 2",
-    "Whether there is a filler (what or that) × whether there is a gap.",
-    "A gap costs more without a filler, and a filled object costs more with one.",
+    "Filler (what) or no filler (that) × gap or no gap.",
+    "A gap is more surprising without a filler, and an object is more surprising with one.",
     ("Start", "Complementizer", "Subject", "Verb", "Object", "Rest"),
     (
         _gap("I know", "the lion", "devoured", "the gazelle", "at sunrise."),
@@ -157,7 +162,7 @@ FILLER_GAP = Blueprint(
         PredictionDoc(
             "(6;%that_gap%) > (6;%what_gap%)",
             "A gap needs a filler",
-            "What follows the gap is less expected without a filler.",
+            "The words after the gap are less expected without a filler.",
         ),
         PredictionDoc(
             "(5;%what_nogap%) > (5;%that_nogap%)",
@@ -171,7 +176,7 @@ MINIMAL_PAIR = Blueprint(
     "minimal-pair",
     "Minimal pair",
     "Two sentences that differ in one place, one of them acceptable.",
-    "The acceptable sentence as a whole costs fewer bits than the other.",
+    "The acceptable sentence has a lower total surprisal than the other.",
     ("Start", "Critical", "End"),
     (
         {"good": ("The cats", "sleep", "all day."), "bad": ("The cats", "sleeps", "all day.")},
@@ -182,13 +187,13 @@ MINIMAL_PAIR = Blueprint(
             "bad": ("This book", "was wrote", "by a nurse."),
         },
     ),
-    (PredictionDoc("(*;%good%) < (*;%bad%)", "The good sentence is likelier"),),
+    (PredictionDoc("(*;%good%) < (*;%bad%)", "The good sentence is more likely"),),
 )
 GARDEN_PATH = Blueprint(
     "garden-path",
     "Garden path, 2 × 2",
     "Reduced or full relative clause × ambiguous or unambiguous verb form.",
-    "The main verb costs most after a reduced clause with an ambiguous verb, by more than either factor alone.",
+    "The main verb is most surprising after a reduced clause with an ambiguous verb, by more than either factor alone.",
     ("Noun", "Unreduced", "Participle", "Phrase", "Main verb", "Rest"),
     (
         _garden("The horse", "raced", "ridden", "past the barn", "fell", "into the ditch."),
@@ -201,9 +206,9 @@ GARDEN_PATH = Blueprint(
             "[(5;%reduced_ambig%) > (5;%unreduced_ambig%)] & [(5;%reduced_ambig%) > (5;%reduced_unambig%)]"
             " & [[(5;%reduced_ambig%) - (5;%unreduced_ambig%)] > [(5;%reduced_unambig%) - (5;%unreduced_unambig%)]]",
             "Garden path",
-            "The main verb is a surprise where the sentence could have gone on without it.",
+            "The main verb is most surprising where the preceding words could be a complete clause.",
         ),
     ),
     "clause: unreduced, reduced\nambiguity: unambig, ambig",
 )
-BLUEPRINTS = {one.slug: one for one in (AGREEMENT, FILLER_GAP, MINIMAL_PAIR, GARDEN_PATH)}
+BLUEPRINTS = {blueprint.slug: blueprint for blueprint in (AGREEMENT, FILLER_GAP, MINIMAL_PAIR, GARDEN_PATH)}

@@ -1,4 +1,4 @@
-"""What changed between two documents of a suite: cells, predictions and what the suite says about itself. Pure."""
+"""Compare two documents of a suite: cells, predictions and metadata."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lmgym.suites.formats.designs import KEY, Factor, factors_in
 from lmgym.suites.formats.documents import PredictionDoc, SuiteDocument
 
 MOST_WORD_PAIRS = 10_000
-"""Texts of 100 words each. A page shows 200 of them; one takes 7 ms at worst."""
+"""Limit for a comparison word by word, such as 100 by 100 words. A page shows up to 200; each takes 7 ms at worst."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A name or value that was something else before; None on one side: it was added or removed."""
+    """A changed name or value; None on one side if it was added or removed."""
 
     what: str
     old: str | None
@@ -31,7 +31,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """The text of one cell, `region` as it is called now."""
+    """A changed cell. `region` is the current name of its region."""
 
     item: int
     condition: str
@@ -41,12 +41,14 @@ class CellChange:
 
     @property
     def pieces(self) -> list[tuple[str, str]]:
-        """The words as (text, "same" | "old" | "new"), for showing both texts in one line."""
+        """Both texts merged to one line, as (text, "same" | "old" | "new")."""
         return word_pieces(self.old, self.new)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionChange:
+    """A changed prediction; None on one side if it was added or removed. `number` counts from 1."""
+
     number: int
     old: PredictionDoc | None
     new: PredictionDoc | None
@@ -60,7 +62,7 @@ class PredictionChange:
 
 @dataclass(slots=True)
 class SuiteDiff:
-    """Empty lists mean that nothing of that sort changed."""
+    """Differences between two documents, by kind; an empty list means no change of that kind."""
 
     about: list[Changed] = field(default_factory=list)
     regions: list[Changed] = field(default_factory=list)
@@ -85,25 +87,28 @@ class SuiteDiff:
 
 
 def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "")) -> SuiteDiff:
-    """Compare two documents, and the policies that join their regions. Items are matched by number, conditions by name,
-    regions by name and order."""
-    found = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
+    """Compare two documents. Items are matched by number, conditions by name, regions by name and order.
+
+    Args:
+        joins: join policies of both, compared as well.
+    """
+    changes = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
     if joins[0] != joins[1]:
-        found.about.append(Changed("join policy", *joins))
+        changes.about.append(Changed("join policy", *joins))
     regions = region_pairs(old.region_names, new.region_names)
     conditions = condition_pairs(old.conditions, new.conditions)
-    found.regions = _names("region", old.region_names, new.region_names, regions)
-    found.conditions = _names("condition", old.conditions, new.conditions, conditions)
+    changes.regions = _names("region", old.region_names, new.region_names, regions)
+    changes.conditions = _names("condition", old.conditions, new.conditions, conditions)
     before, after = set(old.items), set(new.items)
-    found.items_added = [item for item in new.items if item not in before]
-    found.items_removed = [item for item in old.items if item not in after]
-    found.cells = _cells(old, new, regions, conditions)
-    found.reordered = _reordered(old, new, conditions, regions)
-    return found
+    changes.items_added = [item for item in new.items if item not in before]
+    changes.items_removed = [item for item in old.items if item not in after]
+    changes.cells = _cells(old, new, regions, conditions)
+    changes.reordered = _reordered(old, new, conditions, regions)
+    return changes
 
 
 def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """(old place, new place) from 0 of the regions that are the same one in both, by their names."""
+    """Match regions of two revisions by name. Returns (old index, new index), from 0."""
     names = list(old)
     if sorted(names) == sorted(new) and len(set(names)) == len(names):
         return [(names.index(name), place) for place, name in enumerate(new)]
@@ -111,14 +116,16 @@ def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]
 
 
 def condition_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The same of conditions, wherever they stand."""
+    """Match conditions of two revisions by name, in any order. Returns (old index, new index), from 0."""
     return _pairs(old, new, moves=True)
 
 
 def word_pieces(old: str, new: str) -> list[tuple[str, str]]:
-    """Both texts in one: runs of words that stayed, went ("old") and came ("new"); very long texts are old and new as
-    wholes."""
-    # Not split(): a space that does not break is part of its word.
+    """Merge two texts to runs of unchanged ("same"), removed ("old") and added ("new") words.
+
+    Very long texts are not compared: the result is all of `old` and all of `new`.
+    """
+    # Not split(): a no-break space is part of its word.
     before, after = (text.split(" ") if text else [] for text in (old, new))
     pieces: list[tuple[str, str]] = []
     if len(before) * len(after) > MOST_WORD_PAIRS:
@@ -135,7 +142,7 @@ def word_pieces(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], *, moves: bool = False) -> list[tuple[int, int]]:
-    """(old place, new place) of names that are the same one, renamed ones included."""
+    """Match names, including renamed ones. Returns (old index, new index)."""
     pairs: list[tuple[int, int]] = []
     if moves:
         pairs = [(old.index(name), place) for place, name in enumerate(new) if name in old]
@@ -165,19 +172,19 @@ def _cells(
     regions: Sequence[tuple[int, int]],
     conditions: Sequence[tuple[int, int]],
 ) -> list[CellChange]:
-    """Changed texts of what both documents have, and texts of new regions and conditions in items of both."""
+    """List changed cells of sentences that both documents have; cells of a new region count as empty before."""
     before, after = old.table(), new.table()
-    was = {new.conditions[b]: old.conditions[a] for a, b in conditions}
-    place = {b: a for a, b in regions}
+    old_conditions = {new.conditions[b]: old.conditions[a] for a, b in conditions}
+    old_regions = {b: a for a, b in regions}
     cells: list[CellChange] = []
     for (item, condition), sentence in after.items():
-        earlier = before.get((item, was[condition])) if condition in was else None
+        earlier = before.get((item, old_conditions[condition])) if condition in old_conditions else None
         if earlier is None:
             continue
-        for number, text in enumerate(sentence.contents):
-            past = earlier.contents[place[number]] if number in place else ""
-            if past != text:
-                cells.append(CellChange(item, condition, new.region_names[number], past, text))
+        for k, text in enumerate(sentence.contents):
+            old_text = earlier.contents[old_regions[k]] if k in old_regions else ""
+            if old_text != text:
+                cells.append(CellChange(item, condition, new.region_names[k], old_text, text))
     return cells
 
 
@@ -187,15 +194,15 @@ def _reordered(
     conditions: Sequence[tuple[int, int]],
     regions: Sequence[tuple[int, int]],
 ) -> list[str]:
-    found = []
+    reordered = []
     common = set(old.items) & set(new.items)
     if [item for item in old.items if item in common] != [item for item in new.items if item in common]:
-        found.append("items")
+        reordered.append("items")
     if [a for a, _ in sorted(conditions, key=lambda pair: pair[1])] != sorted(a for a, _ in conditions):
-        found.append("conditions")
+        reordered.append("conditions")
     if [a for a, _ in sorted(regions, key=lambda pair: pair[1])] != sorted(a for a, _ in regions):
-        found.append("regions")
-    return found
+        reordered.append("regions")
+    return reordered
 
 
 def _about(old: SuiteDocument, new: SuiteDocument) -> list[Changed]:
@@ -218,21 +225,21 @@ def _facts(document: SuiteDocument) -> dict[str, str]:
 
 
 def _levels(factor: Factor) -> str:
-    """Each level with its conditions: sing (match_sing, mismatch_sing), plural (match_plural, mismatch_plural)."""
-    found: dict[str, list[str]] = {level: [] for level in factor.levels}
+    """List levels with their conditions: sing (match_sing, mismatch_sing), plural (match_plural, mismatch_plural)."""
+    conditions: dict[str, list[str]] = {level: [] for level in factor.levels}
     for condition, level in factor.conditions.items():
-        found[level].append(condition)
+        conditions[level].append(condition)
     return ", ".join(
-        f"{level} ({', '.join(sorted(names))})" if names else level for level, names in found.items()
+        f"{level} ({', '.join(sorted(names))})" if names else level for level, names in conditions.items()
     )
 
 
 def _in_words(value: Any) -> str:
-    """A value of JSON without brackets and quotes; lists of lists or objects are divided by semicolons."""
+    """Format a JSON value without brackets and quotes; semicolons separate nested lists and objects."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_in_words(one)}" for key, one in value.items())
+        return ", ".join(f"{key}: {_in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        is_flat = not any(isinstance(one, Mapping | list | tuple) for one in value)
+        is_flat = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
         return (", " if is_flat else "; ").join(map(_in_words, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -241,16 +248,16 @@ def _in_words(value: Any) -> str:
 
 def _predictions(old: SuiteDocument, new: SuiteDocument) -> list[PredictionChange]:
     before, after = [_key(p) for p in old.predictions], [_key(p) for p in new.predictions]
-    found: list[PredictionChange] = []
+    changes: list[PredictionChange] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
         for step in range(max(b - a, d - c)):
-            one = old.predictions[a + step] if a + step < b else None
-            other = new.predictions[c + step] if c + step < d else None
-            number = (c + step if other is not None else a + step) + 1
-            found.append(PredictionChange(number, one, other))
-    return found
+            earlier = old.predictions[a + step] if a + step < b else None
+            later = new.predictions[c + step] if c + step < d else None
+            number = (c + step if later is not None else a + step) + 1
+            changes.append(PredictionChange(number, earlier, later))
+    return changes
 
 
 def _key(prediction: PredictionDoc) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Editing a suite document: the ops of docs/grid.md on a `SuiteDocument` that is opened as a `Sheet`. Pure."""
+"""Edit a suite document: apply the operations of docs/grid.md to a `SuiteDocument` opened as a `Sheet`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ MAX_FORMULA_CHARACTERS = 10_000
 
 
 class EditError(ValueError):
-    """`where` names the op (`op 2, set_cells`), `message` says in a sentence why it cannot be made."""
+    """An operation cannot be applied.
+
+    Attributes:
+        where: the operation, such as "op 2, set_cells".
+        message: the reason, as a sentence.
+    """
 
     def __init__(self, where: str, message: str) -> None:
         super().__init__(f"{where}: {message}" if where else message)
@@ -38,7 +43,7 @@ class EditError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CellConflict:
-    """A cell whose text is not what the editor saw: `old` is what they saw, `theirs` what stands there now."""
+    """A cell that changed since the editor read it: `old` is the text they read, `theirs` its current text."""
 
     op: int
     item: int
@@ -50,21 +55,25 @@ class CellConflict:
 
 
 def edit_sheet(sheet: Sheet, ops: Sequence[Op]) -> list[CellConflict]:
-    """Do the ops on an open sheet; cells that do not hold what the editor saw keep their text and are answered.
+    """Apply operations to an open sheet.
 
-    After an `EditError` the sheet may be half changed: throw it away.
+    Returns:
+        Cells that were not edited, because their text is not the old text of the operation.
+
+    Raises:
+        EditError: an operation is invalid. The sheet may be partly changed: discard it.
     """
     conflicts: list[CellConflict] = []
     for index, op in enumerate(ops):
         name = op.get("op") if isinstance(op, dict) else None
-        do = _OPS.get(name) if isinstance(name, str) else None
-        if do is None:
+        apply = _OPS.get(name) if isinstance(name, str) else None
+        if apply is None:
             raise EditError(f"op {index}", f"there is no op called {name!r:.40}")
         try:
-            found = do(sheet, op) or []
+            op_conflicts = apply(sheet, op) or []
         except EditError as error:
             raise EditError(f"op {index}, {name}", error.message) from None
-        conflicts += [replace(one, op=index) for one in found]
+        conflicts += [replace(conflict, op=index) for conflict in op_conflicts]
     return conflicts
 
 
@@ -73,7 +82,7 @@ def edit_sheet(sheet: Sheet, ops: Sequence[Op]) -> list[CellConflict]:
 
 @dataclass(slots=True)
 class Row:
-    """One sentence. `origin` is its place in the document that was opened, None for a new one."""
+    """One sentence. `origin` is its index in the opened document, None for a new one."""
 
     contents: list[str]
     raw: list[str] | None = None
@@ -81,7 +90,7 @@ class Row:
     origin: int | None = None
 
     def put(self, region: int, text: str) -> None:
-        """Write a cell; the file's own spelling of that cell is forgotten, of the others kept."""
+        """Write a cell and drop its raw text from the file; raw texts of other cells are kept."""
         self.contents[region - 1] = text
         if self.raw is not None:
             self.raw[region - 1] = text
@@ -89,7 +98,11 @@ class Row:
                 self.raw = None
 
     def rearrange(self, order: list[int | None]) -> None:
-        """Make the regions those of `order`: old numbers from 1, None for a new empty one."""
+        """Reorder regions.
+
+        Args:
+            order: old numbers from 1 in their new order; None for a new, empty region.
+        """
         self.contents = ["" if k is None else self.contents[k - 1] for k in order]
         if self.raw is not None:
             raw = ["" if k is None else self.raw[k - 1] for k in order]
@@ -102,14 +115,17 @@ class Row:
                 self.extra["regions"] = moved
 
     def document(self, item: int, condition: str) -> SentenceDoc:
-        """The row as the document has it."""
+        """Convert to a sentence of a document."""
         raw = None if self.raw is None else tuple(self.raw)
         return SentenceDoc(item, condition, tuple(self.contents), raw, self.extra)
 
 
 class Sheet:
-    """Items x conditions x regions and the predictions, with every move checked before it is made. `join` is the
-    draft's join policy, which documents do not hold."""
+    """An open suite: items x conditions x regions, and predictions. Every edit is checked before it is applied.
+
+    Attributes:
+        join: join policy of the draft, which is not part of documents.
+    """
 
     def __init__(self, document: SuiteDocument, join: str = "space") -> None:
         self.base = document
@@ -139,7 +155,7 @@ class Sheet:
         return self.rows[item][condition]
 
     def sentences(self) -> list[tuple[int | None, SentenceDoc]]:
-        """Every sentence with the place it had in the document that was opened."""
+        """List all sentences with their index in the opened document (None if new)."""
         return [
             (row.origin, row.document(item, condition))
             for item, rows in self.rows.items()
@@ -147,6 +163,7 @@ class Sheet:
         ]
 
     def document(self) -> SuiteDocument:
+        """Convert to a document."""
         extra = {key: value for key, value in self.base.extra.items() if key != "items"}
         if self.unknown_items:
             extra["items"] = self.unknown_items
@@ -166,21 +183,21 @@ class Sheet:
 
     def check_size(self) -> None:
         n = len(self.rows) * len(self.conditions)
-        for found, most, what in (
+        for count, most, what in (
             (len(self.regions), MAX_REGIONS, "regions"),
             (len(self.conditions), MAX_CONDITIONS, "conditions"),
             (n, MAX_SENTENCES, "sentences"),
             (n * len(self.regions), MAX_CELLS, "cells"),
         ):
-            if found > most:
-                raise EditError("", f"that would make {found:,} {what}; a suite has at most {most:,}")
+            if count > most:
+                raise EditError("", f"that would make {count:,} {what}; a suite has at most {most:,}")
 
     # --- items ---
 
     def insert_items(self, at: int, new: dict[int, dict[str, list[str]]]) -> None:
         taken = [number for number in new if number in self.rows]
         if taken:
-            raise EditError("", f"there is an item {taken[0]} already")
+            raise EditError("", f"item {taken[0]} already exists")
         pairs = list(self.rows.items())
         added = [(item, {name: Row(cells[name]) for name in self.conditions}) for item, cells in new.items()]
         self.rows = dict([*pairs[:at], *added, *pairs[at:]])
@@ -199,7 +216,7 @@ class Sheet:
 
     def renumber_item(self, item: int, to: int) -> None:
         if to != item and to in self.rows:
-            raise EditError("", f"there is an item {to} already")
+            raise EditError("", f"item {to} already exists")
         self.rows = {(to if number == item else number): rows for number, rows in self.rows.items()}
         if str(item) in self.unknown_items:
             self.unknown_items = {
@@ -209,7 +226,11 @@ class Sheet:
     # --- conditions ---
 
     def set_conditions(self, names: list[str], added: dict[int, list[str]] | None = None) -> None:
-        """Keep, order, drop: the conditions become `names`; a new one takes its rows from `added`."""
+        """Set the conditions and their order; others are removed.
+
+        Args:
+            added: cells of new conditions by item; without, they are empty.
+        """
         empty = [""] * len(self.regions)
         self.conditions = names
         for item, rows in self.rows.items():
@@ -227,7 +248,12 @@ class Sheet:
     # --- regions ---
 
     def set_regions(self, order: list[int | None], name: str = "") -> None:
-        """The regions become `order`: old numbers from 1, None for the new one called `name`."""
+        """Set the regions and their order.
+
+        Args:
+            order: old numbers from 1; None for a new region.
+            name: name of the new region.
+        """
         self.regions = [name if number is None else self.regions[number - 1] for number in order]
         for rows in self.rows.values():
             for row in rows.values():
@@ -237,40 +263,50 @@ class Sheet:
     # --- predictions ---
 
     def set_predictions(self, new: list[PredictionDoc]) -> None:
-        """Replace the list; unknown keys stay with the prediction they belong to."""
+        """Replace all predictions; unchanged ones keep their unknown keys."""
         old = list(self.predictions)
-        left = list(old)
-        kept: list[dict[str, Any]] = []
-        for place, prediction in enumerate(new):
-            same = next((one for one in left if said(one) == said(prediction)), None)
+        unmatched = list(old)
+        extras: list[dict[str, Any]] = []
+        for k, prediction in enumerate(new):
+            same = next(
+                (known for known in unmatched if editable_fields(known) == editable_fields(prediction)), None
+            )
             if same is not None:
-                left.remove(same)
-                kept.append(same.extra)
+                unmatched.remove(same)
+                extras.append(same.extra)
             else:
-                kept.append(old[place].extra if len(old) == len(new) else {})
-        self.predictions = [replace(one, extra=extra) for one, extra in zip(new, kept, strict=True)]
+                extras.append(old[k].extra if len(old) == len(new) else {})
+        self.predictions = [
+            replace(prediction, extra=extra) for prediction, extra in zip(new, extras, strict=True)
+        ]
 
 
-def said(prediction: PredictionDoc) -> tuple[str, str, str]:
-    """What the page knows of a prediction."""
+def editable_fields(prediction: PredictionDoc) -> tuple[str, str, str]:
+    """Return the fields of a prediction that the editor shows."""
     return prediction.name, prediction.description, prediction.formula
 
 
-# --- fields of an op, which comes from a browser and may hold anything ---
+# --- fields of an op, which comes from a browser and is not trusted ---
 
 
 def clean_text(value: object) -> str:
-    """A cell's text as it is kept: trimmed, inner blanks collapsed, control characters left out."""
+    """Normalise the text of a cell: trim it, collapse inner blanks, remove control characters."""
     if not isinstance(value, str):
-        raise EditError("", "a cell's text must be text")
+        raise EditError("", "a cell must be a string")
     text = tidy(SURROGATE.sub("", CONTROL.sub("", value)))
     if len(text) > MAX_CELL_CHARACTERS:
-        raise EditError("", f"a cell has {len(text):,} characters; at most {MAX_CELL_CHARACTERS:,} are kept")
+        raise EditError(
+            "", f"a cell has {len(text):,} characters; at most {MAX_CELL_CHARACTERS:,} are allowed"
+        )
     return text
 
 
 def clean_name(value: object, what: str) -> str:
-    """A region's or condition's name: not empty, at most 200 characters."""
+    """Normalise the name of a region or condition: not empty, at most 200 characters.
+
+    Args:
+        what: "region" or "condition".
+    """
     name = clean_text(value)
     if not name:
         raise EditError("", f"the {what} needs a name")
@@ -282,7 +318,7 @@ def clean_name(value: object, what: str) -> str:
 
 
 def whole(op: Op, key: str, low: int, high: int) -> int:
-    """A whole number between two bounds, both included."""
+    """Return a field that is an integer from `low` to `high`."""
     value = op.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise EditError("", f"“{key}” is {value!r:.40}, but must be a whole number from {low} to {high}")
@@ -290,14 +326,14 @@ def whole(op: Op, key: str, low: int, high: int) -> int:
 
 
 def item_number(value: object) -> int:
-    """An item's number, from 0 to 999,999,999."""
+    """Check an item number: an integer from 0 to 999,999,999."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_ITEM_NUMBER:
         raise EditError("", f"{value!r:.40} is not an item number")
     return value
 
 
 def text_of(op: Op, key: str) -> str:
-    """A text field, as it stands."""
+    """Return a text field without control characters; "" if it is missing."""
     value = op.get(key, "")
     if not isinstance(value, str):
         raise EditError("", f"“{key}” must be text")
@@ -305,7 +341,7 @@ def text_of(op: Op, key: str) -> str:
 
 
 def list_of(op: Op, key: str) -> Sequence[Any]:
-    """A list field; a missing one is empty."""
+    """Return a list field; empty if it is missing."""
     value = op.get(key, [])
     if not isinstance(value, list):
         raise EditError("", f"“{key}” must be a list")
@@ -313,7 +349,7 @@ def list_of(op: Op, key: str) -> Sequence[Any]:
 
 
 def mapping_of(op: Op, key: str) -> Mapping[str, Any]:
-    """An object field; a missing one is empty."""
+    """Return an object field; empty if it is missing."""
     value = op.get(key, {})
     if not isinstance(value, dict):
         raise EditError("", f"“{key}” must be an object")
@@ -321,7 +357,7 @@ def mapping_of(op: Op, key: str) -> Mapping[str, Any]:
 
 
 def texts(value: object, width: int) -> list[str]:
-    """A row of cells as long as the suite has regions; a missing row is empty cells."""
+    """Normalise a row of `width` cells; None gives empty cells."""
     if value is None:
         return [""] * width
     if not isinstance(value, list) or len(value) != width:
@@ -333,7 +369,7 @@ def texts(value: object, width: int) -> list[str]:
 
 
 def _set_cells(sheet: Sheet, op: Op) -> list[CellConflict]:
-    found = []
+    conflicts = []
     for cell in list_of(op, "cells"):
         item, condition, region, old, new = read_cell(cell)
         row = sheet.row(item, condition)
@@ -343,14 +379,14 @@ def _set_cells(sheet: Sheet, op: Op) -> list[CellConflict]:
         if now == new:
             continue
         if now != old:
-            found.append(CellConflict(0, item, condition, region, old, new, now))
+            conflicts.append(CellConflict(0, item, condition, region, old, new, now))
         else:
             row.put(region, new)
-    return found
+    return conflicts
 
 
 def read_cell(cell: object) -> tuple[int, str, int, str, str]:
-    """`[item, condition, region, old, new]`, with the texts as they are kept."""
+    """Parse `[item, condition, region, old, new]` and normalise its texts."""
     if not isinstance(cell, list) or len(cell) != 5 or not isinstance(cell[1], str):
         raise EditError("", "a cell is written [item, condition, region, old, new]")
     item, condition, region, old, new = cell
@@ -362,15 +398,15 @@ def read_cell(cell: object) -> tuple[int, str, int, str, str]:
 def _insert_items(sheet: Sheet, op: Op) -> None:
     at = whole(op, "at", 0, len(sheet.rows))
     new: dict[int, dict[str, list[str]]] = {}
-    for given in list_of(op, "items"):
-        if not isinstance(given, dict):
+    for entry in list_of(op, "items"):
+        if not isinstance(entry, dict):
             raise EditError("", "an item is written {number, rows}")
-        number, rows = item_number(given.get("number")), mapping_of(given, "rows")
+        number, rows = item_number(entry.get("number")), mapping_of(entry, "rows")
         unknown = [name for name in rows if name not in sheet.conditions]
         if unknown:
             raise EditError("", f"there is no condition “{unknown[0]:.60}”")
         if number in new:
-            raise EditError("", f"item {number} is given twice")
+            raise EditError("", f"item {number} occurs twice")
         new[number] = {name: texts(rows.get(name), len(sheet.regions)) for name in sheet.conditions}
     sheet.insert_items(at, new)
 
@@ -404,19 +440,19 @@ def _condition(sheet: Sheet, op: Op) -> str:
 
 def _free(sheet: Sheet, name: str) -> str:
     if name in sheet.conditions:
-        raise EditError("", f"there is a condition “{name:.60}” already")
+        raise EditError("", f"the condition “{name:.60}” already exists")
     return name
 
 
 def _insert_condition(sheet: Sheet, op: Op) -> None:
     at = whole(op, "at", 0, len(sheet.conditions))
     name = _free(sheet, clean_name(op.get("name"), "condition"))
-    given = mapping_of(op, "rows")
+    rows = mapping_of(op, "rows")
     known = {str(item): item for item in sheet.rows}
-    unknown = [key for key in given if key not in known]
+    unknown = [key for key in rows if key not in known]
     if unknown:
         raise EditError("", f"there is no item {unknown[0]:.20}")
-    added = {known[key]: texts(row, len(sheet.regions)) for key, row in given.items()}
+    added = {known[key]: texts(row, len(sheet.regions)) for key, row in rows.items()}
     names = list(sheet.conditions)
     names.insert(at, name)
     sheet.set_conditions(names, added)
@@ -425,7 +461,7 @@ def _insert_condition(sheet: Sheet, op: Op) -> None:
 def _delete_condition(sheet: Sheet, op: Op) -> None:
     name = _condition(sheet, op)
     if len(sheet.conditions) == 1:
-        raise EditError("", "a suite keeps at least one condition")
+        raise EditError("", "a suite needs at least one condition")
     sheet.set_conditions([known for known in sheet.conditions if known != name])
     sheet.design = designs.without(sheet.design, name)
 
@@ -449,9 +485,9 @@ def _insert_region(sheet: Sheet, op: Op) -> None:
     name = clean_name(op.get("name"), "region")
     order: list[int | None] = list(range(1, len(sheet.regions) + 1))
     order.insert(at - 1, None)
-    given = list_of(op, "texts")
+    new_cells = list_of(op, "texts")
     sheet.set_regions(order, name)
-    for cell in given:
+    for cell in new_cells:
         if not isinstance(cell, list) or len(cell) != 3 or not isinstance(cell[1], str):
             raise EditError("", "a text is written [item, condition, text]")
         sheet.row(item_number(cell[0]), cell[1]).put(at, clean_text(cell[2]))
@@ -460,7 +496,7 @@ def _insert_region(sheet: Sheet, op: Op) -> None:
 def _delete_region(sheet: Sheet, op: Op) -> None:
     region = whole(op, "region", 1, len(sheet.regions))
     if len(sheet.regions) == 1:
-        raise EditError("", "a suite keeps at least one region")
+        raise EditError("", "a suite needs at least one region")
     sheet.set_regions([number for number in range(1, len(sheet.regions) + 1) if number != region])
 
 
@@ -478,15 +514,15 @@ def _rename_region(sheet: Sheet, op: Op) -> None:
 
 
 def read_predictions(op: Op, key: str) -> list[PredictionDoc]:
-    """`[{name, description, formula}, …]` within the limits of the format."""
-    given = list_of(op, key)
-    if len(given) > MAX_PREDICTIONS:
+    """Parse `[{name, description, formula}, …]` within the limits of the format."""
+    entries = list_of(op, key)
+    if len(entries) > MAX_PREDICTIONS:
         raise EditError("", f"a suite has at most {MAX_PREDICTIONS} predictions")
     predictions = []
-    for one in given:
-        if not isinstance(one, dict):
+    for entry in entries:
+        if not isinstance(entry, dict):
             raise EditError("", "a prediction is written {name, description, formula}")
-        fields = {field: text_of(one, field) for field in ("formula", "name", "description")}
+        fields = {field: text_of(entry, field) for field in ("formula", "name", "description")}
         if len(fields["name"]) > MAX_NAME_CHARACTERS:
             raise EditError("", f"a prediction's name has at most {MAX_NAME_CHARACTERS} characters")
         if max(len(fields["formula"]), len(fields["description"])) > MAX_FORMULA_CHARACTERS:
@@ -497,31 +533,29 @@ def read_predictions(op: Op, key: str) -> list[PredictionDoc]:
 
 def _set_predictions(sheet: Sheet, op: Op) -> None:
     new = read_predictions(op, "predictions")
-    now = [said(one) for one in sheet.predictions]
-    seen = op.get("old")
-    if seen is not None and [said(one) for one in read_predictions(op, "old")] != now:
-        if [said(one) for one in new] == now:
+    now = list(map(editable_fields, sheet.predictions))
+    if op.get("old") is not None and list(map(editable_fields, read_predictions(op, "old"))) != now:
+        if list(map(editable_fields, new)) == now:
             return
-        raise EditError("", "the predictions are not the ones that this edit replaces")
+        raise EditError("", "the predictions changed since this edit was made")
     sheet.set_predictions(new)
 
 
 def _set_factors(sheet: Sheet, op: Op) -> None:
     try:
         new = designs.read_factors(op.get("factors"), sheet.conditions)
-        seen = op.get("old")
-        old = sheet.design if seen is None else designs.read_factors(seen)
+        old = sheet.design if op.get("old") is None else designs.read_factors(op["old"])
     except designs.DesignError as error:
         raise EditError("", error.message) from error
     if old != sheet.design and new != sheet.design:
-        raise EditError("", "the factors are not the ones that this edit replaces")
+        raise EditError("", "the factors changed since this edit was made")
     sheet.design = new
 
 
 def read_scoring(value: Mapping[str, Any]) -> tuple[str | tuple[str, ...], str]:
-    """`{metric, join}`: a metric, a list of metrics or “all”, and a join policy."""
-    given, join = value.get("metric"), value.get("join")
-    metric: Any = tuple(given) if isinstance(given, list) else given
+    """Parse `{metric, join}`: a metric, a list of metrics or "all", and a join policy."""
+    metric, join = value.get("metric"), value.get("join")
+    metric = tuple(metric) if isinstance(metric, list) else metric
     names = metric if isinstance(metric, tuple) else (metric,)
     known = all(isinstance(name, str) and name in METRICS for name in names)
     if metric != "all" and not (known and names and len(set(names)) == len(names)):
@@ -535,7 +569,7 @@ def _set_scoring(sheet: Sheet, op: Op) -> None:
     new, now = read_scoring(op), (sheet.metric, sheet.join)
     old = now if op.get("old") is None else read_scoring(mapping_of(op, "old"))
     if old != now and new != now:
-        raise EditError("", "the scoring is not the one that this edit replaces")
+        raise EditError("", "the scoring changed since this edit was made")
     sheet.metric, sheet.join = new
 
 
@@ -559,21 +593,21 @@ _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
 }
 COMPARED = frozenset({"set_predictions", "set_factors", "set_scoring"})
 STRUCTURAL = frozenset(_OPS) - COMPARED - {"set_cells"}
-"""Ops that add, remove, rename or move items, conditions or regions; the others compare what they replace."""
+"""Operations that add, remove, rename or move items, conditions or regions. The others are compare-and-set."""
 
 
 def is_structural(ops: Sequence[Op]) -> bool:
-    """Whether any of the ops is one of `STRUCTURAL`."""
+    """Return whether any operation is in `STRUCTURAL`."""
     return bool(_names(ops) & STRUCTURAL)
 
 
 def compared(ops: Sequence[Op]) -> set[str]:
-    """Those of the ops' names that replace a whole that is compared: predictions, factors, scoring."""
+    """Return the names of operations that compare and replace all predictions, factors or the scoring."""
     return _names(ops) & COMPARED
 
 
 def moves_rows(ops: Sequence[Op]) -> bool:
-    """Whether the ops can change other rows than those of the cells that they name."""
+    """Return whether the operations can change rows other than those of their cells."""
     return bool(_names(ops) & STRUCTURAL - {"rename_region"})
 
 

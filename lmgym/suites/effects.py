@@ -1,6 +1,6 @@
-"""Main effects, simple effects and interactions of a factorial design as predictions, in words and as formulas. Pure.
+"""Predictions for the effects of a factorial design: main effects, simple effects and interactions.
 
-A factor with more than two levels is compared level by level with its first one.
+Each is given in words and as a formula. Levels of a factor with more than two are each compared with its first level.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from lmgym.suites.formats.designs import Cell, Design, Factor, cell_of
 from lmgym.suites.formulas import MAX_LENGTH
 
 Contrast = tuple[str, str]
-"""Two levels of a factor: the first one (the baseline), and another."""
+"""Two levels of a factor: its first level (the baseline), and another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A prediction in words and as a formula; `direction` is the words without what the effect's name says."""
+    """A prediction in words and as a formula. `direction` is the short form shown next to the effect's name."""
 
     direction: str
     words: str
@@ -27,8 +27,13 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """`kind`: main, simple or interaction. `greater` and `less` are its two directions; where it cannot be asked of
-    these conditions both are None, and `reason` says why."""
+    """An effect that a suite can predict.
+
+    Attributes:
+        kind: "main", "simple" or "interaction".
+        greater, less: predictions of its two directions; both None if these conditions cannot express it.
+        reason: why they cannot.
+    """
 
     kind: str
     name: str
@@ -39,29 +44,37 @@ class Effect:
 
 
 class _Missing(Exception):
-    """A combination of levels without a condition."""
+    """No condition has this combination of levels."""
 
 
 def effects(design: Design, regions: Sequence[str], region: int | str) -> list[Effect]:
-    """What can be predicted at a region (its number from 1, or "*" for the whole sentence): main effects, two-way and
-    three-way interactions, and the effect of each factor within the levels of the others."""
-    asked = _Asked(design, region, _place(regions, region))
-    found = [asked.main(f, contrast) for f in design for contrast in contrasts(f)]
+    """List all effects that can be predicted at one region.
+
+    Args:
+        regions: names of all regions.
+        region: number from 1, or "*" for the whole sentence.
+
+    Returns:
+        Main effects, two-way and three-way interactions, and simple effects of each factor within the levels of the
+        others.
+    """
+    builder = _EffectBuilder(design, region, _place(regions, region))
+    listed = [builder.main(f, contrast) for f in design for contrast in contrasts(f)]
     for size in (2, 3):
-        for some in combinations(design, size):
-            found += [asked.interaction(some, pairs) for pairs in product(*map(contrasts, some))]
+        for factors in combinations(design, size):
+            listed += [builder.interaction(factors, pairs) for pairs in product(*map(contrasts, factors))]
     if len(design) > 1:
-        found += [
-            asked.simple(f, contrast, rest)
+        listed += [
+            builder.simple(f, contrast, rest)
             for f in design
             for contrast in contrasts(f)
-            for rest in asked.others(f)
+            for rest in builder.others(f)
         ]
-    return found
+    return listed
 
 
 def contrasts(factor: Factor) -> list[Contrast]:
-    """Every other level against the first."""
+    """Pair the first level of a factor with each other level."""
     return [(factor.levels[0], level) for level in factor.levels[1:]]
 
 
@@ -69,8 +82,8 @@ def _place(regions: Sequence[str], region: int | str) -> str:
     return "over the whole sentence" if region == "*" else f"at region {region} ({regions[int(region) - 1]})"
 
 
-class _Asked:
-    """The design, asked at one region."""
+class _EffectBuilder:
+    """Builds effects of a design at one region."""
 
     def __init__(self, design: Design, region: int | str, place: str) -> None:
         self.design, self.region, self.place = design, region, place
@@ -136,7 +149,7 @@ class _Asked:
         )
 
     def others(self, factor: Factor) -> list[dict[str, str]]:
-        """All combinations of levels of the other factors."""
+        """List all combinations of levels of the other factors."""
         rest = [other for other in self.design if other is not factor]
         return [
             dict(zip((other.name for other in rest), levels, strict=True))
@@ -167,13 +180,14 @@ class _Asked:
         return Effect(kind, name, factors, greater, less)
 
     def _term(self, chosen: Mapping[str, str | Contrast]) -> str:
-        """The sum over the cells with these levels, or the difference between two levels where a contrast stands."""
+        """Write the sum over the cells with the chosen levels, or the difference between the levels of a contrast."""
         contrast = next(((name, level) for name, level in chosen.items() if isinstance(level, tuple)), None)
         if contrast is not None:
             name, (low, high) = contrast
             return f"[{self._term({**chosen, name: high})} - {self._term({**chosen, name: low})}]"
         levels: list[Sequence[str]] = [
-            (level,) if isinstance(level := chosen.get(one.name), str) else one.levels for one in self.design
+            (level,) if isinstance(level := chosen.get(factor.name), str) else factor.levels
+            for factor in self.design
         ]
         parts = [self._reference(cell) for cell in product(*levels)]
         return parts[0] if len(parts) == 1 else f"[{' + '.join(parts)}]"

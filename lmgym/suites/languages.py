@@ -1,4 +1,4 @@
-"""Languages as BCP 47 tags, and the names of common ones."""
+"""Languages as BCP 47 tags, with names of common ones."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ _NAMES = {
     "yi": ("Yiddish", ""), "yo": ("Yoruba", ""), "yue": ("Cantonese", ""), "yua": ("Yucatec Maya", ""),
     "zh": ("Chinese", ""), "zu": ("Zulu", ""),
 }  # fmt: skip
-"""Tag to English name and to the name in the language itself; "" where that is not known here."""
+"""Tag to English name and native name ("" if unknown)."""
 
 
 def normal(tag: str) -> str:
-    """The tag in its usual case: zh-Hans, en-GB."""
+    """Put a tag in its usual case: zh-Hans, en-GB."""
     first, *rest = tag.split("-")
     return "-".join([first.lower(), *(_part(part) for part in rest)])
 
@@ -70,21 +70,24 @@ def _part(part: str) -> str:
 LANGUAGES: dict[str, str] = dict(
     sorted(((tag, name) for tag, (name, _) in _NAMES.items()), key=lambda pair: pair[1])
 )
-"""Tag to English name, in the order of the names."""
-_OWN_NAMES = {own.casefold(): tag for tag, (_, own) in _NAMES.items() if own}
-_BY_NAME = _OWN_NAMES | {name.casefold(): tag for tag, name in LANGUAGES.items()}
+"""Tag to English name, ordered by name."""
+_NATIVE_NAMES = {native.casefold(): tag for tag, (_, native) in _NAMES.items() if native}
+_BY_NAME = _NATIVE_NAMES | {name.casefold(): tag for tag, name in LANGUAGES.items()}
 
 
 def tag_of(text: str) -> str | None:
-    """The tag of a language that is given by tag, by English name or by its own name; None where it is none of these,
-    "" where nothing is given."""
-    wanted = " ".join(text.split())
-    if not wanted or wanted.casefold() == "not stated":
+    """Return the tag of a language given by tag, English name or native name.
+
+    Returns:
+        The tag; "" for an empty text or "not stated", None for an unknown language.
+    """
+    language = " ".join(text.split())
+    if not language or language.casefold() == "not stated":
         return ""
-    if found := _BY_NAME.get(wanted.casefold()):
-        return found
-    shown = re.fullmatch(r".*\((?P<tag>[A-Za-z0-9-]+)\)", wanted)
-    tag = shown["tag"] if shown else wanted
+    if known_tag := _BY_NAME.get(language.casefold()):
+        return known_tag
+    name_with_tag = re.fullmatch(r".*\((?P<tag>[A-Za-z0-9-]+)\)", language)
+    tag = name_with_tag["tag"] if name_with_tag else language
     return normal(tag) if len(tag) <= 35 and TAG.fullmatch(tag) else None
 
 
@@ -96,14 +99,14 @@ _RIGHT_TO_LEFT_SCRIPTS = {"Adlm", "Arab", "Aran", "Hebr", "Mand", "Nkoo", "Rohg"
 
 
 def is_right_to_left(tag: str) -> bool:
-    """Whether the language is written from right to left; a script in the tag decides (ku-Arab, ar-Latn)."""
+    """Return whether a language is written from right to left; a script in the tag decides (ku-Arab, ar-Latn)."""
     language, *rest = normal(tag).split("-") if tag else [""]
     script = next((part for part in rest if len(part) == 4 and part.isalpha()), None)
     return script in _RIGHT_TO_LEFT_SCRIPTS if script else language in _RIGHT_TO_LEFT
 
 
 def name_of(tag: str) -> str:
-    """For reading: German (de). A tag without a known name stands alone."""
+    """Format a tag for display: "German (de)", or just the tag if its name is unknown."""
     if not tag:
         return "not stated"
     name = LANGUAGES.get(normal(tag)) or LANGUAGES.get(normal(tag).split("-")[0])

@@ -1,11 +1,9 @@
-"""From region texts to a sentence, and from a sentence's tokens back to its regions. Pure: no Django, no
-torch.
+"""Join region texts to a sentence, and map the tokens of the sentence back to regions.
 
-A sentence is joined once and encoded whole. Each region owns a span of characters: its text plus the blank
-that joins it to what stands before. A token belongs to the region in which its first non-blank character
-lies; a token of blanks alone belongs to the region after the blanks. Spaces that do not break are no blanks
-but text. Start, end and other special tokens belong to no region. All values are surprisals in bits.
-`docs/surprisal.md` gives the reasons and the known limits.
+A sentence is joined once and encoded as a whole. Each region owns a span of characters: its text plus the blank that
+joins it to the preceding text. A token belongs to the region of its first non-blank character; a token of blanks only
+belongs to the region after the blanks. No-break spaces count as text, not as blanks. Start, end and other special
+tokens belong to no region. All values are surprisals in bits. docs/surprisal.md gives reasons and known limits.
 """
 
 from __future__ import annotations
@@ -27,37 +25,38 @@ SPECIAL = -1
 
 ATTACHED = ".,;:!?"
 _BLANK_BEFORE_ATTACHED = re.compile(rf"[{BLANKS}]+(?=[{re.escape(ATTACHED)}])")
-# \s: with or without a space that does not break
+# \s includes no-break spaces.
 _BEGINS_ATTACHED = re.compile(rf"\s*[{re.escape(ATTACHED)}]")
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
 
 class AlignmentError(ValueError):
-    """Token offsets that do not fit the sentence, or columns of unequal length."""
+    """Token offsets lie outside the sentence, or columns differ in length."""
 
 
 class Span(NamedTuple):
-    """Characters `start` to `end` (exclusive) of the joined text; the joining blank is inside."""
+    """Characters `start` to `end` (exclusive) of the joined text, including the joining blank."""
 
     start: int
     end: int
 
 
 class JoinedSentence(NamedTuple):
-    """The text that a model reads, and one span per region, in order, without gaps or overlaps."""
+    """The text that a model reads, with one span per region, in order and without gaps or overlaps."""
 
     text: str
     spans: tuple[Span, ...]
 
 
 class Alignment(NamedTuple):
-    """Where each token belongs.
+    """Region of each token of a sentence.
 
-    `region[k]` is the 0-based region of token k, or -1 for a special token.
-    `straddles[k]` says that the non-blank characters of token k lie in more than one region.
-    `swallowed` lists the regions that hold text but no token of their own, because a token that began in an
-    earlier region reaches over all of it or because the tokenizer dropped its characters.
+    Attributes:
+        region: int[n_tokens], region index from 0, or -1 for a special token.
+        straddles: bool[n_tokens], True if the non-blank characters of the token lie in more than one region.
+        swallowed: indices of regions with text but without a token, because a token of an earlier region covers all of
+            their text or the tokenizer dropped it.
     """
 
     region: list[int]
@@ -66,7 +65,13 @@ class Alignment(NamedTuple):
 
 
 class RegionValues(NamedTuple):
-    """Bits per region (`values`, float64[n_regions]), of the special tokens, and of the whole sentence."""
+    """Surprisals in bits.
+
+    Attributes:
+        values: float64[n_regions], NaN = no value.
+        special: sum over special tokens.
+        total: sum over the whole sentence.
+    """
 
     values: FloatArray
     special: float
@@ -74,13 +79,18 @@ class RegionValues(NamedTuple):
 
 
 def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
-    """Join region texts into one sentence.
+    """Join region texts to one sentence.
 
-    `space` puts one blank between non-empty regions; `natural` does the same but leaves no blank before
-    . , ; : ! ? (neither between regions nor inside one); `none` joins directly. Spaces that do not break are
-    text: all policies keep them. An empty region gets an empty span and no blank. Contents are used as given:
-    trimming them is the importer's work.
-    Raises ValueError for an unknown policy.
+    An empty region gets an empty span and no blank. Texts are not trimmed (import does that), and no-break spaces are
+    kept.
+
+    Args:
+        contents: text of each region.
+        policy: "space" puts one blank between non-empty regions; "natural" does the same, but removes blanks before
+            . , ; : ! ? between and inside regions; "none" adds nothing.
+
+    Raises:
+        ValueError: unknown policy.
     """
     if policy not in JOIN_POLICIES:
         raise ValueError(f"unknown join policy {policy!r}: choose one of {', '.join(JOIN_POLICIES)}")
@@ -98,18 +108,22 @@ def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
 
 
 def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: Sequence[bool]) -> Alignment:
-    """Assign every token to exactly one region, or to -1 when it is special.
+    """Assign each token to one region, or to -1 if it is special.
 
-    `offsets[k]` is the character range of token k in `joined.text`, with or without its leading blank; it
-    may be empty, and several tokens may share the offsets of one character (byte-level vocabularies).
-    Offsets of special tokens are not read. Raises AlignmentError when a range runs outside the text or the
-    columns differ in length.
+    Args:
+        joined: the sentence that was tokenized.
+        offsets: (start, end) characters of each token in `joined.text`, with or without the leading blank. A range may
+            be empty, and several tokens may share one character (byte-level vocabularies).
+        special: True for special tokens, whose offsets are ignored.
+
+    Raises:
+        AlignmentError: a range lies outside the text, or the columns differ in length.
     """
     if len(offsets) != len(special):
         raise AlignmentError(f"{len(offsets)} offsets but {len(special)} special flags")
     text = joined.text
-    holders = [index for index, span in enumerate(joined.spans) if span.end > span.start]
-    starts = [joined.spans[index].start for index in holders]
+    filled = [index for index, span in enumerate(joined.spans) if span.end > span.start]
+    starts = [joined.spans[index].start for index in filled]
     region: list[int] = []
     straddles: list[bool] = []
     covered: set[int] = set()
@@ -125,26 +139,26 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
             )
         reached = max(reached, end)
         first, last = _edges(text, start, end, reached)
-        home = holders[bisect_right(starts, first) - 1] if holders else SPECIAL
-        far = holders[bisect_right(starts, last) - 1] if holders else SPECIAL
-        region.append(home)
-        straddles.append(far != home)
-        covered.add(home)
+        first_region = filled[bisect_right(starts, first) - 1] if filled else SPECIAL
+        last_region = filled[bisect_right(starts, last) - 1] if filled else SPECIAL
+        region.append(first_region)
+        straddles.append(last_region != first_region)
+        covered.add(first_region)
     swallowed = tuple(
         index
-        for index in holders
+        for index in filled
         if index not in covered and text[joined.spans[index].start : joined.spans[index].end].strip(BLANKS)
     )
     return Alignment(region, straddles, swallowed)
 
 
 def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
-    """First and last non-blank character of a token; for a token of blanks, the next non-blank character."""
+    """Return the first and last non-blank character of a token; for a token of blanks, the next one after it."""
     inside = text[start:end]
     if inside.strip(BLANKS):
         first = start + len(inside) - len(inside.lstrip(BLANKS))
         return first, start + len(inside.rstrip(BLANKS)) - 1
-    # An empty range says little about the place: never look behind what earlier tokens have reached.
+    # The offset of an empty range is unreliable: never go back before the end of earlier tokens.
     position = end if inside else max(end, reached)
     rest = text[position:]
     after = len(rest) - len(rest.lstrip(BLANKS))
@@ -167,14 +181,23 @@ _AGGREGATES: dict[str, Callable[[FloatArray], float]] = {
 def region_values(
     alignment: Alignment, bits: Sequence[float | None], n_regions: int, metric: str = "sum"
 ) -> RegionValues:
-    """Aggregate token bits by region.
+    """Aggregate token surprisals to region values.
 
-    `bits[k]` is None or NaN for an unscored token. A region with an unscored token is NaN, and so is a
-    region whose text was swallowed by a token of another region. A region without tokens is 0 for `sum` and
-    NaN for the other metrics. `special` is the sum over the scored special tokens (a start token is given,
-    not predicted, and adds nothing). `total` is always a sum: all regions' tokens plus `special`, NaN if a
-    token of a region is unscored. Raises ValueError for an unknown metric and AlignmentError for columns
-    that do not fit.
+    Args:
+        alignment: token-to-region map from `align`.
+        bits: float[n_tokens], surprisal in bits; None or NaN for an unscored token.
+        n_regions: number of regions of the sentence.
+        metric: "sum" (SyntaxGym), "mean", "median", "range", "max" or "min" over the tokens of a region.
+
+    Returns:
+        RegionValues. A region is NaN if one of its tokens is unscored or its text was swallowed by a token of another
+        region. A region without tokens is 0 for "sum" and NaN otherwise. `special` sums the scored special tokens (a
+        start token is given, not predicted, and adds nothing). `total` is a sum for every metric; it is NaN if a token
+        of a region is unscored.
+
+    Raises:
+        ValueError: unknown metric.
+        AlignmentError: columns of different length, or a token in a region that does not exist.
     """
     if metric not in METRICS:
         raise ValueError(f"unknown metric {metric!r}: choose one of {', '.join(METRICS)}")
@@ -200,7 +223,7 @@ def region_values(
 
 
 def _aggregate(member: list[float], metric: str) -> float:
-    """One region's value; NaN spreads through every metric."""
+    """Aggregate the tokens of one region; any NaN makes the value NaN."""
     if not member:
         return 0.0 if metric == "sum" else math.nan
     if any(math.isnan(value) for value in member):

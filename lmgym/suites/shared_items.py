@@ -1,11 +1,10 @@
-"""Items of different suites that share material, such as the same nouns in suites on number and on reflexives. Their
-outcomes go together, so they are no independent evidence. Pure.
+"""Find items of different suites that share material, such as the same nouns in suites on number and on reflexives.
 
-Two items of different suites share material where
+Their outcomes are correlated, so they are not independent evidence. Two items of different suites share material if
 
-* both name it: the key `material` of the item in the file has the same text or number; or
-* neither names it, at least half of the texts of one item's regions are the other's, too, two texts at least, and each
-  is the other's best match in its suite. Texts that more than a quarter of a suite's items have ("the") do not count.
+* both have the same text or number under the key `material` in the file; or
+* neither has this key, they have at least two region texts in common, at least half of the texts of one of them, and
+  each is the best match of the other in its suite. Texts in more than a quarter of a suite's items ("the") are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MATERIAL = "material"
 COMMON_SHARE = 0.25
 LEAST_TEXTS = 2
 MOST_ITEMS_OF_A_TEXT = 200
-"""A text of more items says nothing, and pairs of them would be many."""
+"""Texts in more items are ignored: they are uninformative, and the number of pairs grows quadratically."""
 
 Place = tuple[int, int]
 """(number of the suite, number of the item)"""
@@ -28,35 +27,50 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Material:
-    """Of a suite: the texts that tell its items apart, and the materials that items name."""
+    """Material of one suite.
+
+    Attributes:
+        texts: item to its distinctive region texts, case-folded.
+        names: item to the value of its key `material`.
+    """
 
     texts: Mapping[int, frozenset[str]]
     names: Mapping[int, str]
 
 
 def material_of(sentences: Iterable[tuple[int, Sequence[str]]], extra: Mapping[str, Any]) -> Material:
-    """`sentences`: (item, texts of regions); `extra`: the revision's unknown keys, of items under `"items"`."""
+    """Collect the material of a suite.
+
+    Args:
+        sentences: (item, region texts) of each sentence.
+        extra: unknown keys of the revision; those of items are under "items".
+    """
     texts: dict[int, set[str]] = defaultdict(set)
     for item, contents in sentences:
         texts[item].update(text.casefold() for text in contents if text)
     names = {item: name for item in texts if (name := _name(extra, item))}
-    often = Counter(text for found in texts.values() for text in found)
+    counts = Counter(text for item_texts in texts.values() for text in item_texts)
     most = max(1.0, COMMON_SHARE * len(texts))
-    return Material(
-        {item: frozenset(text for text in found if often[text] <= most) for item, found in texts.items()},
-        names,
-    )
+    distinctive = {
+        item: frozenset(text for text in item_texts if counts[text] <= most)
+        for item, item_texts in texts.items()
+    }
+    return Material(distinctive, names)
 
 
 def _name(extra: Mapping[str, Any], item: int) -> str:
     items = extra.get("items")
     keys = items.get(str(item)) if isinstance(items, dict) else None
-    named = keys.get(MATERIAL) if isinstance(keys, dict) else None
-    return str(named) if isinstance(named, str | int | float) else ""
+    name = keys.get(MATERIAL) if isinstance(keys, dict) else None
+    return str(name) if isinstance(name, str | int | float) else ""
 
 
 def shared_groups(suites: Sequence[Material]) -> list[dict[int, int]]:
-    """Of each suite, item -> number of its group; items that share material with no other suite's are left out."""
+    """Group items that share material.
+
+    Returns:
+        For each suite, item to group number; items that share nothing with another suite are omitted.
+    """
     parents: dict[Place, Place] = {}
 
     def root(place: Place) -> Place:
@@ -80,9 +94,9 @@ def _by_name(suites: Sequence[Material]) -> Iterable[tuple[Place, Place]]:
     for number, suite in enumerate(suites):
         for item, name in suite.names.items():
             places[name].append((number, item))
-    for found in places.values():
-        if len({suite for suite, _ in found}) > 1:
-            yield from ((found[0], other) for other in found[1:])
+    for members in places.values():
+        if len({suite for suite, _ in members}) > 1:
+            yield from ((members[0], other) for other in members[1:])
 
 
 def _by_text(suites: Sequence[Material]) -> Iterable[tuple[Place, Place]]:
@@ -91,16 +105,16 @@ def _by_text(suites: Sequence[Material]) -> Iterable[tuple[Place, Place]]:
     for number, suite in enumerate(suites):
         unnamed = {item: texts for item, texts in suite.texts.items() if item not in suite.names and texts}
         same = first.setdefault(tuple(sorted(unnamed.items(), key=lambda pair: pair[0])), number)
-        if same != number:  # the same suite once more
+        if same != number:  # a copy of an earlier suite
             yield from (((same, item), (number, item)) for item in unnamed)
             continue
         for item, texts in unnamed.items():
             for text in texts:
                 places[text].append((number, item))
     common: Counter[tuple[Place, Place]] = Counter()
-    for found in places.values():
-        if len(found) <= MOST_ITEMS_OF_A_TEXT:
-            common.update(pair for pair in combinations(found, 2) if pair[0][0] != pair[1][0])
+    for members in places.values():
+        if len(members) <= MOST_ITEMS_OF_A_TEXT:
+            common.update(pair for pair in combinations(members, 2) if pair[0][0] != pair[1][0])
     scores = {
         pair: _overlap(suites, pair, n)
         for pair, n in common.items()
@@ -120,6 +134,6 @@ def _size(suites: Sequence[Material], place: Place) -> int:
 
 
 def _overlap(suites: Sequence[Material], pair: tuple[Place, Place], n: int) -> tuple[float, bool]:
-    """Share of all texts that both have; of equal ones, items with the same number go together."""
+    """Rank a pair by the share of all its texts that both have (Jaccard); equal item numbers break ties."""
     one, other = pair
     return n / (_size(suites, one) + _size(suites, other) - n), one[1] == other[1]

@@ -1,4 +1,4 @@
-"""Bytes to text, tidying a cell's blanks, guarding it against spreadsheets, lists in words. Pure."""
+"""Decode files to text, normalise cells, guard cells against spreadsheets, and format text for messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from lmgym.text.problems import Report
 
 BLANKS = " \t\r\n\v\f"
-"""What counts as blank in a suite and in what models read. No-break, narrow and ideographic spaces are text."""
+"""Characters that count as blank in suites and input of models. No-break, narrow and ideographic spaces are text."""
 
 SIGNS = (
     r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
     r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
 )
-"""Punctuation and symbols, as the inside of a regular expression's character class: everything else that is not blank
-(letters, digits, marks) makes words."""
+"""Punctuation and symbols, as the inside of a character class of a regular expression. All other characters that are
+not blank (letters, digits, marks) belong to words."""
 
 MOST_CHARACTERS = 200
-"""Of a text that is searched for. Databases refuse patterns that are much longer."""
+"""Characters of a search text. Databases refuse patterns that are much longer."""
 _BLANKS = re.compile(f"[{BLANKS}]+")
 _RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
-# Tab, line feed and carriage return are blanks; every other control character, C1 included, is an accident.
+# Tab, line feed and carriage return are blanks; all other control characters, including C1, are errors.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MAGIC = {
@@ -38,10 +38,11 @@ _MAGIC = {
 
 
 def decode(data: bytes, report: Report, limit: int) -> str:
-    """The file's text: UTF-8, with or without byte order mark, or UTF-16 with one.
+    """Decode a file: UTF-8, with or without byte order mark, or UTF-16 with one.
 
-    Raises `FormatError` for files that are too big, empty, packed, or in another encoding; the message
-    names line and byte of the first offending one.
+    Raises:
+        FormatError: the file is too large, empty, compressed, or in another encoding; the message has line and byte of
+            the first invalid byte.
     """
     if len(data) > limit:
         message = f"the file has {len(data):,} bytes; at most {limit:,} are read"
@@ -59,10 +60,10 @@ def _decode_text(data: bytes, report: Report) -> str:
     encoding = "utf-8"
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-        report.notice("file", "the byte order mark at the start was dropped")
+        report.notice("file", "the byte order mark was removed")
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
-        report.notice("file", "the file is UTF-16; it was read, and exports are UTF-8")
+        report.notice("file", "the file is UTF-16; exports are UTF-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -84,16 +85,15 @@ def _decode_text(data: bytes, report: Report) -> str:
 
 
 def tidy(text: str) -> str:
-    """Trim the ends and make every inner run of ordinary blanks, tabs and line breaks one blank.
+    """Trim a text and collapse inner blanks, tabs and line breaks to one blank.
 
-    No-break and ideographic spaces are part of the text and stay. Nothing else is changed, not even the
-    Unicode form.
+    No-break and ideographic spaces are text and are kept. Nothing else is changed, not even the Unicode form.
     """
     return _BLANKS.sub(" ", text).strip(" ")
 
 
 def is_unspaced(character: str) -> bool:
-    """Chinese characters, kana, Thai, Lao, Khmer, Burmese: written without blanks between words."""
+    """Return whether a character belongs to a script without blanks between words (Chinese, kana, Thai, Lao, …)."""
     name = unicodedata.name(character, "")
     return name.startswith(
         ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "IDEOGRAPHIC")
@@ -101,28 +101,28 @@ def is_unspaced(character: str) -> bool:
 
 
 def guard(cell: str) -> str:
-    """Prefix `'` to a cell that a spreadsheet would take for a formula; `unguard` takes exactly that back."""
+    """Prefix `'` to a cell that a spreadsheet would read as a formula; `unguard` reverses exactly this."""
     return f"'{cell}" if _RISKY.match(cell) else cell
 
 
 def unguard(cell: str) -> str:
-    """Undo `guard`. Words such as `'s` and `'tis` are left alone."""
+    """Undo `guard`. Words such as `'s` and `'tis` are not changed."""
     return cell[1:] if cell.startswith("'") and _RISKY.match(cell, 1) else cell
 
 
 def listing(values: Sequence[object], limit: int = 8) -> str:
-    """`a, b, c and 4 more`: a list that stays readable in a message."""
+    """Format a list for a message: "a, b, c and 4 more"."""
     shown = ", ".join(str(value) for value in values[:limit])
     left = len(values) - limit
     return f"{shown} and {left} more" if left > 0 else shown
 
 
 def quoted(text: str) -> str:
-    """In quotation marks, for people: `“tea[U+00A0]leaves”`. What nobody can see is named by its number."""
+    """Put text in quotation marks, with invisible characters by number: “tea[U+00A0]leaves”."""
     shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
     return f"“{shown}”"
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
-    """`1 region`, `3 regions`."""
+    """Format a number with a noun: "1 region", "3 regions"."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -1,4 +1,4 @@
-"""How a revision, a run or a collection is cited. Pure."""
+"""BibTeX entries of revisions, runs and collections."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ _NAMED = str.maketrans({"^": r"\textasciicircum{}", "~": r"\textasciitilde{}"})
 
 
 def bibtex(*, key: str, title: str, authors: Sequence[str], year: int, address: str, note: str) -> str:
-    """An @misc entry; braces and backslashes of user text are taken out, so that it cannot break the file. Authors are
-    joined by “and”, as BibTeX takes names apart."""
+    """Format an @misc entry. Braces and backslashes in user text are removed, so that they cannot break the file."""
     names = " and ".join(map(_name, authors))
     rows = {"title": f"{{{_text(title)}}}", "author": names, "year": str(year)}
     rows |= {"howpublished": rf"\url{{{_BREAKING.sub('', address)}}}", "note": _text(note)}
@@ -21,7 +20,7 @@ def bibtex(*, key: str, title: str, authors: Sequence[str], year: int, address: 
 
 
 def _name(name: str) -> str:
-    """A person as First Last or Last, First; what BibTeX would take apart wrongly stands in braces."""
+    """Format a name as First Last or Last, First; names that BibTeX would split wrongly are put in braces."""
     text = _text(name)
     return (
         f"{{{text}}}" if re.search(r"\band\b|[()\d]|,.*,", text, re.IGNORECASE) or " " not in text else text

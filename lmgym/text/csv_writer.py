@@ -1,4 +1,4 @@
-"""Tables as CSV: RFC 4180, with cells guarded against spreadsheets that would execute them."""
+"""Write tables as CSV (RFC 4180), with cells guarded against execution by spreadsheets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from lmgym.text import guard
 
 PIECE_CHARACTERS = 64 * 1024
-"""Characters of a streamed table that are sent at once: a piece per row would cost more than making it."""
+"""Approximate characters of one piece of a streamed table: sending each row would cost more than making it."""
 
 
 def safe_cell(value: Any) -> Any:
-    """Text that a spreadsheet would execute gets an apostrophe in front; numbers stay numbers."""
+    """Prefix an apostrophe to text that a spreadsheet would execute; numbers are not changed."""
     if isinstance(value, str):
         return _safe_word(value) if len(value) < 100 else _safe_text(value)
     return "" if value is None else value
@@ -29,7 +29,7 @@ _safe_word = lru_cache(maxsize=8192)(_safe_text)  # the words of long tables rec
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A whole table. With CRLF as line end, a cell that holds either character is quoted and cannot begin a row."""
+    """Write a whole table. With CRLF line ends, cells with either character are quoted and cannot begin a row."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")  # noqa: TID251  every cell passes `safe_cell`
     writer.writerow(header)
@@ -38,7 +38,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def csv_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A table as text in pieces: the header at once, so that a download begins at once; then about PIECE_CHARACTERS
+    """Yield a table in pieces: first the header, so that a download starts at once, then about PIECE_CHARACTERS
     each."""
     yield csv_text(header, [])
     out = io.StringIO(newline="")

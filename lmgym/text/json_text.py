@@ -1,7 +1,7 @@
-"""JSON for untrusted files: what `json.loads` lets through silently is refused here with a path.
+"""Strict JSON for untrusted files, with the path of each problem.
 
-Duplicate keys, NaN, Infinity and 1e999, integers of thousands of digits, deep nesting, control characters and
-lone surrogates are all accepted by the standard library, or raised as something else than `JSONDecodeError`.
+The standard library accepts duplicate keys, NaN, Infinity, 1e999, integers of thousands of digits, deep nesting,
+control characters and lone surrogates, or raises exceptions other than `JSONDecodeError` for them.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ SYNTAX_HINTS = {
     "Illegal trailing comma before end of object": "Remove the comma after the last entry.",
     "Illegal trailing comma before end of array": "Remove the comma after the last entry.",
     "Expecting ',' delimiter": "A comma or bracket is missing, or a quotation mark in a text lacks \\.",
-    "Expecting value": "A value is missing here, or a comma stands after the last entry.",
+    "Expecting value": "A value is missing here, or there is a comma after the last entry.",
     "Invalid control character at": "Write a line break inside a text as \\n and a tab as \\t.",
     "Unterminated string starting at": "The closing quotation mark is missing.",
-    "Extra data": "The file goes on after its end.",
+    "Extra data": "Remove the text after the end of the JSON value.",
 }
 
 
 class _Bad:
-    """Stands for a number that is refused, until the walk finds its path."""
+    """Placeholder for a refused number, reported with its path by `_walk`."""
 
     def __init__(self, message: str) -> None:
         self.message = message
 
 
 class _Repeated(dict[str, Any]):
-    """An object whose file spelled some keys twice."""
+    """An object with duplicate keys."""
 
     repeated: Sequence[str] = ()
 
 
 def json_path(parts: Iterable[str | int]) -> str:
-    """`("items", 3, "odd key")` -> `$.items[3]["odd key"]`."""
+    """Format a JSON path: ("items", 3, "odd key") -> $.items[3]["odd key"]."""
     path = "$"
     for part in parts:
         if isinstance(part, int):
@@ -59,9 +59,14 @@ def json_path(parts: Iterable[str | int]) -> str:
 
 
 def load(text: str, report: Report, limits: Limits, *, nan_is_null: bool = False) -> Any:
-    """Parse JSON text. Raises `FormatError`; never RecursionError, ValueError or JSONDecodeError.
+    """Parse JSON text.
 
-    `nan_is_null`: NaN, as Python programs write it, is a value that is not there."""
+    Args:
+        nan_is_null: read NaN, as Python programs write it, as null.
+
+    Raises:
+        FormatError: invalid JSON; no other exception is raised.
+    """
     try:
         root = bounded_load(
             text,
@@ -108,8 +113,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _walk(root: Any, report: Report) -> None:
-    """Visit every value once, without recursion, and report what is refused wherever it stands."""
-    # A path is a chain (part, parent chain), spelled out only for a message: most values are fine.
+    """Visit every value once, without recursion, and report refused ones."""
+    # A path is a chain (part, parent chain), formatted only for a message: most values are valid.
     stack: list[tuple[Any, Any, int]] = [(root, None, 0)]
     while stack:
         value, chain, depth = stack.pop()
@@ -128,7 +133,7 @@ def _walk(root: Any, report: Report) -> None:
 def _children(
     value: dict[str, Any] | list[Any], chain: Any, report: Report
 ) -> Iterable[tuple[str | int, Any]]:
-    """The parts of a container, last first, so that the stack yields them in the file's order."""
+    """Return the parts of a container in reverse, so that the stack yields them in the file's order."""
     if isinstance(value, list):
         return ((index, value[index]) for index in range(len(value) - 1, -1, -1))
     if isinstance(value, _Repeated):
@@ -146,7 +151,7 @@ def _check_string(text: str, chain: Any, report: Report, what: str = "the text")
     if bad:
         code = f"U+{ord(bad[0]):04X}"
         message = f"{what} contains the control character {code} at position {bad.start() + 1}"
-        report.problem(_spell(chain), message, "Remove it; it is often the trace of a wrong encoding.")
+        report.problem(_spell(chain), message, "Remove it; it often results from a wrong encoding.")
     elif SURROGATE.search(text):
         hint = "Write the character itself, or both halves of its \\u pair."
         report.problem(_spell(chain), f"{what} contains half a character (a lone surrogate)", hint)

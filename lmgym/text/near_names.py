@@ -1,4 +1,4 @@
-"""“Did you mean …?”: the known name that looks most like a misspelt one. Pure."""
+"""Find the known name most similar to a misspelt one, for “Did you mean …?”."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as the site prints them. Plain functions; gym.py registers them as filters."""
+"""Format numbers for pages and messages. gym/templatetags/gym.py registers these functions as filters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ NOTHING = "–"
 
 
 def number_or_none(value: Any) -> float | None:
+    """Convert to a finite float; None for anything else."""
     if value is None or value == "" or isinstance(value, bool):
         return None
     try:
@@ -20,7 +21,7 @@ def number_or_none(value: Any) -> float | None:
 
 
 def bits(value: Any, places: int = 2) -> str:
-    """12.345 -> 12.35; no value -> –"""
+    """Format bits: 12.345 -> 12.35; no value -> –"""
     number = number_or_none(value)
     if number is None:
         return NOTHING
@@ -29,13 +30,15 @@ def bits(value: Any, places: int = 2) -> str:
 
 
 def score(value: Any, places: int = 3) -> str:
-    """A precision, hit@k or the like as printf and so the evaluators in use round it: 0.5545, stored as a little
-    less, -> 0.554 (floatformat rounds the digits as written, and gives 0.555)."""
+    """Format a precision, hit@k or similar score with printf's rounding, as common evaluators do.
+
+    0.5545 -> 0.554, because it is stored as a little less; floatformat rounds the decimal digits to 0.555.
+    """
     return bits(value, places)
 
 
 def signed(value: Any, places: int = 2) -> str:
-    """A margin: +1.20, −0.35, 0.00"""
+    """Format a margin: +1.20, −0.35, 0.00"""
     number = number_or_none(value)
     if number is None:
         return NOTHING
@@ -44,7 +47,7 @@ def signed(value: Any, places: int = 2) -> str:
 
 
 def surprisal(value: Any, places: int = 2) -> str:
-    """The surprisal in bits of what has this natural logarithm of a probability: -0.6931 -> 1.00"""
+    """Convert a natural log-probability to surprisal in bits: -0.6931 -> 1.00"""
     number = number_or_none(value)
     return NOTHING if number is None else bits(-number / math.log(2), places)
 
@@ -53,8 +56,10 @@ MOST_PLACES = 6
 
 
 def adding_up(left: float, right: float) -> tuple[str, str, str]:
-    """Two numbers and left - right, with so many places (two or more) that the printed difference adds up:
-    (2.004, 1.006) -> 2.004, 1.006, +0.998."""
+    """Format two numbers and their difference with enough places (two or more) that the printed numbers add up.
+
+    (2.004, 1.006) -> 2.004, 1.006, +0.998.
+    """
     places = next(
         (
             k
@@ -92,7 +97,7 @@ def compact(value: Any) -> str:
 
 
 def duration(seconds: Any) -> str:
-    """How long: < 0.1 s, 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
+    """Format a duration: < 0.1 s, 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
     number = number_or_none(seconds)
     if number is None:
         return NOTHING
@@ -110,7 +115,7 @@ def duration(seconds: Any) -> str:
 
 
 def eta(seconds: Any) -> str:
-    """How long still, no more precise than it is known."""
+    """Format the remaining time, with the precision of an estimate."""
     number = number_or_none(seconds)
     if number is None:
         return ""
@@ -124,12 +129,12 @@ def eta(seconds: Any) -> str:
 
 
 def quarter(value: Any) -> int:
-    """Progress for listeners: 0, 25, 50, 75 or 100, so that they do not hear every step"""
+    """Round progress for screen readers to 0, 25, 50, 75 or 100, so that not every step is announced."""
     return int((number_or_none(value) or 0) // 25 * 25)
 
 
 def plain_value(value: Any) -> str:
-    """A fact for reading: yes/no, grouped whole numbers, lists joined, nothing as –"""
+    """Format any value: yes or no, grouped integers, joined lists, – for nothing."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == "":
@@ -144,13 +149,13 @@ def plain_value(value: Any) -> str:
 
 
 def points(value: Any, places: int = 1) -> str:
-    """A difference of rates in percentage points: 0.125 -> +12.5"""
+    """Format a difference of rates in percentage points: 0.125 -> +12.5"""
     number = number_or_none(value)
     return NOTHING if number is None else signed(100 * number, places)
 
 
 def p_value(value: Any) -> str:
-    """0.0312 -> 0.031; very small ones as < 0.001"""
+    """Format a p value: 0.0312 -> 0.031; below 0.001 as < 0.001"""
     number = number_or_none(value)
     if number is None:
         return NOTHING
@@ -158,6 +163,6 @@ def p_value(value: Any) -> str:
 
 
 def p_told(name: str, value: Any) -> str:
-    """p = 0.031; p < 0.001"""
+    """Format a named p value: p = 0.031; p < 0.001"""
     text = p_value(value)
     return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"

@@ -1,4 +1,4 @@
-"""Tables for papers: LaTeX with booktabs, and Markdown. CSV is written by lmgym.text.csv_writer. Pure."""
+"""Tables for papers: LaTeX with booktabs, and Markdown. See lmgym.text.csv_writer for CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# "[" and "*" at the beginning of a row would be read as arguments of the line end before it.
+# "[" and "*" at the beginning of a row would be read as arguments of the preceding line end.
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$", "–": "--", "<": r"\textless{}",
@@ -16,9 +16,13 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Table:
-    """Text and numbers by rows; None is an empty cell. `numeric[k]`: column k is set flush right.
+    """A table.
 
-    `note` says rule, interval, date: it travels with the table."""
+    Attributes:
+        rows: text and numbers; None is an empty cell.
+        numeric: True for columns that are aligned right.
+        note: scoring rule, interval and date, printed with the table.
+    """
 
     title: str
     header: tuple[str, ...]
@@ -28,14 +32,13 @@ class Table:
 
 
 WIDE = 8
-"""Columns beyond which a table is scaled down to the width of the text and its headings stand upright."""
+"""Tables with more columns are scaled to the text width, with rotated headings."""
 LONG = 45
-"""Rows beyond which a table breaks across pages (longtable, with the head on each)."""
+"""Tables with more rows break across pages (longtable, with the header on each page)."""
 
 
 def latex(table: Table, *, label: str) -> str:
-    """A table for booktabs that fits a page: wide ones are scaled to the text's width, long ones break across pages.
-    `label` is a plain word."""
+    """Format a table for booktabs that fits a page; see WIDE and LONG. `label` is a plain word."""
     is_long, is_wide = len(table.rows) > LONG, len(table.header) > WIDE
     columns = "".join("r" if number else "l" for number in table.numeric)
     packages = ["booktabs", *(["longtable"] if is_long else []), *(["adjustbox"] if is_wide else [])]
@@ -72,7 +75,7 @@ def _tex_head(table: Table, *, upright: bool) -> str:
 
 
 def markdown(table: Table) -> str:
-    """A pipe table with its title above and its note below."""
+    """Format a pipe table with its title above and its note below."""
     widths = [
         max([3, len(_plain(head)), *(len(_md(row[k])) for row in table.rows)])
         for k, head in enumerate(table.header)

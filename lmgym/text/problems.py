@@ -1,4 +1,4 @@
-"""What is wrong or odd in a file that somebody sent: every reason with its place, in one error. Pure."""
+"""Problems and notices about an uploaded file, each with its place; one error reports all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmgym.files.bounded import Refused
 
 MAX_PROBLEMS = 50
 MOST_PROBLEMS = 1_000
-"""Reading ends there: nothing more can be learnt from a file, and each takes memory."""
+"""Reading stops at this number: more problems are no help, and each takes memory."""
 
 
 PLACE = re.compile(
@@ -20,46 +20,64 @@ PLACE = re.compile(
 
 
 def in_words(where: str) -> str:
-    """The place of a JSON path as people count, from 1: "item 4, condition 2, region 3". Other places stay as they
-    are."""
-    if found := PLACE.match(where):
-        return ", ".join(f"{what} {int(n) + 1}" for what, n in found.groupdict().items() if n is not None)
-    return where
+    """Format a place for people: `$.items[3].conditions[1]` is "item 4, condition 2", counted from 1.
+
+    Other JSON paths lose their `$`, the whole document is "", and query parameters lose their `?`.
+    """
+    if match := PLACE.match(where):
+        return ", ".join(f"{what} {int(n) + 1}" for what, n in match.groupdict().items() if n is not None)
+    return re.sub(r"\A(\$\.?|\?)", "", where)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One reason why a file cannot be read: where, what, and what to do about it.
+    """One reason why a file cannot be read.
 
-    `where` is a JSON path (`$.items[3].conditions[1]`), a line (`line 17`) or `file`.
+    Attributes:
+        where: a JSON path (`$.items[3].conditions[1]`), a line (`line 17`) or `file`.
+        message: a clause in lower case without a full stop.
+        hint: what to do, as a sentence.
+        names: the place by names of conditions and regions, if known.
     """
 
     where: str
     message: str
     hint: str = ""
     names: str = ""
-    """The place by the names of conditions and regions, where the reader knows them."""
 
     def __str__(self) -> str:
         hint = f" {self.hint}" if self.hint else ""
-        return f"{self.where}: {self.message}.{hint}"
+        return f"{_prefix(self.names or in_words(self.where))}{self.message}.{hint}"
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the reader changed or found odd, and accepted. `where` as in `Problem`."""
+    """A change or oddity that was accepted.
+
+    Attributes:
+        where: as in `Problem`.
+        message: a clause in lower case without a full stop.
+        is_warning: results may be wrong because of it.
+    """
 
     where: str
     message: str
     is_warning: bool = False
-    """Whether the results may be wrong for it."""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}."
+        return f"{_prefix(in_words(self.where))}{self.message}."
+
+
+def _prefix(place: str) -> str:
+    return f"{place}: " if place else ""
 
 
 class FormatError(ValueError):
-    """A file that cannot be read. `problems` holds every reason found, at most `MAX_PROBLEMS` and a count."""
+    """A file cannot be read.
+
+    Attributes:
+        problems: all reasons, at most `MAX_PROBLEMS` and a count of the rest.
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         kept = list(problems[:MAX_PROBLEMS])
@@ -67,40 +85,42 @@ class FormatError(ValueError):
         if left:
             kept.append(Problem("file", f"… and {left} more problems", "Fix the first ones and try again."))
         self.problems: list[Problem] = kept
-        super().__init__("\n".join(str(problem) for problem in kept))
+        super().__init__(kept)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
 
 
 @dataclass(slots=True)
 class Report:
-    """Collects problems and notices while a file is read, so that one error can name them all."""
+    """Collects problems and notices while a file is read, to report all of them in one error."""
 
     problems: list[Problem] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
 
     def problem(self, where: str, message: str, hint: str = "") -> None:
-        """Note a reason to refuse the file; a repeated one is noted once. Raises `FormatError` when there are very
-        many."""
-        found = Problem(where, message, hint)
-        if found not in self.problems[-5:]:
-            self.problems.append(found)
+        """Add a problem, unless it repeats one of the last. Raises FormatError at `MOST_PROBLEMS`."""
+        problem = Problem(where, message, hint)
+        if problem not in self.problems[-5:]:
+            self.problems.append(problem)
         if len(self.problems) >= MOST_PROBLEMS:
             self.raise_problems()
 
     def refuse(self, refused: Refused) -> None:
-        """End reading at a limit. Raises `FormatError`."""
+        """Stop reading at a limit. Raises FormatError."""
         where = f"line {refused.line}" if refused.line else "file"
         self.problem(where, refused.message, refused.hint)
         self.raise_problems()
 
     def notice(self, where: str, message: str) -> None:
-        """Note something odd that is accepted."""
+        """Add a notice about something that is accepted."""
         self.notices.append(Notice(where, message))
 
     def warning(self, where: str, message: str) -> None:
-        """Note something that is accepted and makes the content doubtful."""
+        """Add a notice that results may be wrong."""
         self.notices.append(Notice(where, message, is_warning=True))
 
     def raise_problems(self) -> None:
-        """Raise `FormatError` when there is any problem."""
+        """Raise FormatError if there are problems."""
         if self.problems:
             raise FormatError(self.problems)

@@ -81,7 +81,7 @@ def test_a_revision_is_named_by_its_number(post, people, world):
         (ASKED | {"policy": {"metric": "mode"}}, "$.policy.metric", "not a valid choice"),
         (ASKED | {"policy": {"bos": 1}}, "$.policy.bos", "a text"),
         (ASKED | {"policy": {"bos": "no"}}, "$.policy.bos", "choose one of auto, always, never, or a token"),
-        (ASKED | {"policy": {"bos": "a" * 101}}, "$.policy.bos", "which is no token"),
+        (ASKED | {"policy": {"bos": "a" * 101}}, "$.policy.bos", "which is not a token"),
         (ASKED | {"policy": {"eos": "yes"}}, "$.policy.eos", "true or false"),
         (ASKED | {"policy": {"join": ["space"]}}, "$.policy.join", "a text"),
         (ASKED | {"policy": {"temperature": 1}}, "$.policy.temperature", "There is no field"),

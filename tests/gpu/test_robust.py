@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from benchmarks.engine.workload import Workload
-from lmgym.models.backends import Backend, BackendError, NoRoom, causal, loading, room
+from lmgym.models.backends import Backend, BackendError, MemoryInUse, causal, loading, memory_check
 from lmgym.models.engine import ERROR_BITS, ScoringFailure, ScoringPolicy, TokenScores, memory
 from lmgym.models.engine.device_errors import says_broken
 from lmgym.models.engine.model_runner import ModelRunner
@@ -197,11 +197,11 @@ def test_two_processes_share_a_device(device: str, load: Workload, folder_of: Fo
 def test_a_device_that_is_full_has_no_room_and_says_how_full(
     device: str, folder_of: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = list(room._places(torch.device(device), spread=False))
+    places = list(memory_check._memories(torch.device(device), spread=False))
     assert all(0 < place.free <= place.total for place in places), places
     full = [place._replace(free=1_000_000) for place in places]
-    monkeypatch.setattr(room, "_places", lambda *_args: full)
-    with pytest.raises(NoRoom, match=r"of which 0\.00 GB are free"):
+    monkeypatch.setattr(memory_check, "_memories", lambda *_args: full)
+    with pytest.raises(MemoryInUse, match=r"of which 0\.00 GB are free"):
         load_from(folder_of("gpt2"), device)
 
 
@@ -240,7 +240,7 @@ def test_a_device_that_disappeared_is_named(device: str, folder_of: Folders) -> 
     hidden = child(folder_of("gpt2"), "cuda:0", CUDA_VISIBLE_DEVICES="")
     _, errors = hidden.communicate(json.dumps(["No"]) + "\n\n", timeout=300)
     assert hidden.returncode
-    assert "DeviceMissing: There is no device cuda:0 on this machine." in errors
+    assert "DeviceMissing: This machine has no device cuda:0." in errors
 
 
 def test_without_it_auto_takes_the_cpu_and_the_numbers_stay(
@@ -318,7 +318,7 @@ def test_a_model_larger_than_the_memory_is_refused_before_it_is_read(
 ) -> None:
     from transformers import AutoModelForCausalLM
 
-    place = next(iter(room._places(torch.device(device), spread=False)))
+    place = next(iter(memory_check._memories(torch.device(device), spread=False)))
     folder = tmp_path / "huge"
     folder.mkdir()
     for path in folder_of("gpt2").iterdir():
@@ -333,5 +333,5 @@ def test_a_model_larger_than_the_memory_is_refused_before_it_is_read(
     with pytest.raises(BackendError) as caught:
         load_from(folder, device)
     record_property("said", str(caught.value))
-    assert not isinstance(caught.value, NoRoom)
+    assert not isinstance(caught.value, MemoryInUse)
     assert f"in float32, and {place.name} has" in caught.value.message

@@ -80,7 +80,7 @@ def test_checking_a_corpus_shows_tokens_and_keeps_nothing(client, people):
         (b"good\nb\xffd\n", "text", "line 2"),
         (b'{"text": "a"}\n{"txt": "b"}\n', "auto", "line 2"),
         (b'{"text": "a"}\nnonsense\n', "json", "line 2"),
-        (b"\x1f\x8bbroken", "text", "packing is damaged"),
+        (b"\x1f\x8bbroken", "text", "compressed data is damaged"),
     ],
 )
 def test_a_corpus_that_cannot_be_read_is_refused_by_line(client, people, data, form, says):

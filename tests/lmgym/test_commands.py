@@ -169,10 +169,10 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["convert", "conjunction.json", "--to", "blimp"], "joins several comparisons"),
         (["lint", "latin.csv"], "--encoding windows-1252: 1,été,La fée,vient"),
         (["lint", "two.xlsx"], 'Sheets: Main, Fillers. For example: --sheet "Main"'),
-        (["lmc", "run", "model:nowhere", "wp"], "There is no model at nowhere"),
+        (["lmc", "run", "model:nowhere", "wp"], "No model found at nowhere"),
         (["evaluate", "none.json", "-m", "MODEL"], "none.json: No such file"),
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
-        (["evaluate", "agreement.json", "-m", "nowhere"], "There is no model at nowhere"),
+        (["evaluate", "agreement.json", "-m", "nowhere"], "No model found at nowhere"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens"], "needs --format"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--format", "parquet"], "--output"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
@@ -206,6 +206,9 @@ def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
     assert run(capsysbinary, "lint", "latin.csv", "--encoding", "windows-1252")[0] == 0
     status, out, _ = run(capsysbinary, "convert", "two.xlsx", "--sheet", "Fillers", "--to", "tsv")
     assert (status, out.splitlines()[1]) == (0, "1\ta\tL'été\tvient")
+    status, _, err = run(capsysbinary, "lint", "two.xlsx", "--sheet", "Other")
+    assert status == 2
+    assert "has no sheet “Other”; it has “Main”, “Fillers”" in err
     assert lmgym.load_suite("latin.csv", encoding="windows-1252").conditions == ("été", "b")
     with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is not a supported encoding"):
         lmgym.load_suite("latin.csv", encoding="klingon")

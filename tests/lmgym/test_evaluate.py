@@ -277,8 +277,8 @@ def test_progress_is_shown_on_request_and_never_in_a_pipe(suite: Path, capsys) -
         ("nothing/*.json", Words(), InvalidArgument, "No suite found"),
         ({"items": 1}, Words(), FormatError, "items"),
         (7, Words(), InvalidArgument, "int is not a suite"),
-        ("SUITE", "no/such/folder", BackendError, "There is no model at no/such/folder"),
-        ("SUITE", object(), BackendError, "object is no model"),
+        ("SUITE", "no/such/folder", BackendError, "No model found at no/such/folder"),
+        ("SUITE", object(), BackendError, "object is not a model"),
         ("SUITE", [Words(), Words()], InvalidArgument, "Two models are called 'Words'"),
     ],
 )

@@ -18,7 +18,7 @@ from gym.jobs.models import Job, State
 from gym.jobs.services import request_cancel
 from gym.jobs.signals import time_passes
 from gym.jobs.testing import run_pending
-from lmgym.models.backends import ModelFacts, trial
+from lmgym.models.backends import ModelFacts, smoke_test
 from lmgym.models.backends.unchanged import Seen
 from models_registry import services, warm
 from models_registry.actors import inspect
@@ -109,14 +109,14 @@ def broken_folders(model_dir, tmp_path) -> Path:
     ("path", "reason"),
     [
         ("missing", "There is no 'missing' in the model directory. Check the name, or copy the model there."),
-        ("empty", "The model has no config.json. A transformers model folder is expected."),
+        ("empty", "The model has no config.json. Use a model folder of transformers."),
         (
             "pickled",
-            "The weights are only there as pytorch_model.bin, a format that can run code when it is read. ",
+            "The weights exist only as pytorch_model.bin, a format that can run code when it is read. ",
         ),
-        ("code", "config.json asks to run code that comes with the model (auto_map). "),
+        ("code", "config.json requires code that comes with the model (auto_map). "),
         ("a/../../outside", "'a/../../outside' is not a name inside the model directory. "),
-        ("link", "'link' leads out of the model directory. "),
+        ("link", "'link' is outside the model directory. "),
     ],
 )
 def test_a_model_that_does_not_work_says_exactly_why(client, people, broken_folders, path, reason):
@@ -210,13 +210,13 @@ def test_a_check_that_raises_ends_as_broken_with_one_line(people, monkeypatch, c
 
 
 def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(trial, "load_backend", lambda *args, **more: Raising())
+    monkeypatch.setattr(smoke_test, "load_backend", lambda *args, **more: Raising())
     request = {"kind": "ngram", "config": {}, "model_dir": str(tmp_path), "hub_allowed": False}
-    found = trial.try_out(request)
+    found = smoke_test.run_smoke_test(request)
     assert found == {
         "problem": "Trying the model out raised TypeError: Expected 4 heads at …/config.json",
         "raised": True,
-        "no_room": False,
+        "memory_in_use": False,
         "lacks": "",
     }
     assert "Traceback" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from django.urls import reverse
 from gym.jobs import runner
 from gym.jobs.models import WorkerHeartbeat
 from gym.jobs.worker import WorkerProcess
-from lmgym.models.backends import BackendError, DeviceMissing, NoRoom, loading
+from lmgym.models.backends import BackendError, DeviceMissing, MemoryInUse, loading
 from models_registry import actors, warm
 from tests.factories import make_model
 from tests.models_registry.test_warm_models import Loaded, loads, model, use  # noqa: F401  (fixtures)
@@ -59,7 +59,7 @@ def test_a_worker_with_a_gpu_says_so_before_it_has_loaded_a_model(
 def test_a_worker_whose_device_is_not_there_says_that(people, client, gpu, monkeypatch, tmp_path, settings):
     settings.GYM_DEVICE = "cuda:3"
     client.force_login(people.alice)
-    assert "There is no device cuda:3 on this machine." in said_by_a_worker(monkeypatch, tmp_path, client)
+    assert "This machine has no device cuda:3." in said_by_a_worker(monkeypatch, tmp_path, client)
 
 
 def test_without_a_driver_nothing_is_looked_for(db, monkeypatch):
@@ -93,7 +93,7 @@ def crowded_while(condition, monkeypatch) -> None:
 
     def load(kind, config, **places):
         if condition():
-            raise NoRoom("cuda:0 is full.")
+            raise MemoryInUse("cuda:0 is full.")
         return plain(kind, config, **places)
 
     monkeypatch.setattr(warm, "load_backend", load)
@@ -110,7 +110,7 @@ def test_idle_models_go_when_the_device_has_no_room(loads, model, monkeypatch): 
 
 def test_without_an_idle_model_the_reason_is_told(loads, model, monkeypatch):  # noqa: F811
     crowded_while(lambda: True, monkeypatch)
-    with pytest.raises(NoRoom, match="cuda:0 is full"):
+    with pytest.raises(MemoryInUse, match="cuda:0 is full"):
         use(model("40-a"))
     assert not warm._held
 
@@ -122,7 +122,7 @@ def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monk
 
     def child(_model, _tick):
         if warm._held:
-            raise NoRoom("cuda:0 is full.")
+            raise MemoryInUse("cuda:0 is full.")
         return Loaded(40).facts, {}, 0.1
 
     monkeypatch.setattr(actors, "_try_out_in_child", child)
@@ -164,7 +164,7 @@ def test_a_half_type_that_was_checked_on_a_cpu_is_float32_on_every_worker(people
 
 def test_a_check_that_finds_no_room_says_why(people, monkeypatch):
     def child(_model, _tick):
-        raise NoRoom("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB are free.")
+        raise MemoryInUse("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB are free.")
 
     monkeypatch.setattr(actors, "_try_out_in_child", child)
     found = actors.inspect(half(people))
@@ -175,9 +175,9 @@ def test_no_room_comes_back_from_the_child_as_what_it_is():
     from io import BytesIO
     from types import SimpleNamespace
 
-    said = b'{"problem": "cuda:0 is full.", "no_room": true, "lacks": "", "raised": false}'
-    with pytest.raises(NoRoom):
+    said = b'{"problem": "cuda:0 is full.", "memory_in_use": true, "lacks": "", "raised": false}'
+    with pytest.raises(MemoryInUse):
         actors._answer(SimpleNamespace(returncode=0), BytesIO(said), BytesIO())
     with pytest.raises(BackendError) as caught:
         actors._answer(SimpleNamespace(returncode=0), BytesIO(said.replace(b"true", b"false")), BytesIO())
-    assert not isinstance(caught.value, NoRoom)
+    assert not isinstance(caught.value, MemoryInUse)

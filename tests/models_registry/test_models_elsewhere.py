@@ -142,7 +142,7 @@ def test_a_run_waits_for_a_server_that_is_away(people, settings):
     run_pending()
     run.job.refresh_from_db()
     assert (run.job.state, run.job.tries) == ("queued", 1)
-    assert "Nobody answers" in run.job.error + run.job.log
+    assert "No connection to" in run.job.error + run.job.log
 
 
 def test_a_site_that_does_not_allow_the_address_says_so_in_the_check(people):

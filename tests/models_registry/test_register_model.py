@@ -134,7 +134,7 @@ def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(c
 
 def test_a_site_that_is_offline_says_so(client, people, hub, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert "The hub could not be asked: this machine is offline" in review(client, people.charlie)
+    assert "The Hub was not contacted: this machine is offline" in review(client, people.charlie)
     assert hub.urls == []
 
 
@@ -147,7 +147,7 @@ def test_a_folder_says_the_size_of_what_is_loaded(client, people, settings, tmp_
     (tmp_path / "mine" / "notes.md").write_bytes(b"x" * 5000)
     given = {"kind": kind, "path": "mine", "name": "Mine", "slug": "mine"}
     page = register(client, people.charlie, given, reviewed=[]).content.decode()
-    assert "The folder has no file that such a model is loaded from." in page
+    assert "The folder has no files of such a model." in page
     (tmp_path / "mine" / name).write_bytes(b"x" * 2048)
     page = register(client, people.charlie, given, reviewed=[]).content.decode()
     assert "Nothing is downloaded" in page

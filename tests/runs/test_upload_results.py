@@ -163,7 +163,7 @@ def test_sentences_that_cannot_be_read_are_listed_in_the_report(client, people):
     bad = golden("lmzoo.tsv").replace("1\t2\tĠwoman".encode(), "1\t2\tĠwomen".encode())
     page = client.get(send(client, "lmzoo.tsv", revision=revision, data=bad).url).content.decode()
     assert "1 of 6 sentences" in page
-    assert "does not fit at “woman plays all day.”" in page
+    assert "does not match at “woman plays all day.”" in page
     assert "5 / 6" in page
     run_page = client.get(SuiteRun.objects.get().get_absolute_url()).content.decode()
     assert "1 of 6 sentences could not be scored" in run_page

@@ -19,7 +19,7 @@ from lmgym.propara.errors import ProParaError
 from lmgym.propara.uploads import parse_upload, read_answers
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formats import read_suite
-from lmgym.suites.intake import take_in as take_in_suite
+from lmgym.suites.intake import parse_upload
 from lmgym.text.problems import FormatError, Report
 from suites.name_lists import parts_of
 
@@ -84,16 +84,16 @@ def test_what_fits_comes_out_as_it_went_in_packed_or_not_in_one_part_or_several(
 @pytest.mark.parametrize("cut", [3, 12, 30, -9, -1])
 def test_a_packed_file_that_ends_too_early_is_damaged(cut):
     packed = gzip.compress(bytes(range(256)))
-    assert "packing is damaged" in refused(packed[:cut], Limits())[0]
+    assert "compressed data is damaged" in refused(packed[:cut], Limits())[0]
 
 
 def test_a_packed_file_with_something_else_behind_it_is_damaged():
-    assert "packing is damaged" in refused(gzip.compress(b"a\n") + b"b\n", Limits())[0]
+    assert "compressed data is damaged" in refused(gzip.compress(b"a\n") + b"b\n", Limits())[0]
 
 
 def test_a_file_of_very_many_packed_parts_is_refused():
     why, _ = refused(gzip.compress(b"") * (bounded.MAX_MEMBERS + 1), Limits())
-    assert f"{bounded.MAX_MEMBERS:,} packed parts" in why
+    assert f"{bounded.MAX_MEMBERS:,} gzip members" in why
 
 
 def test_reading_ends_when_its_time_is_over_whatever_the_reader_does_between():
@@ -192,7 +192,7 @@ SUITES = {
 @pytest.mark.parametrize("kind", SUITES)
 def test_a_suite_beyond_a_limit_is_one_problem_that_names_it(kind):
     name, data, says = SUITES[kind]
-    [problem] = take_in_suite(data, name).problems
+    [problem] = parse_upload(data, name).problems
     assert problem.where == "file"
     assert says in problem.message
 

@@ -257,7 +257,7 @@ def test_what_builds_on_a_refused_edit_is_refused_too(client, suite):
     mine = edit(cell(1, "match", 1, "The woman", "z"), key="two")
     answer = patch(client, suite, 0, edit(taken, key="one"), mine).json()
     assert [(c["edit"], c["what"]) for c in answer["conflicts"]] == [("one", "edit"), ("two", "edit")]
-    assert answer["conflicts"][0]["message"] == "There is an item 1 already."
+    assert answer["conflicts"][0]["message"] == "Item 1 already exists."
     assert (answer["applied"], answer["version"]) == ([], 0)
     assert contents(suite, 1, "match")[0] == "The woman"
 
@@ -271,7 +271,7 @@ def test_formulas_changed_by_two_people_are_not_overwritten(client, people, suit
     )
     mine = edit({"op": "set_predictions", "old": old, "predictions": alices}, key="mine")
     (conflict,) = patch(client, suite, 0, mine).json()["conflicts"]
-    message = "The predictions are not the ones that this edit replaces."
+    message = "The predictions changed since this edit was made."
     assert conflict == {"edit": "mine", "what": "edit", "message": message, "by": "bob"}
     assert predictions_of(document_of(suite.draft)) == bobs
 

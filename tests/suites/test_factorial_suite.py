@@ -126,7 +126,7 @@ def test_the_sheet_sets_factors_if_they_are_what_it_saw(signed_in):
     assert signed_in.get(reverse("api-draft", args=[suite.slug])).json()["factors"] == one
     late = edit(signed_in, suite, {"op": "set_factors", "factors": [], "old": seen})
     assert late.status_code == 409
-    assert "not the ones that this edit replaces" in late.json()["conflicts"][0]["message"]
+    assert "The factors changed since this edit was made" in late.json()["conflicts"][0]["message"]
     wrong = edit(
         signed_in, suite, {"op": "set_factors", "factors": [{"name": "x", "levels": ["a"]}]}, version=1
     )

@@ -161,7 +161,7 @@ def test_a_file_of_an_archive_that_is_too_large_is_refused_by_itself(signed_in):
 def test_a_damaged_archive_says_so(signed_in, data):
     answer = bring(signed_in, SimpleUploadedFile("broken.zip", data))
     assert answer.status_code == 400
-    assert "no zip archive" in answer.content.decode()
+    assert "not a zip archive" in answer.content.decode()
 
 
 def test_a_report_is_for_the_person_who_imported(signed_in, people):

@@ -50,7 +50,7 @@ def test_the_sheet_sets_the_scoring_if_it_is_what_it_saw(signed_in, suite):
     late = edit(signed_in, suite, {"metric": "max", "join": "none", "old": NOW}, name="e2")
     assert late.status_code == 409
     assert late.json()["conflicts"][0]["by"] == "alice"
-    assert "not the one that this edit replaces" in late.json()["conflicts"][0]["message"]
+    assert "The scoring changed since this edit was made" in late.json()["conflicts"][0]["message"]
     assert scoring(suite) == ("mean", "natural")
 
 

@@ -297,7 +297,7 @@ def distributions(
     """
     from lmgym.models.engine.forest import grow
     from lmgym.models.engine.memory import default_budget
-    from lmgym.models.engine.passes import USUAL, lots, through, turn_back
+    from lmgym.models.engine.passes import USUAL, group_sequences, reset_positions, run_passes
 
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)
     # A sequence without tokens is its stem.
@@ -307,9 +307,9 @@ def distributions(
         len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(own, after, strict=True)
     ]
     budget = default_budget(runner.device, runner.vocabulary)
-    for way, chosen in lots(runner, lengths).items():
+    for way, chosen in group_sequences(runner, lengths).items():
         if way.kind[1]:
-            turn_back(runner)
+            reset_positions(runner)
         ids = [own[at] for at in chosen]
         last = np.cumsum(list(map(len, ids))) - 1
         nothing = np.zeros(last[-1] + 1, np.bool_)
@@ -320,7 +320,7 @@ def distributions(
         owners: list[list[int]] = [[] for _ in forest.row_node]
         for number, row in zip(chosen, forest.row_of[last].tolist(), strict=True):
             owners[row].append(number)
-        for step, states in through(runner, forest, budget, _states, by_tree=way.by_tree):
+        for step, states in run_passes(runner, forest, budget, _states, by_tree=way.by_tree):
             if states is None:
                 raise _full(runner)
             if len(step.rows):

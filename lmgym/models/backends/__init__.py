@@ -1,7 +1,6 @@
-"""Ways to get an answer from a model. Importing this package imports neither torch, transformers nor Django.
+"""Backends: load models and score texts with them. Importing this package imports neither torch nor transformers.
 
-`BACKENDS` describes the kinds; `load_backend` builds one, importing its module only then; `probe` tries it
-out.
+`BACKENDS` describes the kinds; `load_backend` loads one and imports its module only then; `probe` tests it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from lmgym.models.backends.base import (
     NotOnThisMachine,
     probe,
 )
-from lmgym.models.backends.room import NoRoom
+from lmgym.models.backends.memory_check import MemoryInUse
 from lmgym.models.backends.schemas import (
     CAUSAL_SCHEMA,
     LMZOO_SCHEMA,
@@ -49,8 +48,8 @@ BACKENDS: dict[str, BackendSpec] = {
             label="Masked language model (transformers)",
             schema=MASKED_SCHEMA,
             needs_torch=True,
-            help="A model that fills gaps (BERT, RoBERTa and the like), scored by pseudo-log-likelihood: each "
-            "token given the words on both sides. Not comparable with left-to-right surprisals.",
+            help="A model that predicts masked tokens (BERT, RoBERTa and others), scored by pseudo-log-likelihood: "
+            "each token given the words on both sides. Not comparable with left-to-right surprisals.",
             module="lmgym.models.backends.masked",
         ),
         BackendSpec(
@@ -66,7 +65,7 @@ BACKENDS: dict[str, BackendSpec] = {
             label="Uniform baseline",
             schema=UNIFORM_SCHEMA,
             needs_torch=False,
-            help="Every token gets the same number of bits: what a model that knows nothing would score.",
+            help="Every token has the same surprisal: the score of a model without any knowledge.",
             module="lmgym.models.backends.uniform",
             needs_files=False,
         ),
@@ -75,8 +74,8 @@ BACKENDS: dict[str, BackendSpec] = {
             label="Completion server (OpenAI-compatible)",
             schema=OPENAI_SCHEMA,
             needs_torch=False,
-            help="A server that tells how likely a prompt is: vLLM, llama.cpp and others. Only sentences are sent "
-            "there, by way of the addresses this site allows.",
+            help="A server that returns the probability of a prompt: vLLM, llama.cpp and others. Only sentences are "
+            "sent to it, if this site allows its address.",
             module="lmgym.models.backends.openai",
             needs_external_access=True,
         ),
@@ -85,7 +84,7 @@ BACKENDS: dict[str, BackendSpec] = {
             label="LM Zoo container",
             schema=LMZOO_SCHEMA,
             needs_torch=False,
-            help="A container that speaks the commands of LM Zoo. The administrator of this site lists which.",
+            help="A container with the commands of LM Zoo, from a list of this site's administrator.",
             module="lmgym.models.backends.lmzoo",
             needs_external_access=True,
         ),
@@ -94,23 +93,23 @@ BACKENDS: dict[str, BackendSpec] = {
 
 
 def schema_for(spec: BackendSpec, config: dict[str, Any]) -> dict[str, Any]:
-    """The schema `config` is held against: of several sources the one it names, so that messages are about
-    that one."""
+    """Return the schema for a configuration: the branch of its source, so that messages refer to that one."""
     for branch in spec.schema.get("oneOf", ()):
         if isinstance(config, dict) and branch["properties"]["source"]["const"] == config.get("source"):
-            found: dict[str, Any] = branch
-            return found
+            matching: dict[str, Any] = branch
+            return matching
     return spec.schema
 
 
 def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
-    """The spec of `kind`, after `config` has passed its schema; BackendError names the first offending
-    field."""
+    """Check a configuration against the schema of its kind, and return its spec.
+
+    Raises:
+        BackendError: an unknown kind, or an invalid field, which the message names.
+    """
     spec = BACKENDS.get(kind)
     if spec is None:
-        raise BackendError(
-            f"There is no backend of the kind {kind!r}.", f"Choose one of {', '.join(BACKENDS)}."
-        )
+        raise BackendError(f"There is no backend {kind!r}.", f"Choose one of {', '.join(BACKENDS)}.")
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
@@ -118,7 +117,12 @@ def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
     error = best_match(Draft202012Validator(schema).iter_errors(config))
     if error is not None:
         where = ".".join(str(part) for part in error.absolute_path) or "configuration"
-        raise BackendError(f"The configuration of a {spec.label} is not right: {where}: {error.message}.")
+        is_pattern = error.validator == "pattern"  # its message is a regular expression
+        reason = f"{error.instance!r} is not allowed" if is_pattern else error.message
+        hint = (
+            f"{error.schema.get('title', where)}: {error.schema.get('description', '')}" if is_pattern else ""
+        )
+        raise BackendError(f"The configuration of a {spec.label} is invalid: {where}: {reason}.", hint)
     return spec
 
 
@@ -130,9 +134,17 @@ def load_backend(
     hub_allowed: bool,
     external_access: ExternalAccess | None = None,
 ) -> Backend:
-    """Load a model. `model_dir` is the only place local models come from; `hub_allowed` says whether this
-    site may fetch from the Hugging Face Hub; `external_access` is what models need that answer from elsewhere.
-    Raises BackendError(message, hint)."""
+    """Load a model.
+
+    Args:
+        config: configuration that fits the schema of `kind`.
+        model_dir: the only folder with local models.
+        hub_allowed: models may be fetched from the Hugging Face Hub.
+        external_access: access of models on other servers and in containers.
+
+    Raises:
+        BackendError: the model cannot be used.
+    """
     spec = check_config(kind, config)
     more = {"external_access": external_access or ExternalAccess()} if spec.needs_external_access else {}
     try:
@@ -155,8 +167,8 @@ __all__ = [
     "DeviceMissing",
     "ExternalAccess",
     "FilesMissing",
+    "MemoryInUse",
     "ModelFacts",
-    "NoRoom",
     "NotOnThisMachine",
     "check_config",
     "load_backend",

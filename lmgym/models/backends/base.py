@@ -1,5 +1,7 @@
-"""What every backend promises, in types; policies that no model of a kind can follow; and a trial run. Importing this
-module imports neither torch nor Django."""
+"""Types of all backends, policies that a kind of model cannot follow, and the probe of a loaded model.
+
+Importing this module does not import torch.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,24 @@ if TYPE_CHECKING:
 SURPRISAL = "surprisal"
 _FOLDERS = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\":,;()]+/)+")
 
-_FRAME = "A masked model reads every text in its tokenizer's own frame, which is given and never scored"
+_FRAME = "A masked model reads every text between the special tokens of its tokenizer, which are never scored"
 _NO_WHITESPACE = {
     "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
-    "uniform": "The uniform model knows no blanks: the whitespace correction has nothing to move.",
-    "masked": "The whitespace correction is about left-to-right prediction: a masked model has none.",
-    "openai": "A completion server does not tell what the whitespace correction needs.",
-    "lmzoo": "LM Zoo containers do not tell what the whitespace correction needs.",
+    "uniform": "The uniform model has no blanks, so there is nothing for the whitespace correction to move.",
+    "masked": "The whitespace correction is defined for left-to-right prediction, not for masked models.",
+    "openai": "A completion server does not return the probabilities that the whitespace correction needs.",
+    "lmzoo": "LM Zoo containers do not return the probabilities that the whitespace correction needs.",
 }
-"""Kinds of which no model can make the whitespace correction, and why."""
+"""Kinds of models that cannot apply the whitespace correction, with the reason."""
 
 
 class BackendError(Exception):
-    """A model that cannot be used, said in words: `message` is what is wrong, `hint` is what to do about
-    it."""
+    """A model cannot be used.
+
+    Attributes:
+        message: the reason, as a sentence.
+        hint: what to do, as a sentence, or "".
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip())
@@ -42,31 +48,35 @@ class BackendError(Exception):
 
 
 class BackendUnavailable(BackendError):
-    """It may work another time as it is: the server is busy, or not there just now."""
+    """The model cannot be used at the moment; the same request may succeed later."""
 
 
 class NotOnThisMachine(BackendError):
-    """This machine lacks what the model needs; a worker on another may have it."""
+    """This machine lacks a resource that the model needs; a worker on another machine may have it."""
 
     def lacks(self, model: str) -> str:
-        """What is lacking, in words; `model` is its short name."""
+        """Name the missing resource. `model` is the model's slug."""
         raise NotImplementedError
 
 
 def no_such_token(token: str) -> BackendError:
-    """The error of a model whose vocabulary lacks a start token that is given by name."""
+    """Make the error for a start token that the vocabulary lacks."""
     return BackendError(
-        f"The vocabulary of this model has no token {token!r} to put first.",
-        "Spell it as the vocabulary does, or use the start policy auto.",
+        f"The vocabulary of this model has no token {token!r} to use as start token.",
+        "Spell it as in the vocabulary, or use the start policy auto.",
     )
 
 
 class FilesMissing(NotOnThisMachine):
+    """The files of the model are not on this machine."""
+
     def lacks(self, model: str) -> str:
         return f"the files of the model {model}"
 
 
 class DeviceMissing(NotOnThisMachine):
+    """This machine does not have the device. `device` names it in words."""
+
     def __init__(self, message: str, hint: str, device: str) -> None:
         super().__init__(message, hint)
         self.device = device
@@ -77,11 +87,12 @@ class DeviceMissing(NotOnThisMachine):
 
 @dataclass(frozen=True)
 class ExternalAccess:
-    """What models that answer from elsewhere may use of a site.
+    """Access of models on other servers and in containers.
 
-    net        where requests may go; None = nowhere
-    secrets    of this model, in clear text, by the names of its schema's `writeOnly` properties
-    commands   argument lists of LM Zoo models, by name
+    Attributes:
+        net: limits of outbound requests; None = no requests.
+        secrets: the model's secrets in clear text, by `writeOnly` property of its schema.
+        commands: argument lists of LM Zoo models by name.
     """
 
     net: NetPolicy | None = None
@@ -91,21 +102,22 @@ class ExternalAccess:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is known about a loaded model. JSON-able; stored with every run.
+    """Facts about a loaded model. Convertible to JSON; stored with every run.
 
-    fingerprint     64 hexadecimal digits: same digits, same numbers up to fp32 noise; key of score caches
-    revision        40-hex commit for a Hub model, else whatever names the state (may be empty)
-    context_length  most tokens that one text may have, start and end tokens included; None = no limit
-    bos, eos        spelling of the start and end token; None = the model has none. `bos` is the one that is in use,
-                    `declared_bos` what the tokenizer says (see backends.start_tokens)
-    dtype, device   as used now, not as stored
-    versions        library versions that can change numbers
-    notes           remarks for the model's page: what was measured at load and decided
-    score_kind      what a bit is: "surprisal" (everything before is given) or a pseudo-log-likelihood (see
-                    backends.masked); values of different kinds are never compared
-    vocabulary_size None = the model does not tell
-    error_bits      bound on the numeric error of one token's value, in bits; None = not known
-    open_vocabulary no word is unknown, because a rule gives every word its value (the uniform model)
+    Attributes:
+        fingerprint: 64 hexadecimal digits; equal fingerprints give equal values up to fp32 noise. Key of score caches.
+        revision: commit of a Hub model, or another name of its state; may be "".
+        context_length: maximal number of tokens in a text, including start and end tokens; None = unlimited.
+        bos, eos: spelling of the start and end token in use; None = none.
+        declared_bos: start token declared by the tokenizer (see backends.start_tokens).
+        dtype, device: as computed, not as stored.
+        versions: versions of libraries that can change values.
+        notes: measurements and decisions when the model was loaded, shown on its page.
+        score_kind: "surprisal" (given all preceding text) or a pseudo-log-likelihood (see backends.masked); values of
+            different kinds are never compared.
+        vocabulary_size: None = unknown.
+        error_bits: bound on the numerical error of one token in bits; None = unknown.
+        open_vocabulary: no word is unknown, because a rule gives every word its value (the uniform model).
     """
 
     parameters: int | None
@@ -130,20 +142,20 @@ class ModelFacts:
 
     @property
     def left_to_right(self) -> bool:
-        """Whether a token's value depends on nothing that follows, so that equal prefixes have equal values."""
+        """Values do not depend on following text, so that equal prefixes have equal values."""
         return self.score_kind == SURPRISAL
 
     def start_token(self, policy: ScoringPolicy) -> str | None:
-        """What stands before every text under this policy; None = nothing."""
+        """Return the start token that a policy prepends to every text; None = none."""
         return None if policy.bos == "never" else policy.named_bos or self.bos
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Convert to JSON types."""
         return {**asdict(self), "notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ModelFacts:
-        """The facts that `to_dict` described; unknown keys are ignored."""
+        """Restore facts from `to_dict`; unknown keys are ignored."""
         known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
         return cls(**{**known, "notes": tuple(known.get("notes", ()))})
 
@@ -153,7 +165,7 @@ class Backend(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """What is known about the model."""
+        """Facts about the model."""
 
     def score(
         self,
@@ -161,23 +173,31 @@ class Backend(Protocol):
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> Sequence[TokenScores | ScoringFailure]:
-        """One result per text, in order. A text that cannot be scored (too long, a value that is not finite)
-        gives a ScoringFailure; a model that cannot follow the policy at all raises BackendError.
+        """Score texts.
 
-        needed[k] are the character ranges of text k that are wanted now; None = all of every text. Tokens
-        outside may be left `not_computed` (a backend for which they cost nothing scores them all the same).
+        Args:
+            needed: character ranges of each text that are needed; None = whole texts. Other tokens may be left
+                `not_computed`; a backend for which they are free scores them anyway.
+
+        Returns:
+            One result per text, in order. A text that cannot be scored (too long, a value that is not finite) gives a
+            ScoringFailure.
+
+        Raises:
+            BackendError: the model cannot follow the policy.
         """
 
 
 @dataclass(frozen=True)
 class BackendSpec:
-    """One way to get an answer.
+    """One kind of backend.
 
-    schema       JSON Schema of the configuration
-    module       dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend
-    needs_torch  whether loading imports torch (so that the web process never does it)
-    needs_files  whether loading reads or fetches files, runs commands or asks servers (so that staff decides about it)
-    needs_external_access  whether `load` also takes `external_access`
+    Attributes:
+        schema: JSON Schema of the configuration.
+        module: dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend.
+        needs_torch: loading imports torch, so the web process never does it.
+        needs_files: loading reads or fetches files, runs commands or sends requests, so staff decides about it.
+        needs_external_access: `load` also takes `external_access`.
     """
 
     kind: str
@@ -191,7 +211,7 @@ class BackendSpec:
 
     @property
     def secret_names(self) -> tuple[str, ...]:
-        """Properties of the schema that are stored encrypted, apart from the configuration."""
+        """Properties of the schema that are stored encrypted, separately from the configuration."""
         properties = self.schema.get("properties", {})
         return tuple(name for name, kind in properties.items() if kind.get("writeOnly"))
 
@@ -208,25 +228,29 @@ HALF_TOLERANCE_BITS = 0.25
 
 
 def first_line(error: Exception, folder: Path) -> str:
-    """A library's message, short enough for a page, without the places where files lie on this machine."""
+    """Shorten a library's message for a page, without paths on this machine."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
     return _FOLDERS.sub("…/", line.replace(str(folder), "the model folder"))[:300]
 
 
 def describe_exception(error: Exception, folder: Path) -> str:
-    """Why a trial that raised shows that a model cannot be used, in one line."""
+    """Describe in one line an exception that a model raised when it was tested."""
     return f"Trying the model out raised {type(error).__name__}: {first_line(error, folder)}"
 
 
 def probe(backend: Backend) -> dict[str, Any]:
-    """Try a model out before it is offered; returns its facts plus what was seen, JSON-able, for the
-    model's page.
+    """Test a loaded model before it is offered.
 
-    Checks that values are finite and not negative, that tokens cover every non-blank character and stay
-    inside the text, that a batch gives what single texts give, and that no value depends on later words.
-    The extra keys are `seconds` (this trial), `tokens_per_second`, `batch_difference` (bits),
-    `first_token_scored`, `sample` (tokens and bits of the first probe text) and, of models that may have several,
-    `start_tokens` (see backends.start_tokens), of which the backend has taken one. Raises BackendError.
+    Values must be finite and not negative, tokens must cover every non-blank character and stay inside the text, a
+    batch must give the values of single texts, and no value may depend on later words.
+
+    Returns:
+        The facts of the model for its page, with `seconds` (of this test), `tokens_per_second`, `batch_difference`
+        (bits), `first_token_scored`, `sample` (scores of the first probe text), and `start_tokens` for models that may
+        have several (see backends.start_tokens), one of which the backend now uses.
+
+    Raises:
+        BackendError: a check failed.
     """
     policy = ScoringPolicy()
     choose = getattr(backend, "choose_start_token", None)
@@ -241,7 +265,7 @@ def probe(backend: Backend) -> dict[str, Any]:
     tolerance = TOLERANCE_BITS.get(backend.facts.dtype, HALF_TOLERANCE_BITS)
     if difference > tolerance:
         raise BackendError(
-            f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."
+            f"Batches and single sentences differ by {difference:.4f} bits; the limit is {tolerance}."
         )
     if backend.facts.left_to_right:
         _check_causal(alone[0], alone[1], tolerance)
@@ -264,32 +288,34 @@ def _scored(result: TokenScores | ScoringFailure) -> TokenScores:
 
 
 def _check_tokens(text: str, score: TokenScores) -> None:
-    """Finite values, offsets inside the text, and every non-blank character in some token."""
+    """Check that values are finite, offsets are inside the text, and each non-blank character is in a token."""
     covered: set[int] = set()
     for token, (begin, end), value, special in zip(
         score.tokens, score.offsets, score.bits, score.special, strict=True
     ):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise BackendError(
-                f"The surprisal of the token {token!r} is {value}, which is no number of bits."
+                f"The surprisal of the token {token!r} is {value}, which is not a valid number of bits."
             )
         if special:
             continue
         if not 0 <= begin <= end <= len(text):
-            raise BackendError(f"The token {token!r} claims the characters {begin} to {end} of {len(text)}.")
+            raise BackendError(
+                f"The token {token!r} covers the characters {begin} to {end}, but the text has {len(text)}."
+            )
         covered.update(range(begin, end))
     lost = [character for at, character in enumerate(text) if at not in covered and not character.isspace()]
     # Accents may be stripped by design; letters may not.
     if any(character.isalnum() for character in lost):
         raise BackendError(
-            f"The tokenizer loses characters without a trace: {''.join(lost)!r}.",
-            "Values of regions that hold them would be too low. Use a tokenizer with an unknown token, or one that "
-            "spells unknown characters byte by byte.",
+            f"The tokenizer silently drops characters: {''.join(lost)!r}.",
+            "Values of regions with these characters would be too low. Use a tokenizer with an unknown token, or one "
+            "that falls back to bytes.",
         )
 
 
 def _difference(a: TokenScores, b: TokenScores) -> float:
-    """Largest distance in bits between two scorings of one text; infinite when their tokens differ."""
+    """Return the largest difference in bits between two scorings of a text; infinite if their tokens differ."""
     if a.ids != b.ids or [value is None for value in a.bits] != [value is None for value in b.bits]:
         return math.inf
     pairs = zip(a.bits, b.bits, strict=True)
@@ -297,34 +323,36 @@ def _difference(a: TokenScores, b: TokenScores) -> float:
 
 
 def _check_causal(short: TokenScores, long: TokenScores, tolerance: float) -> None:
-    """The same token after the same prefix must cost the same, whatever follows."""
+    """Check that the value of a token does not depend on following text."""
     for token, a, b, x, y in zip(short.tokens, short.ids, long.ids, short.bits, long.bits, strict=False):
         if a != b:
             return
         if x is not None and y is not None and abs(x - y) > tolerance:
             raise BackendError(
-                f"The value of {token!r} changes with the words after it, so this is no left-to-right model.",
-                "Surprisal in reading order needs a causal language model.",
+                f"The value of {token!r} depends on the words after it, so this is not a left-to-right model.",
+                "Surprisal needs a causal language model.",
             )
 
 
 def refusal(kind: str, policy: ScoringPolicy) -> str:
-    """Why models of this kind cannot follow this policy; empty: nothing speaks against it before one is loaded. Known
-    without loading one, so that nothing is queued in vain."""
+    """Return why models of a kind cannot follow a policy, or "".
+
+    Needs no loaded model, so that a run that must fail is not queued.
+    """
     if policy.whitespace == "trailing" and kind in _NO_WHITESPACE:
         return _NO_WHITESPACE[kind]
     if kind == "masked" and policy.bos == "never":
         return f"{_FRAME}, so bos=never cannot be followed."
     if kind == "masked" and policy.named_bos:
-        return f"{_FRAME}, so no other start token can be put first."
+        return f"{_FRAME}, so no other start token can be used."
     if kind == "uniform" and policy.named_bos:
-        return "The uniform model has no tokens, so none can be put first."
+        return "The uniform model has no vocabulary, so it cannot use a start token."
     if kind == "masked" and policy.eos:
         return f"{_FRAME}, so the end token cannot be scored."
     return ""
 
 
 def require_possible(kind: str, policy: ScoringPolicy) -> None:
-    """Raise BackendError with the reason of `refusal`."""
+    """Raise BackendError if `refusal` gives a reason."""
     if reason := refusal(kind, policy):
         raise BackendError(reason)

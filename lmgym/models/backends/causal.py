@@ -1,7 +1,7 @@
 """Causal transformers models with safetensors weights and fast tokenizers.
 
-torch and transformers are imported inside functions, so that the web process can import this module. Code
-that comes with a model is never run, and nothing but safetensors is read (see `files.check_folder`).
+torch and transformers are imported inside functions, so that the web process can import this module. Code that comes
+with a model is never run, and only safetensors weights are read (see `files.check_folder`).
 """
 
 from __future__ import annotations
@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from lmgym.models.engine.execute import Computed
     from lmgym.models.engine.model_runner import ModelRunner
 
-_LEFT_TO_RIGHT = (
-    "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
-)
+_LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
 
 
 class _Encoded(NamedTuple):
-    """One text as the model reads it, start and end tokens included."""
+    """One text as input of the model, including start and end tokens."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -65,7 +63,12 @@ class _Encoded(NamedTuple):
 
 
 class CausalBackend:
-    """A loaded model with its tokenizer. Threads that score at once wait for each other."""
+    """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
+
+    Args:
+        start_is_given: the configuration sets facts.bos, so that `choose_start_token` keeps it.
+        seen: state of the files before loading, to detect changes.
+    """
 
     def __init__(
         self,
@@ -76,7 +79,6 @@ class CausalBackend:
         start_is_given: bool = False,
         seen: Seen | None = None,
     ) -> None:
-        """`start_is_given`: facts.bos was chosen, by somebody or by a check."""
         from lmgym.models.engine.memory import default_budget
 
         self.facts = facts
@@ -91,7 +93,7 @@ class CausalBackend:
 
     @property
     def start_id(self) -> int | None:
-        """Id of the model's own start token; None = it has none."""
+        """Id of the model's start token; None = none."""
         return None if self.facts.bos is None else self._id_of(self.facts.bos)
 
     @property
@@ -99,21 +101,24 @@ class CausalBackend:
         return special_ids(self._tokenizer)
 
     def _id_of(self, token: str) -> int:
-        found = self._tokenizer.backend_tokenizer.token_to_id(token)
-        if found is None:
+        token_id = self._tokenizer.backend_tokenizer.token_to_id(token)
+        if token_id is None:
             raise no_such_token(token)
-        return int(found)
+        return int(token_id)
 
     def choose_start_token(self) -> dict[str, Any]:
-        """Try all candidates on plain sentences, and take the one that is found as the model's own start token, unless
-        the configuration names one. What was found, as `start_tokens.measured` says it."""
+        """Compare all candidates on plain sentences and use the best one, unless the configuration names one.
+
+        Returns:
+            The record of `start_tokens.measured`.
+        """
         with self._one_at_a_time:
-            found = [
-                one
-                for one in start_tokens.candidates(self._tokenizer)
-                if one.token is None or self._id_of(one.token) < self._runner.vocabulary
+            usable = [
+                candidate
+                for candidate in start_tokens.candidates(self._tokenizer)
+                if candidate.token is None or self._id_of(candidate.token) < self._runner.vocabulary
             ]
-            record = start_tokens.measured(self._tokenizer, found, self._bits_from, self._runner.vocabulary)
+            record = start_tokens.measured(self._tokenizer, usable, self._bits_from, self._runner.vocabulary)
             if not self._start_is_given:
                 self.facts = replace(self.facts, bos=record["token"])
         return record
@@ -129,10 +134,11 @@ class CausalBackend:
             budget=self._budget,
             needed=[[place >= places[at] for place in range(len(rows[at]))] for at in short],
         )
-        found: list[list[float] | None] = [None] * len(rows)
-        for at, one in zip(short, values, strict=True):
-            found[at] = None if isinstance(one, ScoringFailure) else one.bits[places[at] :].tolist()
-        return found
+        bits: list[list[float] | None] = [None] * len(rows)
+        for at, computed in zip(short, values, strict=True):
+            if not isinstance(computed, ScoringFailure):
+                bits[at] = computed.bits[places[at] :].tolist()
+        return bits
 
     def score(
         self,
@@ -140,22 +146,25 @@ class CausalBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """Token surprisals in bits, one result per text in order; what texts share is computed once.
+        """Compute surprisals of tokens; shared prefixes of texts are computed once. See `Backend.score`.
 
-        With `needed`, tokens outside the character ranges of their text are not computed. A text over the
-        context length, with characters that are no text, or with a value that is not finite gives a
-        ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
-        have, and BackendUnavailable when the files of the model changed meanwhile.
+        Returns:
+            One result per text. A text that is longer than the context, is not valid Unicode, or has a value that is
+            not finite gives a ScoringFailure.
+
+        Raises:
+            BackendError: the model lacks the start token of the policy.
+            BackendUnavailable: the files of the model changed.
         """
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
         if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     @contextmanager
     def held(self) -> Iterator[tuple[ModelRunner, Any]]:
-        """The model and its tokenizer, while other threads wait."""
+        """Give exclusive access to the model and its tokenizer."""
         with self._one_at_a_time:
             yield self._runner, self._tokenizer
 
@@ -169,7 +178,7 @@ class CausalBackend:
 
         if policy.bos == "always" and self.facts.bos is None:
             raise BackendError(
-                "The policy asks for a start token, and this model has none.",
+                "The policy requires a start token, but this model has none.",
                 'Use the start policy "auto" or "never".',
             )
         if policy.whitespace == "trailing" and self._blanks is None:
@@ -197,22 +206,56 @@ class CausalBackend:
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
+    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
+        """Continue a text greedily to the end of a line.
+
+        Args:
+            text: if it is too long, its beginning is dropped.
+            max_tokens: limit of the continuation, at most half of the model's context.
+            seconds: approximate time limit.
+
+        Returns:
+            The continuation without surrounding blanks, and the numbers of tokens read and written.
+        """
+        import torch
+
+        tokenizer, limit = self._tokenizer, self.facts.context_length
+        written: list[int] = []
+        with self._one_at_a_time, torch.inference_mode():
+            ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
+            if self.start_id is not None:
+                ids = [self.start_id, *ids]
+            if limit is not None:
+                max_tokens = min(max_tokens, limit // 2)
+                ids = ids[-(limit - max_tokens) :]
+            read, until = len(ids), time.monotonic() + seconds
+            while len(written) < max_tokens and time.monotonic() < until:
+                input_ids = torch.tensor([ids], device=self._runner.device)
+                token = int(self._runner.model(input_ids=input_ids).logits[0, -1].argmax())
+                if token == tokenizer.eos_token_id:
+                    break
+                ids.append(token)
+                written.append(token)
+                if "\n" in tokenizer.decode(written).lstrip():
+                    break
+        lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
+        return lines[0].strip(), read, len(written)
+
     def _encode(
         self, texts: Sequence[str], policy: ScoringPolicy, start: int | None
     ) -> list[_Encoded | ScoringFailure]:
-        """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
-        doubled."""
+        """Tokenize whole texts. Start and end tokens are added only here, so they are never doubled."""
         usable = [text for text in texts if _is_unicode(text)]
         rows = iter(self._tokenize(usable) if usable else ())
         return [
             self._frame(text, *next(rows), policy, start)
             if _is_unicode(text)
-            else ScoringFailure("The text holds half a surrogate pair, which is no character.")
+            else ScoringFailure("The text contains half a surrogate pair, which is not a character.")
             for text in texts
         ]
 
     def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Ids and character offsets per text, whatever padding or cutting the tokenizer's file asks for."""
+        """Return ids and character offsets per text, without the padding and truncation of the tokenizer's file."""
         batch = self._tokenizer(
             texts,
             add_special_tokens=False,
@@ -233,7 +276,7 @@ class CausalBackend:
         policy: ScoringPolicy,
         start: int | None,
     ) -> _Encoded | ScoringFailure:
-        """Add start and end tokens as the policy says, and refuse what the model cannot read."""
+        """Add start and end tokens, and refuse texts that the model cannot read."""
         special = [False] * len(ids)
         spans = list(offsets)
         eos = self._tokenizer.eos_token_id
@@ -251,7 +294,7 @@ class CausalBackend:
         wanted: Sequence[bool] | None,
         policy: ScoringPolicy,
     ) -> TokenScores | ScoringFailure:
-        """Put tokens and values together; the first token has nothing before it and so no value."""
+        """Combine tokens and values; the first token has no context and so no value."""
         if isinstance(values, ScoringFailure):
             return values
         bits: list[float | None] = values.bits.tolist()
@@ -272,29 +315,35 @@ class CausalBackend:
 def _merged(
     unique: UniqueTexts, needed: Sequence[Sequence[tuple[int, int]]] | None
 ) -> list[list[tuple[int, int]]] | None:
-    """What anybody needs of each distinct text."""
+    """Merge the needed character ranges of equal texts."""
     if needed is None:
         return None
     spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
-    for place, own in zip(unique.places, needed, strict=True):
-        spans[place].update(((int(start), int(end)), None) for start, end in own)
-    return [list(own) for own in spans]
+    for place, ranges in zip(unique.places, needed, strict=True):
+        spans[place].update(((int(start), int(end)), None) for start, end in ranges)
+    return [list(ranges) for ranges in spans]
 
 
 def _boundary_rows(
     ready: Sequence[tuple[int, _Encoded]], wanted: Sequence[Sequence[bool]] | None
 ) -> list[list[bool]]:
-    """The tokens after which the whitespace correction looks."""
+    """Flag the tokens whose boundary the whitespace correction needs."""
     if wanted is None:
         return [[True] * len(item.ids) for _, item in ready]
     return list(map(boundary_tokens, wanted))
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
-    """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
-    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too), "device"
-    (auto, cpu, cuda:0, cuda:all) and "bos_token" (the start token; "" = none; without it the declared one). Raises
-    BackendError."""
+    """Load a model.
+
+    Args:
+        config: {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}; "dtype" (float32, bfloat16,
+            float16; on a CPU float32, or bfloat16 with "cpu_bfloat16"); "device" (auto, cpu, cuda:0, cuda:all); and
+            "bos_token" (the start token; "" = none; default: the declared one).
+
+    Raises:
+        BackendError: the model cannot be used.
+    """
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
@@ -304,26 +353,26 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
 
     folder = found.path
     device = choose_device(config.get("device", "auto"))
-    wanted = config.get("dtype", "float32")
-    half = wanted == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
-    name = wanted if device.type == "cuda" or half else "float32"
+    requested = config.get("dtype", "float32")
+    half = requested == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
+    name = requested if device.type == "cuda" or half else "float32"
     stored = getattr(torch, "float32" if half else name)
     spread = config.get("device") == EVERY_GPU
     notes = (
         []
-        if name == wanted
-        else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
+        if name == requested
+        else [f"{requested} was requested; on {device.type} scores are computed in float32."]
     )
     if folder.suffix == gguf_file.SUFFIX:
         stored_as = ", ".join(gguf_file.read_header(folder).types)
         notes.append(
-            f"GGUF file {folder.name} ({stored_as}), dequantised to {name}; tokenizer made of its vocabulary."
+            f"GGUF file {folder.name} ({stored_as}), dequantised to {name}; tokenizer built from its vocabulary."
         )
     settings = _read_settings(folder)
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    runner, seen, said = _tuned(
+    runner, half_error, tuning_notes = _tuned(
         model,
         device,
         name,
@@ -341,8 +390,8 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         bos=config.get("bos_token", tokenizer.bos_token) or None,
         revision=found.revision,
         content=found.content,
-        notes=(*notes, *said, *runner.notes),
-        error_bits=error_bound(name, half=seen, ways=runner.gap),
+        notes=(*notes, *tuning_notes, *runner.notes),
+        error_bits=error_bound(name, half=half_error, ways=runner.gap),
     )
     backend = CausalBackend(
         runner, tokenizer, facts=facts, seen=found.seen, start_is_given="bos_token" in config
@@ -353,13 +402,18 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
 
 
 def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
-    """A model and a fast tokenizer of transformers that are loaded already. The model stays where it is, with the
-    weights and kernels it has, and is put into eval mode without a cache. Raises BackendError."""
+    """Make a backend from a model and a fast tokenizer of transformers in memory.
+
+    The model stays on its device with its weights and kernels; it is put into eval mode without a cache.
+
+    Raises:
+        BackendError: not a causal language model, or the tokenizer is not fast.
+    """
     settings = model.config
     _require_causal(settings, type(model).__name__)
     if not getattr(tokenizer, "is_fast", False):
         raise BackendError(
-            f"{type(tokenizer).__name__} does not say which characters a token covers.",
+            f"{type(tokenizer).__name__} does not return the characters that a token covers.",
             "Load the fast tokenizer: AutoTokenizer.from_pretrained(…, use_fast=True).",
         )
     from lmgym.models.engine.tree_support import make_runner
@@ -375,7 +429,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
         settings,
         first.device,
         name,
-        parameters=sum(one.numel() for one in model.parameters()),
+        parameters=sum(p.numel() for p in model.parameters()),
         architecture=type(model).__name__,
         bos=tokenizer.bos_token,
         revision="",
@@ -387,7 +441,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
 
 
 def _digest(model: Any, tokenizer: Any) -> str:
-    """sha256 over the configuration, the weights and the tokenizer; a second per gigabyte or two."""
+    """Hash configuration, weights and tokenizer with SHA-256; takes a second per gigabyte or two."""
     import torch
 
     digest = hashlib.sha256(model.config.to_json_string().encode())
@@ -413,7 +467,7 @@ def _facts(
     notes: tuple[str, ...],
     error_bits: float,
 ) -> ModelFacts:
-    """`content` names weights, configuration and tokenizer."""
+    """Collect the facts of a model. `content` is a hash of weights, configuration and tokenizer."""
     return ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
@@ -425,7 +479,7 @@ def _facts(
         dtype=dtype,
         device=device_name(device, runner.model),
         revision=revision,
-        # The dtype changes numbers, so it is part of the name under which scores may be kept.
+        # The dtype changes values, so it is part of the key of score caches.
         fingerprint=hashlib.sha256(f"{content} {dtype}".encode()).hexdigest(),
         versions=versions(),
         architecture=architecture,
@@ -438,8 +492,13 @@ def _facts(
 def _tuned(
     model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
 ) -> tuple[ModelRunner, float, list[str]]:
-    """A runner, how far a half type is off on probe tokens in bits (0.0 = no half type, or not known), and notes on
-    that."""
+    """Make a runner. Returns it with the error of a half type in bits on probe tokens (0.0 = unknown), and notes.
+
+    Args:
+        name: dtype.
+        reload: reads the model again.
+        packing: pack weights; None = decide by timing.
+    """
     import torch
 
     if name not in HALF_TYPES:
@@ -448,12 +507,12 @@ def _tuned(
         if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
             raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
         return *prepare_bfloat16(model, device), []
-    seen, said = compare_half_causal(model, device)
-    return prepare(model, device, reload=reload, packing=packing), seen, [said]
+    half_error, note = compare_half_causal(model, device)
+    return prepare(model, device, reload=reload, packing=packing), half_error, [note]
 
 
 def _read_settings(folder: Path) -> Any:
-    """The model's configuration, if it is that of a causal language model."""
+    """Read the configuration of a causal language model. Raises BackendError for other models."""
     settings, stated = read_settings(folder, _LEFT_TO_RIGHT)
     _require_causal(settings, stated)
     return settings
@@ -465,15 +524,14 @@ def _require_causal(settings: Any, stated: str) -> None:
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
     known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
-    # Encoders such as BERT have a causal class too; it reads both ways unless the configuration says decoder.
+    # Encoders such as BERT also have a causal class, which is bidirectional unless the configuration says decoder.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
     if not known or both_ways or not _says_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
 
 
 def _says_causal(settings: Any) -> bool:
-    """Whether `architectures` names a causal class, a bare body (its missing head is found later), or
-    nothing."""
+    """Return whether `architectures` is empty or names a causal class or a bare body."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     stated = settings.architectures or ()

@@ -1,9 +1,8 @@
-"""Prompts as completion servers answer about them: requests, and answers in either dialect as tokens, places and
-natural logarithms.
+"""Client of completion servers: request log-probabilities of prompts, and read the responses of either method.
 
-There are two ways to ask: `echo` with `logprobs` (the prompt comes back as tokens with natural logarithms), and vLLM's
-`prompt_logprobs`. Both generate one new token, which is thrown away: llama-cpp-python reads `max_tokens=0` as "until
-the context is full".
+The methods are `echo` with `logprobs` (the server returns the prompt as tokens with natural logarithms), and vLLM's
+`prompt_logprobs`. Both generate one new token, which is discarded: llama-cpp-python treats `max_tokens=0` as "until the
+context is full".
 """
 
 from __future__ import annotations
@@ -21,28 +20,29 @@ from lmgym.models.engine.token_alignment import TokenAlignmentError, align_serve
 
 RETRIED = frozenset({429, 503})
 WAITS = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each further try, unless the server names others."""
+"""Seconds before each retry, unless the server sends Retry-After."""
 LONGEST_WAIT = 60.0
 METHODS = ("echo", "prompt_logprobs")
 REFUSED = frozenset({400, 413, 422})
-"""What is wrong with these is the request, and another may do."""
+"""Status codes of an invalid request; another request may succeed."""
 
 
 class NotEchoed(Exception):
-    """The server answered, but not with the likelihood of the prompt in this way."""
+    """The response does not contain log-probabilities of the prompt."""
 
 
 class Unreadable(Exception):
-    """The answer about this one text cannot be used; the message says why."""
+    """The response for one text cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to ask one server and how to read its answers.
+    """How to query a server and read its responses.
 
-    method  one of METHODS
-    before  start token put in front of each text; empty: none is
-    early   each value stands one place before its token
+    Attributes:
+        method: one of METHODS.
+        before: start token prepended to each text; "" = none.
+        early: each value is listed one token too early.
     """
 
     method: str
@@ -51,9 +51,8 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Choices in the order of the prompts. `prompt_tokens` are the tokens of all prompts, where the server counts
-    them."""
+class Response:
+    """Choices in the order of the prompts. `prompt_tokens` is the token count of all prompts, or None if unknown."""
 
     choices: list[dict[str, Any]]
     prompt_tokens: int | None
@@ -63,18 +62,20 @@ class Answer:
 class Prompt:
     """Tokens of one prompt and the characters they cover.
 
-    `logs[k]` is the natural logarithm; None where the server gives none."""
+    Attributes:
+        logs: natural log-probability of each token; None = no value.
+        started: token 0 is a start token that the server added; its span is (0, 0).
+    """
 
     tokens: list[str]
     ids: list[int]
     spans: list[tuple[int, int]]
     logs: list[float | None]
     started: bool
-    """Whether token 0 is a start token that the server put there by itself; its span is (0, 0)."""
 
 
 class Server:
-    """One model on one server. `sleep` waits between tries."""
+    """One model on one server. `sleep` waits between retries."""
 
     def __init__(
         self,
@@ -90,41 +91,48 @@ class Server:
         self._policy = policy
         self._sleep = sleep
 
-    def ask(self, prompts: Sequence[str], method: str) -> Answer:
-        """Ask how likely the prompts are. NetError when no answer comes, NotEchoed when it is none."""
+    def ask(self, prompts: Sequence[str], method: str) -> Response:
+        """Request log-probabilities of prompts.
+
+        Raises:
+            NetError: the request failed.
+            NotEchoed: the response is not a list of choices for the prompts.
+        """
         how = {"prompt_logprobs": 0} if method == "prompt_logprobs" else {"echo": True, "logprobs": 1}
         return self._complete(prompts, how)
 
     def continuations(self, prompt: str, number: int) -> dict[str, float]:
-        """The likeliest next tokens with their natural logarithms; none where the server ended the text instead of
-        going on (llama-cpp-python lists no end token). NetError or NotEchoed as in `ask`."""
+        """Return the most likely next tokens with their natural log-probabilities.
+
+        Empty if the server ends the text (llama-cpp-python does not list the end token). Errors are as in `ask`.
+        """
         [choice] = self._complete([prompt], {"logprobs": number}).choices
-        found = choice.get("logprobs")
-        likely = found.get("top_logprobs") if isinstance(found, dict) else None
-        if not isinstance(likely, list) or not all(isinstance(one, dict) for one in likely):
+        logprobs = choice.get("logprobs")
+        likely = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
+        if not isinstance(likely, list) or not all(isinstance(entry, dict) for entry in likely):
             raise NotEchoed("the server does not list likely next tokens (top_logprobs)")
-        numbers = {token: _number(value) for one in likely[:1] for token, value in one.items()}
+        numbers = {token: _number(value) for entry in likely[:1] for token, value in entry.items()}
         return {token: value for token, value in numbers.items() if value is not None}
 
-    def _complete(self, prompts: Sequence[str], how: dict[str, Any]) -> Answer:
+    def _complete(self, prompts: Sequence[str], how: dict[str, Any]) -> Response:
         body = {"model": self.model, "prompt": list(prompts), "temperature": 1.0, "max_tokens": 1, **how}
         answer = self._send("POST", "completions", body)
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-            raise NotEchoed("the answer has no list of choices")
+            raise NotEchoed("the response has no list of choices")
         if len(choices) != len(prompts):
-            raise NotEchoed(f"{len(choices)} choices came for {len(prompts)} prompts")
+            raise NotEchoed(f"the server returned {len(choices)} choices for {len(prompts)} prompts")
         usage = answer.get("usage")
         count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         prompt_tokens = count if isinstance(count, int) else None
         if len(choices) == 1:
-            return Answer(choices, prompt_tokens)
+            return Response(choices, prompt_tokens)
         if sorted(choice.get("index", -1) for choice in choices) != list(range(len(prompts))):
             raise NotEchoed("the choices are not numbered like the prompts")
-        return Answer(sorted(choices, key=lambda choice: int(choice["index"])), prompt_tokens)
+        return Response(sorted(choices, key=lambda choice: int(choice["index"])), prompt_tokens)
 
     def models(self) -> list[str]:
-        """Names of the models the server offers; empty when it does not say."""
+        """List the models that the server offers; empty if unknown."""
         try:
             answer = self._send("GET", "models", None)
         except net.NetError:
@@ -141,24 +149,31 @@ class Server:
             )
             if answer.status not in RETRIED or wait is None:
                 break
-            asked = answer.retry_after
-            self._sleep(min(wait if asked is None else asked, LONGEST_WAIT))
+            requested = answer.retry_after
+            self._sleep(min(wait if requested is None else requested, LONGEST_WAIT))
         return answer.raise_for_status().json()
 
 
 def read_choice(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
-    """Read a choice about its prompt, `dialect.before` included. NotEchoed when it tells nothing, Unreadable when it
-    cannot be mapped."""
+    """Read the tokens of a prompt from a choice.
+
+    Args:
+        prompt: the text as sent, including `dialect.before`.
+
+    Raises:
+        NotEchoed: the choice has no log-probabilities of the prompt.
+        Unreadable: its tokens cannot be aligned with the prompt.
+    """
     if dialect.method == "prompt_logprobs":
         return _read_prompt_logprobs(choice, prompt)
     return _read_echo(choice, prompt, dialect)
 
 
 def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
-    found = choice.get("logprobs")
-    if not isinstance(found, dict) or not isinstance(found.get("tokens"), list):
+    logprobs = choice.get("logprobs")
+    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("tokens"), list):
         raise NotEchoed("the choice has no logprobs with tokens")
-    tokens, logs, offsets = found["tokens"], found.get("token_logprobs"), found.get("text_offset")
+    tokens, logs, offsets = logprobs["tokens"], logprobs.get("token_logprobs"), logprobs.get("text_offset")
     if not isinstance(logs, list) or len(logs) != len(tokens):
         raise NotEchoed("token_logprobs is not a list as long as tokens")
     if not all(isinstance(token, str) for token in tokens):
@@ -166,7 +181,7 @@ def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
     usable = _offsets(offsets, len(tokens))
     numbers = _in_place([_number(value) for value in logs], dialect)
     error: TokenAlignmentError | None = None
-    for count in (len(tokens) - 1, len(tokens)):  # llama-cpp-python may leave the new token out
+    for count in (len(tokens) - 1, len(tokens)):  # llama-cpp-python may omit the new token
         try:
             return _prompt_of(prompt, tokens[:count], numbers[:count], usable and usable[:count], dialect)
         except TokenAlignmentError as reason:
@@ -186,8 +201,14 @@ def _offsets(given: Any, size: int) -> list[int] | None:
 def _prompt_of(
     prompt: str, tokens: list[str], logs: list[float | None], offsets: list[int] | None, dialect: Dialect
 ) -> Prompt:
-    """Align all tokens; or those after a start token of the server's own; or, where the server leaves the start token
-    out of its answer (llama-cpp-python), the tokens with the text behind it. TokenAlignmentError when none fits."""
+    """Align tokens with the prompt.
+
+    Tries all tokens; those after a start token added by the server; and, for a server that omits the start token from
+    its response (llama-cpp-python), all tokens with the text after it.
+
+    Raises:
+        TokenAlignmentError: none of these matches.
+    """
     ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
     try:
         return Prompt(tokens, ids, align_server_tokens(prompt, tokens, offsets), logs, started=False)
@@ -207,17 +228,17 @@ def _number(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unreadable(f"{value!r} is no logarithm")
+        raise Unreadable(f"{value!r} is not a logarithm")
     return float(value)
 
 
 def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
-    """A list with one entry per token: null for the first, {id: {logprob, decoded_token}} for the others."""
-    found = choice.get("prompt_logprobs")
-    if not isinstance(found, list) or not found:
+    """Read a list with one entry per token: null for the first, {id: {logprob, decoded_token}} for the others."""
+    entries = choice.get("prompt_logprobs")
+    if not isinstance(entries, list) or not entries:
         raise NotEchoed("the choice has no prompt_logprobs")
     tokens, ids, logs = [], [], []
-    for entry in found[1:]:
+    for entry in entries[1:]:
         if not isinstance(entry, dict) or len(entry) != 1:
             raise NotEchoed("an entry of prompt_logprobs is not about exactly one token")
         [(number, facts)] = entry.items()
@@ -230,7 +251,7 @@ def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
 
 
 def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float | None]) -> Prompt:
-    """The first token is not told: it is a start token if the others spell the prompt, else what they leave over."""
+    """Infer the first token, which is not listed: a start token if the others spell the prompt, else the rest of it."""
     error: TokenAlignmentError | None = None
     longest = len(prompt) if len(tokens) < 2 else min(len(prompt), 100)
     for size in range(longest + 1):
@@ -249,18 +270,20 @@ def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float
 
 
 def explained(error: net.NetError, server: Server) -> BackendError:
-    """A check's sentence about why no answer came, and what to do."""
+    """Convert a failed request to an error that says what to do."""
     status = error.status if isinstance(error, net.HTTPStatus) else 0
     if status in (401, 403):
         return BackendError(
-            f"The server refuses the API key: {error}", "Give the right key on the model's edit page."
+            f"The server rejects the API key: {error}", "Enter the correct key on the model's edit page."
         )
     if status == 404:
         names = server.models()
         known = f"It offers {', '.join(names[:10])}." if names else "The address should end with /v1."
-        return BackendError(f"The server knows no completions of {server.model!r} there: {error}", known)
-    if isinstance(error, net.Refused | net.BadAnswer | net.TooLarge) or (
+        return BackendError(
+            f"The server has no completions of {server.model!r} at this address: {error}", known
+        )
+    if isinstance(error, net.Refused | net.BadResponse | net.TooLarge) or (
         400 <= status < 500 and status not in RETRIED
     ):
         return BackendError(str(error))
-    return BackendUnavailable(str(error), "Try again when the server answers.")
+    return BackendUnavailable(str(error), "Try again when the server is available.")

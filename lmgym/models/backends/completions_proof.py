@@ -1,12 +1,11 @@
-"""Proof that a completion server's values belong to the tokens they stand at, made before anything is scored.
+"""Proof that the values of a completion server belong to the tokens they are listed with, before anything is scored.
 
-The value of a token in an echoed prompt has to be what the server gives the same token as the continuation of what
-stands before it. That is compared at places near the beginning and far from it, for the likeliest words there. Each
-prompt is asked twice, in opposite orders, so that values kept from an earlier prompt with the same beginning show.
+The value of a token in an echoed prompt must equal the value of the same token as continuation of the preceding text.
+This is compared near the beginning of a text and far from it, for the most likely words. Each prompt is sent twice, in
+opposite orders, to detect values cached from an earlier prompt with the same prefix.
 
-llama-cpp-python 0.3.36 fails this for prompts without a start token: it reads each value from the distribution after
-the token. vLLM with prefix caching has given stale values for what it kept (vllm#42245), and values of logits that
-were not scaled (vllm#52158).
+llama-cpp-python 0.3.36 fails for prompts without a start token: it takes each value from the distribution after the
+token. vLLM with prefix caching returned stale values (vllm#42245), and values of unscaled logits (vllm#52158).
 """
 
 from __future__ import annotations
@@ -28,34 +27,35 @@ TEXT = (
     "page has faded so much that only a few words can be made out."
 )
 CUTS = (4, 15, 36)
-"""Words of TEXT before each place that is compared."""
+"""Number of words of TEXT before each compared position."""
 
 FOLLOWING = 18
-"""Words after a compared one; a cache keeps whole blocks of 16 tokens."""
+"""Words after a compared one; caches store whole blocks of 16 tokens."""
 
 LIKELY = 5
 TAKEN = 2
-"""Words compared at one place, of the LIKELY next tokens."""
+"""Words compared at one position, out of the LIKELY next tokens."""
 
 MIN_COMPARED = 4
 SURE_TEXT_BITS = 1.0
-"""Mean surprisal of a token of TEXT below which a server is implausibly sure (4.8 bits for SmolLM2-135M-Instruct)."""
+"""Mean surprisal of a token of TEXT below which a server is implausibly confident (4.8 bits for
+SmolLM2-135M-Instruct)."""
 
 SURE_WORD_BITS = 0.7
-"""Mean surprisal of the likeliest token at each place below which a server is implausibly sure (3.3 and 3.6 bits for
-SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
+"""Mean surprisal of the most likely token at each position below which a server is implausibly confident (3.3 and 3.6
+bits for SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
 _NOT_PROVABLE = "It cannot be proven that the server's values belong to the tokens they are listed with"
 _WORD = re.compile(r"([ ▁Ġ]?)([A-Za-z]{1,20})")
 
 
 class Unproven(BackendError):
-    """The server's values cannot be relied on."""
+    """The values of the server are not reliable."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Dialect in which the values were proven, and remarks for the model's page."""
+    """Dialect for which the values were proven, and notes for the model's page."""
 
     dialect: Dialect
     notes: tuple[str, ...]
@@ -63,8 +63,13 @@ class Proof:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where texts are cut: `prefix` is sent with the start token, `rest` follows the word that stands there; `likely`
-    are the next tokens as the server spells them, with their bits, likeliest first."""
+    """A compared position.
+
+    Attributes:
+        prefix: text before it, including the start token.
+        rest: text after the word at this position.
+        likely: next tokens as spelled by the server, with their bits, most likely first.
+    """
 
     prefix: str
     rest: str
@@ -73,7 +78,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Continuation:
-    """A word that the server gave `bits` bits after `prefix`, in `prompt` followed by the rest of the text."""
+    """A word with `bits` as the next token after `prefix`; `prompt` contains it followed by the rest of the text."""
 
     prefix: str
     word: str
@@ -83,8 +88,12 @@ class _Continuation:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What the server answered: `cold` about TEXT, before anything was kept there, and two rounds about the prompts of
-    the continuations."""
+    """Responses of the server.
+
+    Attributes:
+        cold: TEXT and its choice, requested before anything was cached.
+        rounds: choices by prompt, in two rounds of opposite order.
+    """
 
     cold: tuple[str, Any]
     places: list[_Place]
@@ -93,9 +102,14 @@ class _Evidence:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """The evidence in one dialect. `misplaced` names a word whose two values differ, `changed` a token whose value
-    differs between prompts that begin alike or when a prompt is asked again; empty: none does."""
+class _Verdict:
+    """The evidence interpreted in one dialect.
+
+    Attributes:
+        compared: number of compared words.
+        misplaced: a word whose two values differ, in words, or "".
+        changed: a token whose value differs between prompts with the same prefix, in words, or "".
+    """
 
     dialect: Dialect
     text: Prompt
@@ -105,16 +119,16 @@ class _Reading:
 
 
 def prove(server: Server, dialect: Dialect, batch: int) -> Proof:
-    """Compare echoed values with continuations, read where they stand and one place later.
+    """Compare echoed values with continuations, as listed and shifted by one token.
 
     Args:
-        dialect: how texts will be asked for; its `early` is decided here.
+        dialect: how texts will be requested; `early` is determined here.
         batch: prompts in one request.
 
     Raises:
-        Unproven: the values belong to other tokens, or change when a prompt is asked again.
-        BackendError, BackendUnavailable: the server does not answer; see `explained`.
-        NotEchoed, Unreadable: an answer says nothing about its prompt, or cannot be mapped to it.
+        Unproven: the values belong to other tokens, or change when a prompt is sent again.
+        BackendError, BackendUnavailable: a request failed; see `explained`.
+        NotEchoed, Unreadable: a response has no values of its prompt, or cannot be aligned with it.
     """
     try:
         evidence = _gather(server, dialect, batch)
@@ -128,31 +142,31 @@ def prove(server: Server, dialect: Dialect, batch: int) -> Proof:
 
 
 def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
-    readings = [_read(evidence, one) for one in (dialect, replace(dialect, early=True))]
-    if readings[0].compared < MIN_COMPARED:
+    verdicts = [_read(evidence, candidate) for candidate in (dialect, replace(dialect, early=True))]
+    if verdicts[0].compared < MIN_COMPARED:
         raise Unproven(
-            f"{_NOT_PROVABLE}: only {readings[0].compared} of its likely next words are tokens of the prompt."
+            f"{_NOT_PROVABLE}: only {verdicts[0].compared} of its likely next words are tokens of the prompt."
         )
-    reading = next((one for one in readings if not one.misplaced), readings[0])
-    if reading.changed:
+    verdict = next((candidate for candidate in verdicts if not candidate.misplaced), verdicts[0])
+    if verdict.changed:
         raise Unproven(
-            f"The server's values change when a prompt is asked again: {reading.changed}.",
-            "Values kept from an earlier prompt are stale; turn prefix caching off on the server.",
+            f"The server's values change when a prompt is sent again: {verdict.changed}.",
+            "Values cached from an earlier prompt are stale; disable prefix caching on the server.",
         )
-    if reading.misplaced:
+    if verdict.misplaced:
         raise Unproven(
-            f"The server's values do not belong to the tokens they are listed with: {reading.misplaced}.",
+            f"The server's values do not belong to the tokens they are listed with: {verdict.misplaced}.",
             _hint(dialect),
         )
-    return Proof(reading.dialect, _notes(reading, evidence.places))
+    return Proof(verdict.dialect, _notes(verdict, evidence.places))
 
 
 def _hint(dialect: Dialect) -> str:
     if dialect.before:
-        return "Use a server that scores prompts, as vLLM does."
+        return "Use a server that scores prompts, such as vLLM."
     return (
-        "llama-cpp-python is right only after a start token: name the model's start token, or use a server that "
-        "scores prompts, as vLLM does."
+        "llama-cpp-python is correct only after a start token: enter the model's start token, or use a server that "
+        "scores prompts, such as vLLM."
     )
 
 
@@ -182,20 +196,20 @@ def _places(server: Server, before: str) -> Iterator[_Place]:
 
 
 def _continuations(place: _Place) -> Iterator[_Continuation]:
-    """The likeliest whole words. Where the server marks the blank before a word, tokens without it are no words."""
-    found = [(match, bits) for token, bits in place.likely if (match := _WORD.fullmatch(token))]
-    marked = any(match[1] for match, _ in found)
-    words = [(match[2], bits) for match, bits in found if match[1] or not marked]
+    """Yield the most likely whole words. If the server marks leading blanks, tokens without one are not words."""
+    matches = [(match, bits) for token, bits in place.likely if (match := _WORD.fullmatch(token))]
+    marked = any(match[1] for match, _ in matches)
+    words = [(match[2], bits) for match, bits in matches if match[1] or not marked]
     for word, bits in words[:TAKEN]:
         yield _Continuation(place.prefix, word, f"{place.prefix} {word} {place.rest}", bits)
 
 
-def _read(evidence: _Evidence, dialect: Dialect) -> _Reading:
+def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
     whole, cold = evidence.cold
     text = read_choice(cold, whole, dialect)
     rounds = [
-        {prompt: read_choice(choice, prompt, dialect) for prompt, choice in answers.items()}
-        for answers in evidence.rounds
+        {prompt: read_choice(choice, prompt, dialect) for prompt, choice in choices.items()}
+        for choices in evidence.rounds
     ]
     values = [(one, _echoed(one, rounds[0])) for one in evidence.continuations]
     compared = [(one, echoed) for one, echoed in values if echoed is not None]
@@ -206,28 +220,29 @@ def _read(evidence: _Evidence, dialect: Dialect) -> _Reading:
         if abs(one.bits - echoed) > HALF_TOLERANCE_BITS
     ]
     changed = _changed([text, *rounds[0].values(), *rounds[1].values()])
-    return _Reading(dialect, text, len(compared), misplaced[0] if misplaced else "", changed)
+    return _Verdict(dialect, text, len(compared), misplaced[0] if misplaced else "", changed)
 
 
-def _echoed(one: _Continuation, answers: dict[str, Prompt]) -> float | None:
-    """Bits of the word in its prompt; None where it is not one token there, or the prefix is cut otherwise."""
-    prefix, prompt = answers[one.prefix], answers[one.prompt]
+def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | None:
+    """Return the bits of the word in its prompt; None unless it is one token there, after the tokens of the prefix."""
+    prefix, prompt = prompts[continuation.prefix], prompts[continuation.prompt]
     place = len(prefix.tokens)
     if prompt.tokens[:place] != prefix.tokens or place >= len(prompt.tokens):
         return None
     start, end = prompt.spans[place]
     log = prompt.logs[place]
-    if end != len(f"{one.prefix} {one.word}") or one.prompt[start:end].strip() != one.word:
+    word_end = len(f"{continuation.prefix} {continuation.word}")
+    if end != word_end or continuation.prompt[start:end].strip() != continuation.word:
         return None
     return math.inf if log is None else _bits(log)
 
 
-def _changed(answers: Sequence[Prompt]) -> str:
-    """Name a token that has two values after the same tokens; empty where none has."""
+def _changed(prompts: Sequence[Prompt]) -> str:
+    """Name a token that has two values after the same tokens, or return ""."""
     known: dict[tuple[str, ...], float] = {}
-    for answer in answers:
-        for place, log in enumerate(answer.logs):
-            key = tuple(answer.tokens[: place + 1])
+    for prompt in prompts:
+        for place, log in enumerate(prompt.logs):
+            key = tuple(prompt.tokens[: place + 1])
             bits = math.inf if log is None else _bits(log)
             before = known.setdefault(key, bits)
             if before != bits and not abs(before - bits) <= HALF_TOLERANCE_BITS:
@@ -239,23 +254,21 @@ def _bits(log: float) -> float:
     return -log / math.log(2)
 
 
-def _notes(reading: _Reading, places: Sequence[_Place]) -> tuple[str, ...]:
+def _notes(verdict: _Verdict, places: Sequence[_Place]) -> tuple[str, ...]:
     notes = [
-        f"Proven for {reading.compared} words: the value of a token in the prompt is the value that the server gives "
-        "it as the next token, in either order of the prompts."
+        f"Proven for {verdict.compared} words: the value of a token in the prompt equals its value as the next token, "
+        "in either order of the prompts."
     ]
-    if reading.dialect.early:
-        notes.append(
-            "The server lists each value one place before its token; the values are moved to their tokens."
-        )
-    if reading.dialect.before and reading.text.spans[0][0]:
-        notes.append("The server leaves the start token out of its answer, and the first token has no value.")
-    text = mean(_bits(log) for log in reading.text.logs[1:] if log is not None)
+    if verdict.dialect.early:
+        notes.append("The server lists each value one token too early; the values are moved to their tokens.")
+    if verdict.dialect.before and verdict.text.spans[0][0]:
+        notes.append("The server omits the start token from its response, so the first token has no value.")
+    text = mean(_bits(log) for log in verdict.text.logs[1:] if log is not None)
     word = mean(place.likely[0][1] for place in places if place.likely)
     if text < SURE_TEXT_BITS or word < SURE_WORD_BITS:
         notes.append(
-            f"Warning: the server is implausibly confident. An ordinary text has {text:.2f} bits per token, the "
-            f"likeliest next token {word:.2f} bits. Logits that are not scaled do this; compare with a run of the same "
+            f"Warning: the server is implausibly confident. An ordinary text has {text:.2f} bits per token, and the "
+            f"most likely next token {word:.2f} bits. Unscaled logits have this effect; compare with a run of the same "
             "weights."
         )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""What loading a model would download or read, and how large that is, before anybody asks for it. Fetches no file."""
+"""List the files that loading a model would download or read, with their sizes. Fetches no file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from lmgym.models.backends.files import KEPT, inside
 from lmgym.models.backends.ngram_file import FILE_NAME
 
 ASK_SECONDS = 6.0
-"""How long the hub may take: somebody waits for the page."""
+"""Time limit for the Hub, because a user waits for the page."""
 
 
 class NeededFile(NamedTuple):
+    """A file of a model. `here`: it is on this machine and need not be downloaded."""
+
     name: str
     bytes: int
     here: bool
-    """Nothing has to be downloaded for it."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """`place`: "hub", "directory" (the model directory of this site) or "nowhere", where no file is needed."""
+    """Files that loading a model needs.
+
+    Attributes:
+        place: "hub", "directory" (the model directory of this site) or "nowhere" if no file is needed.
+        unknown: why the size is unknown, or "".
+        obstacle: why the check would refuse the model, as far as its file list shows, or "".
+        cache: folder of downloads.
+        free_bytes: free space on its disk; None = unknown.
+    """
 
     place: str
     repo: str = ""
@@ -32,12 +41,9 @@ class Download:
     commit: str = ""
     files: list[NeededFile] = field(default_factory=list)
     unknown: str = ""
-    """Why the size is not known; empty where it is."""
     obstacle: str = ""
-    """What the check would refuse the model for, as far as its listing shows."""
     cache: Path | None = None
     free_bytes: int | None = None
-    """On the disk that downloads go to; None where that is not known."""
 
     @property
     def total_bytes(self) -> int | None:
@@ -45,54 +51,56 @@ class Download:
 
     @property
     def download_bytes(self) -> int | None:
-        """Less than everything where files are here already."""
+        """Bytes of files that are not on this machine yet."""
         return None if self.unknown else sum(file.bytes for file in self.files if not file.here)
 
     @property
     def is_too_large(self) -> bool:
-        """For the disk that it goes to."""
+        """The download does not fit on the disk."""
         return self.free_bytes is not None and (self.download_bytes or 0) > self.free_bytes
 
 
 def reads_files(kind: str) -> bool:
-    """Whether models of this backend lie in files that this site downloads or keeps."""
+    """Return whether models of this backend are loaded from files of this site."""
     spec = BACKENDS[kind]
     return spec.needs_files and not spec.needs_external_access
 
 
 def download_of(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Download:
-    """Of a configuration that fits its schema. Whatever goes wrong is said in `unknown`, never raised."""
+    """List the files for a configuration that fits its schema. Problems are reported in `unknown`, never raised."""
     if not reads_files(kind):
         return Download("nowhere")
     if config.get("source") == "hub":
         return _from_hub(config["repo"], config.get("revision", "main"), hub_allowed)
     try:
-        found = inside(model_dir, config["path"])
-        read = (FILE_NAME,) if kind == "ngram" else KEPT
+        place = inside(model_dir, config["path"])
+        patterns = (FILE_NAME,) if kind == "ngram" else KEPT
         paths = (
-            sorted({path for pattern in read for path in found.glob(pattern)}) if found.is_dir() else [found]
+            sorted({path for pattern in patterns for path in place.glob(pattern)})
+            if place.is_dir()
+            else [place]
         )
         files = [NeededFile(path.name, path.stat().st_size, here=True) for path in paths if path.is_file()]
     except BackendError as error:
         return Download("directory", unknown=str(error))
     except OSError as error:
-        return Download("directory", unknown=f"It cannot be read ({error.strerror}).")
-    unknown = "" if files else "The folder has no file that such a model is loaded from."
+        return Download("directory", unknown=f"The model cannot be read ({error.strerror}).")
+    unknown = "" if files else "The folder has no files of such a model."
     return Download("directory", files=files, unknown=unknown)
 
 
 def _from_hub(repo: str, revision: str, allowed: bool) -> Download:
-    cache, free = hub.room()
-    asked = Download("hub", repo, revision, cache=cache, free_bytes=free)
+    cache, free = hub.cache_space()
+    download = Download("hub", repo, revision, cache=cache, free_bytes=free)
     if not allowed:
-        return replace(asked, unknown="This site does not download models from the Hugging Face hub.")
+        return replace(download, unknown="This site does not download models from the Hugging Face Hub.")
     try:
         model, obstacle = hub.look(repo, revision, seconds=ASK_SECONDS)
     except FilesMissing:
-        offline = "The hub could not be asked: this machine is offline (HF_HUB_OFFLINE)."
-        return replace(asked, unknown=offline)
+        offline = "The Hub was not contacted: this machine is offline (HF_HUB_OFFLINE)."
+        return replace(download, unknown=offline)
     except BackendError as error:
-        return replace(asked, unknown=str(error))
+        return replace(download, unknown=str(error))
     here = hub.kept(repo, model.commit, model.files)
     files = [NeededFile(name, size, name in here) for name, size in model.files.items()]
-    return replace(asked, commit=model.commit, files=files, obstacle=obstacle)
+    return replace(download, commit=model.commit, files=files, obstacle=obstacle)

@@ -1,8 +1,9 @@
-"""Model files on disk: where they may lie, and what they may hold. No torch.
+"""Check model files on disk: allowed places and contents. Needs no torch.
 
-A model folder is untrusted input. Weights come from safetensors only, and no file may bring or name code. Names and
-shapes of tensors are read off the headers and compared with the configuration before anything is built: that takes
-milliseconds, and building a model by a configuration that does not belong to the weights may take hours and all memory.
+A model folder is untrusted input. Weights are read only from safetensors, and no file may contain or name code. Names
+and shapes of tensors are read from the headers and compared with the configuration before a model is built. That takes
+milliseconds, whereas building a model from a configuration that does not belong to the weights may take hours and all
+memory.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Any
 from lmgym.models.backends.base import BackendError, FilesMissing
 
 KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
-"""The files of a model that are fetched, loaded and hashed."""
+"""Files of a model that are fetched, loaded and hashed."""
 FETCHED = (*KEPT, "chat_template.jinja")
-"""What is fetched of a model. Its chat template changes no score; the check looks at which tokens open its turns."""
+"""Files of a model that are fetched. The chat template changes no score; it shows which tokens open chat turns."""
 
 _NAME = re.compile(r"\w[\w .+=,@()-]*(/\w[\w .+=,@()-]*)*")
 _SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.safetensors")
@@ -29,23 +30,24 @@ _CHOSEN_CODE = {
     "attn_implementation": ("attention", (None, "eager", "sdpa")),
     "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
 }
-"""Endings of keys that choose code, which may be a repository of the hub; and what is part of torch. transformers keeps
-them under names that end in `_internal`; before 5.3 it took those from a configuration as well (CVE-2026-4372)."""
+"""Endings of keys that select code, possibly from a Hub repository; with a name, and values that are part of torch.
+transformers stores them under names that end in `_internal`; before 5.3 it accepted these from a configuration
+(CVE-2026-4372)."""
 _CODE = (
     "use_kernels",
     "kernel_config",
     "kernel_mapping",
     "custom_pipelines",
     "custom_generate",
-    "trust_remote_code",  # before 5.5 LightGlue's was believed (CVE-2026-5241)
+    "trust_remote_code",  # accepted from LightGlue configurations before 5.5 (CVE-2026-5241)
     "transformers_weights",
     "configuration_files",
     "fast_tokenizer_files",
 )
-"""Keys that name or allow code, or name other files to be read than those that are checked here."""
+"""Keys that name or allow code, or name files other than those checked here."""
 _CONVERT = (
-    "On a machine where you trust the files, load the model and write it again with "
-    "`model.save_pretrained(folder, safe_serialization=True)`, then use that folder."
+    "If you trust the files, load the model on another machine, save it with "
+    "`model.save_pretrained(folder, safe_serialization=True)`, and use that folder."
 )
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -59,44 +61,51 @@ SIDES = {
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
 HINT = "Use the config.json that was saved with these weights."
 MAX_LOOPED_LAYERS = 256
-"""Some models run their layers several times and count each time (HRM). To find out whether a configuration of more
-layers than are stored is one of those, the model is built without memory, which takes 40 ms a layer."""
+"""Some models run their layers several times and count each pass (HRM). To recognise them if the configuration has more
+layers than the weights, the model is built without memory, which takes 40 ms per layer."""
 
 
 def inside(model_dir: Path, name: str) -> Path:
-    """The file or folder `name` below `model_dir`, fully resolved.
+    """Resolve a file or folder below `model_dir`.
 
-    Raises BackendError for absolute names, `..`, hidden or odd names and links that lead out, FilesMissing where
-    nothing of that name is.
+    Raises:
+        BackendError: an absolute name, `..`, a hidden or unusual name, or a link out of the directory.
+        FilesMissing: it does not exist.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
         raise BackendError(
             f"{name!r} is not a name inside the model directory.",
-            "Use a relative name of letters, digits, blanks and _ - . + = , @ ( ), with '/' between folders.",
+            "Use a relative name of letters, digits, spaces and _ - . + = , @ ( ), with '/' between folders.",
         )
     root = Path(model_dir).resolve()
-    found = (root / name).resolve()
-    if not found.is_relative_to(root) or found == root:
+    path = (root / name).resolve()
+    if not path.is_relative_to(root) or path == root:
         raise BackendError(
-            f"{name!r} leads out of the model directory.", "Copy the model into it; links may not leave."
+            f"{name!r} is outside the model directory.",
+            "Copy the model into the directory; links out of it are not followed.",
         )
-    if not found.exists():
+    if not path.exists():
         raise FilesMissing(
             f"There is no {name!r} in the model directory.", "Check the name, or copy the model there."
         )
-    return found
+    return path
 
 
 def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
-    """Refuse a folder that could run code, reads outside `root` or lacks what scoring needs; returns its
-    config.json.
+    """Check a model folder without unpickling, importing or executing anything.
 
-    Nothing is unpickled, imported or executed. `root` None skips the check of links (the Hub cache is made of
-    links). Raises BackendError.
+    Args:
+        root: folder that links may not leave; None skips this check (the Hub cache consists of links).
+
+    Returns:
+        The contents of config.json.
+
+    Raises:
+        BackendError: the folder could run code, links out of `root`, or lacks what scoring needs.
     """
     if not folder.is_dir():
         raise BackendError(
-            "A model is a folder, and this is a file.", "Name the folder with config.json in it."
+            "A model must be a folder, but this is a file.", "Use the folder that contains config.json."
         )
     if root is not None:
         base = Path(root).resolve()
@@ -119,34 +128,34 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
 
 
 def require_no_gguf(*names: str) -> None:
-    """Of a model that lacks what is loaded here: raise BackendError where it is one of llama.cpp's files."""
+    """Raise BackendError if any of these files is a GGUF file. Called for models without safetensors."""
     for name in names:
         if name.endswith(".gguf"):
             raise BackendError(
-                f"The weights exist only as GGUF ({name}), which is not fetched from the hub.",
-                "Use the safetensors weights that it was converted from, or download the file and name it by its path.",
+                f"The weights exist only as GGUF ({name}), which is not fetched from the Hub.",
+                "Use the safetensors weights that it was converted from, or download the file and use its path.",
             )
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of bounded size."""
+    """Read a JSON object of bounded size."""
     if not path.is_file():
-        raise BackendError(f"The model has no {path.name}.", "A transformers model folder is expected.")
+        raise BackendError(f"The model has no {path.name}.", "Use a model folder of transformers.")
     if path.stat().st_size > _MAX_JSON:
         raise BackendError(
-            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "That is no ordinary configuration."
+            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "This is not an ordinary configuration."
         )
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise BackendError(f"{path.name} is not valid JSON: {error}.") from error
     if not isinstance(data, dict):
-        raise BackendError(f"{path.name} does not hold a JSON object.")
+        raise BackendError(f"{path.name} does not contain a JSON object.")
     return data
 
 
 def _entries(data: Any) -> Iterator[tuple[str, Any]]:
-    """Every key with its value, at any depth."""
+    """Yield every key with its value, at any depth."""
     stack = [data]
     while stack:
         here = stack.pop()
@@ -158,17 +167,17 @@ def _entries(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_code(data: dict[str, Any], name: str) -> None:
-    """Keys through which a configuration brings or fetches code, or points at other files."""
+    """Refuse keys with which a configuration contains or fetches code, or refers to other files."""
     for key, value in _entries(data):
         if key == "auto_map" and value:
             raise BackendError(
-                f"{name} asks to run code that comes with the model (auto_map).",
-                "Code from models is never run here. Use a model whose architecture is part of transformers.",
+                f"{name} requires code that comes with the model (auto_map).",
+                "Code of models is never run. Use a model whose architecture is part of transformers.",
             )
         for ending, (what, plain) in _CHOSEN_CODE.items():
             if key.removesuffix("_internal").endswith(ending) and value not in plain:
                 raise BackendError(
-                    f"{name} names its own {what} code ({value!r}).", f"Remove {key!r} from {name}."
+                    f"{name} selects custom {what} code ({value!r}).", f"Remove {key!r} from {name}."
                 )
         if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
@@ -177,7 +186,7 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
 
 
 def _weights(folder: Path) -> list[Path]:
-    """Safetensors, single or with an index whose shards lie beside it."""
+    """List the safetensors files: a single one, or the shards of an index in the same folder."""
     index = folder / "model.safetensors.index.json"
     if (folder / "model.safetensors").is_file():
         return [folder / "model.safetensors"]
@@ -186,7 +195,7 @@ def _weights(folder: Path) -> list[Path]:
         pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
         if pickles:
             raise BackendError(
-                f"The weights are only there as {pickles[0]}, a format that can run code when it is read.",
+                f"The weights exist only as {pickles[0]}, a format that can run code when it is read.",
                 _CONVERT,
             )
         raise BackendError("The model has no model.safetensors.", _CONVERT)
@@ -198,7 +207,9 @@ def _weights(folder: Path) -> list[Path]:
         raise BackendError(f"{index.name} is not a valid index of weights.") from error
     for shard in sorted(map(str, shards)):
         if not _SHARD.fullmatch(shard):
-            raise BackendError(f"{index.name} names {shard!r}, which is not a safetensors file beside it.")
+            raise BackendError(
+                f"{index.name} names {shard!r}, which is not a safetensors file in the same folder."
+            )
         if not (folder / shard).is_file():
             raise BackendError(
                 f"The weights are not complete: {shard} is missing.", "Copy all parts of the model."
@@ -207,7 +218,7 @@ def _weights(folder: Path) -> list[Path]:
 
 
 def count_numbers(folder: Path) -> int:
-    """How many numbers the weights of a checked folder hold, by the headers of its files."""
+    """Count the numbers in the weights of a checked folder, from the headers of its files."""
     return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
 
 
@@ -215,13 +226,13 @@ def count_numbers(folder: Path) -> int:
 
 
 def _read_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of every tensor in these safetensors files. Raises BackendError."""
-    found: dict[str, tuple[int, ...]] = {}
+    """Read name and shape of every tensor in safetensors files. Raises BackendError."""
+    shapes: dict[str, tuple[int, ...]] = {}
     for path in paths:
         for name, entry in _header(path).items():
             if name != "__metadata__":
-                found[name] = _shape(path, name, entry)
-    return found
+                shapes[name] = _shape(path, name, entry)
+    return shapes
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -229,7 +240,7 @@ def _header(path: Path) -> dict[str, Any]:
         size = int.from_bytes(stream.read(8), "little")
         if size > min(MAX_HEADER, path.stat().st_size - 8):
             raise BackendError(
-                f"The weights could not be loaded: the header of {path.name} is cut short or too long."
+                f"The weights could not be loaded: the header of {path.name} is truncated or too long."
             )
         try:
             header = json.loads(stream.read(size))
@@ -246,33 +257,40 @@ def _shape(path: Path, name: str, entry: Any) -> tuple[int, ...]:
     shape = entry.get("shape") if isinstance(entry, dict) else None
     if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
         raise BackendError(
-            f"The weights could not be loaded: {path.name} does not say which shape {name[:100]!r} has."
+            f"The weights could not be loaded: {path.name} has no valid shape of {name[:100]!r}."
         )
     return tuple(shape)
 
 
 def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
-    """Refuse a configuration that asks for many more layers than the weights hold, or for a vocabulary or a hidden
-    layer of a size that no tensor has. Of a model that reads more than text, its text part is looked at. Raises
-    BackendError."""
+    """Refuse a configuration with many more layers than the weights, or with a vocabulary or hidden size that no tensor
+    has.
+
+    Of a multimodal model only the text part is checked.
+
+    Raises:
+        BackendError: the configuration does not belong to the weights.
+    """
     text = _text_part(config)
     if missing := _missing_layers(text, shapes, more_than=MAX_LOOPED_LAYERS):
         raise BackendError(missing, HINT)
     sides = {side for shape in shapes.values() for side in shape}
     for what, keys in SIDES.items():
         for key in keys:
-            asked = text.get(key)
-            if type(asked) is int and asked not in sides:
+            size = text.get(key)
+            if type(size) is int and size not in sides:
                 raise BackendError(
-                    f"config.json says that the {what} has {asked:,} entries ({key}), and no tensor of the weights has "
+                    f"config.json says that the {what} has {size:,} entries ({key}), but no tensor of the weights has "
                     "a side of that length.",
                     HINT,
                 )
 
 
 def missing_layers(folder: Path) -> str:
-    """How many layers the configuration of a checked folder asks for that the weights do not hold, in words; "" where
-    they hold them all. Of a model that runs its layers several times none may be missing all the same."""
+    """Describe layers of the configuration of a checked folder that the weights lack, or return "".
+
+    A model that runs its layers several times may still be complete.
+    """
     return _missing_layers(
         _text_part(_read_json(folder / "config.json")), _read_shapes(_weights(folder)), more_than=0
     )
@@ -281,9 +299,9 @@ def missing_layers(folder: Path) -> str:
 def _missing_layers(text: Mapping[str, Any], shapes: Shapes, *, more_than: int) -> str:
     stored = layers_stored(shapes)
     for key in _layer_keys(text):
-        asked = text.get(key)
-        if type(asked) is int and asked > max(stored, more_than):
-            return f"config.json asks for {asked:,} layers ({key}), and the weights hold {stored:,}."
+        configured = text.get(key)
+        if type(configured) is int and configured > max(stored, more_than):
+            return f"config.json has {configured:,} layers ({key}), but the weights have {stored:,}."
     return ""
 
 
@@ -292,16 +310,20 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the number of layers stands. ALBERT applies one layer many times; decoders that were cut out of an
-    encoder-decoder count their own."""
+    """Return the keys of the number of layers.
+
+    ALBERT applies one layer many times; decoders taken from an encoder-decoder have a key of their own.
+    """
     if "num_hidden_groups" in text:
         return ("num_hidden_groups",)
     return ("decoder_layers",) if "decoder_layers" in text else LAYERS
 
 
 def layers_stored(shapes: Shapes) -> int:
-    """The highest number in a tensor's name, and one: layers are numbered from 0. Parts of a layer may be numbered as
-    well, so this is never too low."""
+    """Return one plus the highest number in a tensor's name, an upper bound on the number of layers.
+
+    Layers are numbered from 0; parts of a layer may be numbered as well.
+    """
     numbers = (
         int(part) for name in shapes for part in name.split(".") if part.isdecimal() and len(part) < 10
     )

@@ -1,7 +1,7 @@
-"""GGUF files of llama.cpp, often quantised: which file is meant, and what its header says.
+"""GGUF files of llama.cpp, often quantised: locate the file and read its header.
 
-transformers reads them and computes with dequantised weights, so a quantised file gives the numbers of its rounded
-weights in the number format of the model's card. The package gguf is imported when a file is opened.
+transformers loads them and computes with dequantised weights, so a quantised file gives the values of its rounded
+weights in the configured number format. The package gguf is imported when a file is opened.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ _USE = "Use a file with the whole model, or the safetensors weights that it was 
 
 @dataclass(frozen=True)
 class Header:
-    """`numbers`: how many the weights hold; `types`: their formats, the most frequent (by tensors) first."""
+    """Header of a GGUF file.
+
+    Attributes:
+        numbers: count of numbers in the weights.
+        types: their formats, most frequent (by tensors) first.
+    """
 
     architecture: str
     numbers: int
@@ -27,24 +32,30 @@ class Header:
 
 
 def find(place: Path) -> Path | None:
-    """The GGUF file that `place` is, or the one that holds the weights of the folder `place`; None where safetensors
-    do, or nothing does. Raises BackendError where several files could be meant."""
+    """Locate the GGUF file at a path: the file itself, or the only one in a folder without safetensors.
+
+    Returns:
+        The file; None if there is none.
+
+    Raises:
+        BackendError: the folder has several GGUF files.
+    """
     if place.is_file():
         return place if place.suffix == SUFFIX else None
-    found = sorted(place.glob(f"*{SUFFIX}"))
-    if not found or any(place.glob("*.safetensors")):
+    candidates = sorted(place.glob(f"*{SUFFIX}"))
+    if not candidates or any(place.glob("*.safetensors")):
         return None
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found[:5])
+    if len(candidates) > 1:
+        names = ", ".join(path.name for path in candidates[:5])
         raise BackendError(
-            f"{place.name} holds {len(found)} GGUF files: {names}.",
-            f"Name one of them, for example {place.name}/{found[0].name}.",
+            f"{place.name} contains {len(candidates)} GGUF files: {names}.",
+            f"Choose one of them, for example {place.name}/{candidates[0].name}.",
         )
-    return found[0]
+    return candidates[0]
 
 
 def hide_progress() -> None:
-    """Hide the progress bar of the conversion, which ignores transformers' own setting."""
+    """Hide the progress bar of the conversion, which ignores transformers' setting."""
     from functools import partial
 
     import transformers.modeling_gguf_pytorch_utils
@@ -55,7 +66,7 @@ def hide_progress() -> None:
 
 
 def read_header(path: Path) -> Header:
-    """Raises BackendError for a file that is broken, a part of a model or no language model."""
+    """Read the header of a GGUF file. Raises BackendError for a broken file, a part of a model, or another model."""
     try:
         from gguf import GGUFReader
     except ModuleNotFoundError as error:
@@ -68,12 +79,12 @@ def read_header(path: Path) -> Header:
         )
         types = Counter(tensor.tensor_type.name for tensor in reader.tensors)
         numbers = sum(int(tensor.n_elements) for tensor in reader.tensors)
-    except Exception as error:  # the package raises whatever the bytes lead it to
+    except Exception as error:  # the package raises all kinds of exceptions for broken files
         raise BackendError(f"{path.name} is not a readable GGUF file: {first_line(error, path)}") from error
     if parts not in (None, 0, 1):
         raise BackendError(f"{path.name} is one of {parts} parts of a model.", _USE)
     if kind not in (None, "model"):
-        raise BackendError(f"{path.name} holds no model ({kind}).", _USE)
+        raise BackendError(f"{path.name} is not a model ({kind}).", _USE)
     if not architecture or not numbers:
-        raise BackendError(f"{path.name} holds no weights of a language model.", _USE)
+        raise BackendError(f"{path.name} has no weights of a language model.", _USE)
     return Header(str(architecture), numbers, tuple(name for name, _ in types.most_common()))

@@ -1,9 +1,8 @@
-"""The Hugging Face Hub: pin a model to a commit, look at it before fetching, fetch only harmless files.
+"""The Hugging Face Hub: pin a model to a commit, check it before fetching, fetch only harmless files.
 
-`hub_listing` asks what there is; the Hub's own library fetches, where models are loaded and never for a page.
-No access token is ever sent, so that a member's request cannot read with the site's own rights; gated and
-private models go into the model directory instead. Every failure is a BackendError in words.
-`HF_HUB_OFFLINE=1` is respected: then only what is already in the cache can be used.
+`hub_listing` requests file lists; the Hub's own library fetches files, only where models are loaded and never for a
+page. No access token is sent, so that a user cannot read with the site's rights; put gated and private models into the
+model directory. Every failure is a BackendError. With `HF_HUB_OFFLINE=1` only cached models can be used.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
 _REPO = re.compile(f"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SKIPPED = ("*/*", "consolidated*")  # sub-folders hold other formats; "consolidated" repeats the weights
+_SKIPPED = ("*/*", "consolidated*")  # subfolders have other formats; "consolidated" repeats the weights
 
 
 @dataclass(frozen=True)
 class HubModel:
-    """A model as it stands at one commit. `files` holds the names and bytes of what would be fetched."""
+    """A model at one commit. `files` maps the files to fetch to their bytes."""
 
     repo: str
     commit: str
@@ -42,30 +41,30 @@ class HubModel:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes that fetching takes."""
+        """Bytes of all files to fetch."""
         return sum(self.files.values())
 
 
 def is_commit(revision: str) -> bool:
-    """Whether a revision is a full commit id, which never changes its meaning."""
+    """Return whether a revision is a full commit id."""
     return _COMMIT.fullmatch(revision) is not None
 
 
 def check_names(repo: str, revision: str) -> None:
-    """BackendError unless both look like what the Hub itself would accept (and never like a path)."""
+    """Raise BackendError unless both are valid names on the Hub (and never a path)."""
     if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo or repo.endswith((".git", ".ipynb")):
         raise BackendError(
-            f"{repo!r} is not a Hub model.", "Write it as organisation/name, for instance org/model."
+            f"{repo!r} is not a Hub model.", "Write it as organisation/name, for example org/model."
         )
     if not _REVISION.fullmatch(revision) or ".." in revision:
         raise BackendError(f"{revision!r} is not a branch, tag or commit.")
 
 
 def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) -> HubModel:
-    """Ask the Hub what `revision` is now: its 40-hex commit, licence and files. Fetches no file.
+    """Resolve a revision to its commit, licence and files. Fetches no file.
 
-    Raises BackendError when the model does not exist, is gated, has no safetensors, is too large, or when the
-    Hub cannot be reached.
+    Raises:
+        BackendError: the model does not exist, is gated, has no safetensors or is too large, or the Hub is unreachable.
     """
     model, names = _listing(repo, revision, TIMEOUT_SECONDS)
     _check_listing(model, names, max_bytes)
@@ -73,8 +72,16 @@ def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) ->
 
 
 def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
-    """What `resolve` finds, and why it would refuse that; "" where it would not. When the Hub does not answer, the
-    cache is looked at for a commit. Raises BackendError where nothing can be said."""
+    """Resolve a revision like `resolve`, but return a reason to refuse the model instead of raising it.
+
+    If the Hub is unreachable, the cache is searched for a commit.
+
+    Returns:
+        The model, and the reason to refuse it or "".
+
+    Raises:
+        BackendError: the model is unknown.
+    """
     try:
         model, names = _listing(repo, revision, seconds)
     except BackendError:
@@ -91,41 +98,41 @@ def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
 
 
 def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
-    """Which of these files are in the cache of this machine."""
+    """Return which of these files are in the cache of this machine."""
     from huggingface_hub import try_to_load_from_cache
 
     return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}
 
 
-def room() -> tuple[Path, int | None]:
-    """The folder that downloads go to, and the free bytes of its disk; None where the system does not say."""
+def cache_space() -> tuple[Path, int | None]:
+    """Return the folder of downloads, and the free bytes of its disk (None if unknown)."""
     from huggingface_hub import constants
 
     cache = Path(constants.HF_HUB_CACHE)
-    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    existing = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
     try:
-        return cache, shutil.disk_usage(there).free
+        return cache, shutil.disk_usage(existing).free
     except OSError:
         return cache, None
 
 
 def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[str, int]]:
-    """The model with the files that would be fetched, and the bytes of all its files."""
+    """Return the model with the files to fetch, and the bytes of all its files."""
     check_names(repo, revision)
-    found = hub_listing.ask(repo, revision, seconds=seconds)
-    if not is_commit(found.commit):
-        raise BackendError(f"The Hub gave no commit for {repo} at {revision}.", "Try again later.")
-    files = {name: size for name, size in sorted(found.sizes.items()) if _is_wanted(name)}
+    listing = hub_listing.ask(repo, revision, seconds=seconds)
+    if not is_commit(listing.commit):
+        raise BackendError(f"The Hub returned no commit for {repo} at {revision}.", "Try again later.")
+    files = {name: size for name, size in sorted(listing.sizes.items()) if _is_wanted(name)}
     if len(files) > MAX_FILES:
         raise BackendError(
             f"{repo} has {len(files):,} files to download; at most {MAX_FILES:,} are fetched.", BY_HAND
         )
     hub_listing.require_file_names(repo, list(files))
-    return HubModel(repo, found.commit, found.licence, files), found.sizes
+    return HubModel(repo, listing.commit, listing.licence, files), listing.sizes
 
 
 def _local(repo: str, commit: str) -> Path | None:
-    """The folder of a commit in the cache; None where it is not there, or not all of it."""
+    """Return the folder of a commit in the cache; None if it is missing or incomplete."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
@@ -152,11 +159,15 @@ def _snapshot(repo: str, commit: str, *, local: bool) -> Path:
 
 
 def fetch(repo: str, revision: str) -> tuple[Path, str]:
-    """A local folder with the model's harmless files, and its commit.
+    """Fetch the harmless files of a model (json, safetensors, txt and model files of the top folder).
 
-    A commit that is completely in the cache needs no network. Otherwise the listing is checked first (see
-    `resolve`), then only json, safetensors, txt and model files of the top folder are fetched. Raises
-    BackendError.
+    A commit that is complete in the cache needs no network; otherwise the file list is checked first, see `resolve`.
+
+    Returns:
+        The local folder, and the commit.
+
+    Raises:
+        BackendError: see `resolve`; or the files could not be fetched.
     """
     check_names(repo, revision)
     if is_commit(revision) and (folder := _local(repo, revision)):
@@ -176,7 +187,7 @@ def _is_wanted(name: str) -> bool:
 
 
 def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> None:
-    """What can be seen without fetching: configuration, weights, size."""
+    """Check configuration, weights and size without fetching files."""
     if "config.json" not in names or not any(name.endswith(".safetensors") for name in model.files):
         require_no_gguf(*sorted(names))
     if "config.json" not in names:
@@ -184,7 +195,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
     if not any(name.endswith(".safetensors") for name in model.files):
         raise BackendError(
             f"{model.repo} has no safetensors weights at this revision.",
-            "Other formats can run code when they are read. Look for a copy with model.safetensors.",
+            "Other formats can run code when they are read. Use a copy with model.safetensors.",
         )
     if model.total_bytes > max_bytes:
         raise BackendError(
@@ -195,7 +206,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
 
 
 def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
-    """A BackendError that a person can act on, for anything that talking to the Hub may raise."""
+    """Convert any exception of the Hub's library to a BackendError."""
     from huggingface_hub import errors
 
     if isinstance(error, BackendError):

@@ -1,7 +1,7 @@
-"""What a hub says about a repository: its commit, its licence, its files.
+"""Request commit, licence and files of a repository on the Hub.
 
-Asked for by pages, too, and of mirrors that nobody vouches for: so the answer has a most of bytes and one deadline from
-looking up the name to the last byte, only the fields that are needed are kept of it, and each name and size is checked.
+Pages request this as well, and mirrors are not trusted: the response has a size limit and one deadline for everything,
+only the needed fields are decoded, and each name and size is checked.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from lmgym.models.backends.base import BackendError, FilesMissing
-from lmgym.net import Answer, NetError, NetPolicy, TimedOut, TooLarge, request
+from lmgym.net import NetError, NetPolicy, Response, TimedOut, TooLarge, request
 
 MAX_BYTES = 5_000_000
-"""The listing of a repository with 20,000 files."""
-BY_HAND = "Fetch it yourself and put the folder into the model directory."
+"""Size of the list of a repository with 20,000 files."""
+BY_HAND = "Download it yourself and put the folder into the model directory."
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250
 _LATER = "Try again later."
@@ -32,7 +32,7 @@ class _Card(msgspec.Struct):
     license: Any = None
 
 
-class _Answer(msgspec.Struct):
+class _Repository(msgspec.Struct):
     sha: str | None = None
     siblings: list[_File] | None = None
     cardData: _Card | None = None
@@ -40,7 +40,7 @@ class _Answer(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Listing:
-    """`sizes`: bytes by name of every file, 0 where the hub does not tell."""
+    """Commit, licence and files of a repository. `sizes` maps names to bytes; 0 = unknown."""
 
     commit: str
     licence: str
@@ -48,7 +48,12 @@ class Listing:
 
 
 def ask(repo: str, revision: str, *, seconds: float) -> Listing:
-    """Raises BackendError, in words that tell what to do; FilesMissing where the hub may not be asked."""
+    """Request the file list of a repository.
+
+    Raises:
+        FilesMissing: this machine is offline.
+        BackendError: the request failed.
+    """
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
@@ -60,32 +65,32 @@ def ask(repo: str, revision: str, *, seconds: float) -> Listing:
         raise BackendError(f"The Hub took longer than {seconds:g} seconds for {repo}.", _LATER) from error
     except TooLarge as error:
         most = f"{MAX_BYTES / 1e6:g} MB"
-        raise BackendError(f"The Hub's listing of {repo} is larger than {most}.", BY_HAND) from error
+        raise BackendError(f"The Hub's file list of {repo} is larger than {most}.", BY_HAND) from error
     except (NetError, ValueError) as error:
         raise unreachable(repo, error) from error
     _require_success(answer, repo, revision)
     try:
-        found = msgspec.json.decode(answer.body, type=_Answer)
+        repository = msgspec.json.decode(answer.body, type=_Repository)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        said = str(error)[:200]
-        raise BackendError(f"The Hub's listing of {repo} cannot be used: {said}.", _LATER) from error
-    sizes = {entry.rfilename: entry.size or 0 for entry in found.siblings or ()}
-    return Listing(found.sha or "", _licence(found.cardData), sizes)
+        reason = str(error)[:200]
+        raise BackendError(f"The Hub's file list of {repo} is invalid: {reason}.", _LATER) from error
+    sizes = {entry.rfilename: entry.size or 0 for entry in repository.siblings or ()}
+    return Listing(repository.sha or "", _licence(repository.cardData), sizes)
 
 
 def require_file_names(repo: str, names: list[str]) -> None:
-    """Raise BackendError for a name that is more than that of a file in the top folder."""
+    """Raise BackendError unless all names are plain names of files in the top folder."""
     for name in names:
         if name.startswith(".") or not name.isprintable() or set(name) & set("/\\") or len(name) > _MAX_NAME:
             raise BackendError(
-                f"The Hub's listing of {repo} has a file {name[:_MAX_NAME]!r}, which is not a usable file name.",
+                f"The Hub's file list of {repo} contains {name[:_MAX_NAME]!r}, which is not a valid file name.",
                 BY_HAND,
             )
 
 
 def not_here(repo: str, revision: str) -> FilesMissing:
     return FilesMissing(
-        f"{repo} at {revision} is not in the local cache and the Hub cannot be asked.",
+        f"{repo} at {revision} is not in the local cache, and this machine is offline.",
         "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
     )
 
@@ -97,11 +102,11 @@ def no_model(repo: str) -> BackendError:
 
 
 def gated(repo: str) -> BackendError:
-    return BackendError(f"{repo} is gated: its owners ask for an agreement first.", BY_HAND)
+    return BackendError(f"{repo} is gated: its owners require an agreement.", BY_HAND)
 
 
 def no_revision(repo: str, revision: str) -> BackendError:
-    return BackendError(f"{repo} has no revision {revision!r}.", "Give a branch, a tag or a full commit.")
+    return BackendError(f"{repo} has no revision {revision!r}.", "Use a branch, a tag or a full commit.")
 
 
 def disabled(repo: str) -> BackendError:
@@ -109,7 +114,7 @@ def disabled(repo: str) -> BackendError:
 
 
 def bad_status(repo: str, status: object) -> BackendError:
-    return BackendError(f"The Hub answered {status} when asked for {repo}.", _LATER)
+    return BackendError(f"The Hub returned HTTP {status} for {repo}.", _LATER)
 
 
 def unreachable(repo: str, error: Exception) -> BackendError:
@@ -120,7 +125,7 @@ def unreachable(repo: str, error: Exception) -> BackendError:
 
 
 def _policy(endpoint: str, seconds: float) -> NetPolicy:
-    """Only this hub, which the operator chose, and renamed repositories of it. Raises ValueError."""
+    """Allow only this Hub, which the operator configured, and its redirects. Raises ValueError."""
     parts = urlsplit(endpoint)
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
@@ -129,8 +134,8 @@ def _policy(endpoint: str, seconds: float) -> NetPolicy:
     )
 
 
-def _require_success(answer: Answer, repo: str, revision: str) -> None:
-    """The hub says by headers what is missing."""
+def _require_success(answer: Response, repo: str, revision: str) -> None:
+    """Raise the error that the Hub's headers indicate."""
     if answer.ok:
         return
     code = answer.headers.get("x-error-code")
@@ -146,6 +151,6 @@ def _require_success(answer: Answer, repo: str, revision: str) -> None:
 
 
 def _licence(card: _Card | None) -> str:
-    """The licence that the model card states, or nothing."""
+    """Return the licence in the model card, or ""."""
     stated = card.license if card is not None else None
     return ", ".join(map(str, stated)) if isinstance(stated, list) else str(stated or "")

@@ -1,8 +1,7 @@
-"""Models in LM Zoo containers: `spec`, `get_surprisals`, `tokenize` and `unkify`, run by name, without a shell, bounded
-in time and in output.
+"""Models in LM Zoo containers: run `spec`, `get_surprisals`, `tokenize` and `unkify` with limits of time and output.
 
-The argument lists come from the site's settings, never from a form. Tokens are mapped to the text by
-`engine.token_alignment`, with the rules of the container's own spec.
+Argument lists come from the site's settings, never from a form, and run without a shell. Tokens are aligned with the
+text by `engine.token_alignment`, with the rules in the container's spec.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from lmgym.models.engine.token_rules import TokenRules, read_spec
 from lmgym.text.problems import FormatError
 
 UNSUPPORTED = 99
-"""Exit status of a container that lacks a command."""
+"""Exit status for a command that the container does not support."""
 
 MOST_OUTPUT = 64_000_000
 _MOST_ERRORS = 2_000
@@ -41,17 +40,27 @@ Row = tuple[str, float]
 
 
 class Unsupported(Exception):
-    """The container does not have this command."""
+    """The container does not support a command."""
 
 
 class CommandFailed(BackendError):
-    """A command of the container did not do its work; the message ends with what it said on stderr."""
+    """A command of the container failed; the message ends with its standard error."""
 
 
 def run_command(
     argv: Sequence[str], command: str, text: str | None, seconds: float, most_output: int = MOST_OUTPUT
 ) -> str:
-    """What `argv… command [/dev/stdin]` writes for these lines. Raises CommandFailed, Unsupported."""
+    """Run `argv… command [/dev/stdin]` and return its standard output.
+
+    Args:
+        text: standard input; None = no input file.
+        seconds: time limit.
+        most_output: limit of the output in bytes.
+
+    Raises:
+        CommandFailed: it could not be started, failed, or exceeded a limit.
+        Unsupported: the container does not have the command.
+    """
     full = [*argv, command, *(["/dev/stdin"] if text is not None else [])]
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory(prefix="lmzoo-") as folder:
@@ -69,23 +78,23 @@ def run_command(
             raise CommandFailed(f"{command}: {argv[0]} cannot be started: {error.strerror}.") from error
         watched = _Watched(process, seconds, most_output)
         output = watched.run((text or "").encode("utf-8", "surrogatepass"))
-        said = _tail(errors)
+        stderr = _tail(errors)
     if watched.why:
-        raise CommandFailed(f"{command} {watched.why}{said}")
+        raise CommandFailed(f"{command} {watched.why}{stderr}")
     if process.returncode == UNSUPPORTED:
         raise Unsupported(command)
     if process.returncode:
-        raise CommandFailed(f"{command} ended with exit status {process.returncode}{said}")
+        raise CommandFailed(f"{command} ended with exit status {process.returncode}{stderr}")
     try:
         return output.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CommandFailed(
-            f"{command} wrote something that is not UTF-8 (byte {error.start}){said}"
+            f"{command} wrote something that is not UTF-8 (byte {error.start}){stderr}"
         ) from error
 
 
 class _Watched:
-    """A process that is fed, read up to a limit, and killed with all it started when time or room is up."""
+    """A process with limits: it is killed with all its children when time is up or its output is too long."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float, most_output: int) -> None:
         self._process = process
@@ -93,9 +102,10 @@ class _Watched:
         self._most = most_output
         self.why = ""
 
-    def run(self, given: bytes) -> bytes:
+    def run(self, data: bytes) -> bytes:
+        """Write the standard input and return the standard output."""
         timer = threading.Timer(self._seconds, self._kill, [f"took longer than {self._seconds:g} s"])
-        feeder = threading.Thread(target=self._feed, args=(given,), daemon=True)
+        feeder = threading.Thread(target=self._feed, args=(data,), daemon=True)
         timer.start()
         feeder.start()
         try:
@@ -106,15 +116,15 @@ class _Watched:
             self._process.wait()
         finally:
             timer.cancel()
-            self._kill("")  # whatever it left running
+            self._kill("")  # remaining children
             feeder.join(5)
             self._process.stdout and self._process.stdout.close()
         return output
 
-    def _feed(self, given: bytes) -> None:
+    def _feed(self, data: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it may end without reading everything
-            self._process.stdin.write(given)
+        with contextlib.suppress(OSError):  # the process may end without reading everything
+            self._process.stdin.write(data)
         with contextlib.suppress(OSError):
             self._process.stdin.close()
 
@@ -125,16 +135,16 @@ class _Watched:
 
 
 def _tail(errors: IO[bytes]) -> str:
-    """The end of stderr as a sentence's end."""
+    """Format the last part of stderr as the end of a sentence."""
     size = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, size - _MOST_ERRORS))
     text = errors.read(_MOST_ERRORS).decode("utf-8", "replace")
     text = "".join(character for character in text if character.isprintable() or character == "\n").strip()
-    return f". It said: {text}" if text else ", and said nothing."
+    return f". Its error output: {text}" if text else ", without error output."
 
 
 class LMZooBackend:
-    """Scores by `get_surprisals`. Where the start and the end of a sentence are scored is the container's business."""
+    """Scores with `get_surprisals`. The container decides about start and end tokens."""
 
     def __init__(
         self, name: str, argv: Sequence[str], seconds: float, spec: dict[str, Any], rules: TokenRules
@@ -160,32 +170,32 @@ class LMZooBackend:
             revision=str(image.get("version", ""))[:64] if image else "",
             fingerprint=digest,
             architecture=f"LM Zoo: {rules.name or name}",
-            notes=("Whether a start token stands first is decided inside the container.",),
+            notes=("The container decides whether a start token comes first.",),
         )
 
-    def try_out(self) -> None:
-        """Compare what `tokenize` and `get_surprisals` say about one sentence. Raises BackendError."""
+    def check_tokens(self) -> None:
+        """Compare the tokens of `tokenize` and `get_surprisals` for one sentence. Raises BackendError."""
         [rows] = self._surprisals([_PROBE])
         tokens = [token for token, _ in rows]
         try:
-            told = self._run("tokenize", [_PROBE]).split("\n")[0].split()
+            tokenized = self._run("tokenize", [_PROBE]).split("\n")[0].split()
         except Unsupported:
-            told = tokens
-        if told != tokens:
+            tokenized = tokens
+        if tokenized != tokens:
             raise BackendError(
-                f"tokenize says {' '.join(told)[:200]!r} and get_surprisals {' '.join(tokens)[:200]!r} about one "
-                "sentence.",
-                "A container has to cut sentences alike in all its commands.",
+                f"For one sentence, tokenize returns {' '.join(tokenized)[:200]!r}, but get_surprisals "
+                f"{' '.join(tokens)[:200]!r}.",
+                "A container must tokenize sentences alike in all its commands.",
             )
-        found = self._scores(_PROBE, rows)
-        if isinstance(found, ScoringFailure):
-            raise BackendError(f"The tokens of a probe sentence cannot be mapped: {found.reason}")
-        special = found.special
+        scores = self._scores(_PROBE, rows)
+        if isinstance(scores, ScoringFailure):
+            raise BackendError(f"The tokens of a probe sentence cannot be aligned: {scores.reason}")
+        special = scores.special
         self.starts, self.ends = bool(special) and special[0], len(special) > 1 and special[-1]
         self.facts = replace(
             self.facts,
-            bos=found.tokens[0] if self.starts else None,
-            eos=found.tokens[-1] if self.ends else None,
+            bos=scores.tokens[0] if self.starts else None,
+            eos=scores.tokens[-1] if self.ends else None,
         )
 
     def score(
@@ -194,37 +204,39 @@ class LMZooBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One result per text, everything scored. Raises BackendError when the policy asks for something else than
-        what the container does, or when a command fails."""
+        """Score all tokens of texts. See `Backend.score`.
+
+        Raises:
+            BackendError: the container cannot follow the policy, or a command failed.
+        """
         self._require_possible(policy)
         known: dict[str, TokenScores | ScoringFailure] = {}
-        asked = []
+        lines = []
         for text in dict.fromkeys(texts):
             if not text.strip():
                 known[text] = TokenScores([], [], [], [], [])
             elif len(text.splitlines()) > 1:
                 known[text] = ScoringFailure(
-                    "it holds the end of a line, and LM Zoo takes one sentence per line"
+                    "it contains a line break, but LM Zoo reads one sentence per line"
                 )
             else:
-                asked.append(text)
-        if asked:
-            found = self._surprisals(asked)
-            known |= {text: self._scores(text, rows) for text, rows in zip(asked, found, strict=True)}
-            self._again_with_unknown_words(known)
+                lines.append(text)
+        if lines:
+            results = self._surprisals(lines)
+            known |= {text: self._scores(text, rows) for text, rows in zip(lines, results, strict=True)}
+            self._retry_with_unknown_words(known)
         return [self._without_end(known[text], policy) for text in texts]
 
     def _require_possible(self, policy: ScoringPolicy) -> None:
         require_possible("lmzoo", policy)
         if policy.bos == "always" and not self.starts:
-            raise BackendError("This container puts no start token before a sentence.")
+            raise BackendError("This container does not use a start token.")
         if policy.named_bos and policy.named_bos != self.facts.bos:
             raise BackendError(
-                f"What stands before a sentence is decided inside the container: {policy.named_bos!r} cannot be put "
-                "first."
+                f"The container decides about the start token: {policy.named_bos!r} cannot be used."
             )
         if policy.bos == "never" and self.starts:
-            raise BackendError("This container always puts a start token before a sentence.")
+            raise BackendError("This container always uses a start token.")
         if policy.eos and not self.ends:
             raise BackendError("This container does not score the end of a sentence.")
 
@@ -235,13 +247,15 @@ class LMZooBackend:
         try:
             return read_surprisals(self._run("get_surprisals", texts), len(texts))
         except Unsupported:
-            raise BackendError("This container has no get_surprisals, so it cannot be used here.") from None
+            raise BackendError(
+                "This container does not support get_surprisals, so it cannot be used."
+            ) from None
 
     def _scores(
         self, text: str, rows: Sequence[Row], rules: TokenRules | None = None
     ) -> TokenScores | ScoringFailure:
         if not rows:
-            return ScoringFailure("the container gave no tokens for it")
+            return ScoringFailure("the container returned no tokens for it")
         try:
             spans = align_tokens(text, [token for token, _ in rows], rules or self._rules)
         except TokenAlignmentError as error:
@@ -249,7 +263,7 @@ class LMZooBackend:
         bits: list[float | None] = []
         for place, (token, value) in enumerate(rows):
             if place == 0 and (value == 0 or math.isnan(value)):
-                bits.append(None)  # a first token that nothing was known about is not scored
+                bits.append(None)  # a first token without context is not scored
             elif not (math.isfinite(value) and value >= 0):
                 return ScoringFailure(f"the surprisal of token {place + 1}, {token!r}, is {value}")
             else:
@@ -263,19 +277,19 @@ class LMZooBackend:
         ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
         return TokenScores(tokens, ids, offsets, bits, [span.special for span in spans])
 
-    def _again_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
-        """Sentences that could not be mapped once more, with what `unkify` says about their unknown words."""
+    def _retry_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
+        """Align failed sentences again, with the unknown words that `unkify` reports."""
         failed = [
             text
-            for text, found in known.items()
-            if isinstance(found, ScoringFailure) and len(text.splitlines()) == 1
+            for text, result in known.items()
+            if isinstance(result, ScoringFailure) and len(text.splitlines()) == 1
         ]
         if not failed:
             return
         try:
             flags = [line.split() for line in self._run("unkify", failed).splitlines()]
         except (Unsupported, CommandFailed):
-            return  # the first reason stays
+            return  # keep the first reason
         for text, rows, marks in zip(failed, self._surprisals(failed), flags, strict=False):
             unknown = {token for (token, _), mark in zip(rows, marks, strict=False) if mark == "1"}
             if unknown:
@@ -283,22 +297,27 @@ class LMZooBackend:
                 known[text] = self._scores(text, rows, rules)
 
     def _without_end(
-        self, found: TokenScores | ScoringFailure, policy: ScoringPolicy
+        self, result: TokenScores | ScoringFailure, policy: ScoringPolicy
     ) -> TokenScores | ScoringFailure:
-        if isinstance(found, ScoringFailure) or policy.eos or not (len(found) > 1 and found.special[-1]):
-            return found
+        if isinstance(result, ScoringFailure) or policy.eos or not (len(result) > 1 and result.special[-1]):
+            return result
         return TokenScores(
-            found.tokens[:-1], found.ids[:-1], found.offsets[:-1], found.bits[:-1], found.special[:-1]
+            result.tokens[:-1], result.ids[:-1], result.offsets[:-1], result.bits[:-1], result.special[:-1]
         )
 
 
 def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
-    """Tokens and bits of each sentence from the table `sentence_id token_id token surprisal`; BackendError names the
-    line that is wrong. Sentences and tokens count from 1."""
+    """Read tokens and bits of each sentence from the table `sentence_id token_id token surprisal`.
+
+    Sentences and tokens count from 1.
+
+    Raises:
+        BackendError: an invalid table, with the line.
+    """
     lines = text.split("\n")
     if lines[0].rstrip("\r").split("\t") != _HEADER:
         raise BackendError(
-            f"get_surprisals: line 1 should be {' '.join(_HEADER)}, separated by tabs; it is {lines[0][:80]!r}."
+            f"get_surprisals: line 1 must be {' '.join(_HEADER)}, separated by tabs, but is {lines[0][:80]!r}."
         )
     sentences: list[list[Row]] = [[] for _ in range(n_sentences)]
     for number, line in enumerate(lines[1:], start=2):
@@ -327,14 +346,14 @@ def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
 def load(
     config: dict[str, Any], *, model_dir: Path, hub_allowed: bool, external_access: ExternalAccess
 ) -> LMZooBackend:
-    """Ask the container for its spec and try one sentence. Raises BackendError."""
+    """Read the spec of the container and score one sentence. Raises BackendError."""
     name = config["command"]
     argv = external_access.commands.get(name)
     if not argv:
-        known = ", ".join(sorted(external_access.commands)) or "it lists none"
+        known = ", ".join(sorted(external_access.commands)) or "none so far"
         raise BackendError(
             f"This site has no LM Zoo command {name!r}.",
-            f"Its administrator lists them in GYM_LMZOO_COMMANDS ({known}).",
+            f"Its administrator lists commands in GYM_LMZOO_COMMANDS ({known}).",
         )
     seconds = float(config.get("seconds", 300))
     try:
@@ -342,9 +361,9 @@ def load(
         rules = read_spec(text.encode())
         spec = json.loads(text)
     except Unsupported:
-        raise BackendError("This container has no spec, so its tokens cannot be read.") from None
+        raise BackendError("This container does not support spec, so its tokens cannot be read.") from None
     except FormatError as error:
         raise BackendError(f"The spec of this container cannot be used: {error}") from error
     backend = LMZooBackend(name, argv, seconds, spec, rules)
-    backend.try_out()
+    backend.check_tokens()
     return backend

@@ -1,7 +1,7 @@
-"""Reading a model folder: where it is, its tokenizer, its weights, and what is known about it then.
+"""Load a model folder: locate it, read its configuration, tokenizer and weights.
 
-torch and transformers are imported inside functions. Code that comes with a model is never run, and nothing
-but safetensors is read (see `files.check_folder`).
+torch and transformers are imported inside functions. Code that comes with a model is never run, and only safetensors
+weights are read (see `files.check_folder`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
-from lmgym.models.backends.room import require_room
+from lmgym.models.backends.memory_check import require_memory
 from lmgym.models.backends.tokenizer_file import hold_to_file, no_tokenizer
 from lmgym.models.backends.unchanged import Seen
 from lmgym.models.engine.device_errors import says_broken
@@ -33,8 +33,13 @@ SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True)
 class Folder:
-    """A checked model folder, or a GGUF file. `seen` are its files before anything was read; `commit` is that of the
-    hub, which names what it holds."""
+    """A checked model folder or GGUF file.
+
+    Attributes:
+        seen: state of the files before they were read.
+        revision: commit of a Hub model.
+        commit: hash of repository and commit, which identifies the contents.
+    """
 
     path: Path
     seen: Seen
@@ -43,20 +48,28 @@ class Folder:
 
     @property
     def content(self) -> str:
-        """A name for weights, configuration and tokenizer, once they are all loaded. All files are read for it, which
-        takes a second per gigabyte or two. Raises BackendUnavailable when they are no longer what was loaded."""
+        """Hash that identifies weights, configuration and tokenizer, computed after loading.
+
+        Reads all files, which takes a second per gigabyte or two. Raises BackendUnavailable if they changed.
+        """
         self.seen.confirm()
         return self.commit or self.seen.digest
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
-    """The folder that {"source": "hub", "repo", "revision"} or {"source": "directory", "path"} names, fetched
-    if need be. Raises BackendError."""
+    """Locate and check a model folder, and fetch it if needed.
+
+    Args:
+        config: {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}.
+
+    Raises:
+        BackendError: the folder cannot be used.
+    """
     if config["source"] == "hub":
         if not hub_allowed:
             raise BackendError(
                 "This site does not fetch models from the Hugging Face Hub.",
-                "Put the model into the model directory, or allow the Hub in the settings.",
+                "Put the model into the model directory, or enable the Hub in the settings.",
             )
         folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
         seen = Seen(folder, in_cache=True)
@@ -75,25 +88,31 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
 
 
 EVERY_GPU = "cuda:all"
-"""The device of a model that is larger than one GPU: accelerate spreads its layers over all of them."""
+"""Device of a model that is larger than one GPU: accelerate distributes its layers over all GPUs."""
 
 SPREAD: dict[str, Any] = {"device_map": "auto"}
-"""How from_pretrained is told to spread a model."""
+"""Arguments of from_pretrained to distribute a model."""
 
 _one_at_a_time = threading.Lock()
-"""transformers builds a model on no device by settings of the whole process: of two that are read at once, one may stay
+"""transformers uses process-wide settings to build a model without memory: of two models loaded at once, one may stay
 without weights."""
 
 
 def choose_device(name: str) -> torch.device:
-    """ "auto" is the first CUDA device, else the CPU; for "cuda:all" the one that inputs go to. DeviceMissing for one
-    that is not there."""
+    """Choose a device.
+
+    Args:
+        name: "auto" is the first CUDA device, else the CPU; for "cuda:all" the device of the inputs is returned.
+
+    Raises:
+        DeviceMissing: this machine does not have the device.
+    """
     import torch
 
     if name == EVERY_GPU:
         if not torch.cuda.is_available():
             raise DeviceMissing(
-                "There is no GPU on this machine to spread the model over.", 'Use "auto" or "cpu".', "a GPU"
+                "This machine has no GPU to distribute the model over.", 'Use "auto" or "cpu".', "a GPU"
             )
         return torch.device("cuda", 0)
     if name == "auto":
@@ -101,13 +120,13 @@ def choose_device(name: str) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceMissing(
-            f"There is no device {name} on this machine.", 'Use "auto" or "cpu".', f"the device {name}"
+            f"This machine has no device {name}.", 'Use "auto" or "cpu".', f"the device {name}"
         )
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 
 def _source(place: Path) -> tuple[Path, dict[str, Any]]:
-    """Arguments of from_pretrained for a model folder or a GGUF file."""
+    """Return the arguments of from_pretrained for a model folder or GGUF file."""
     return (
         (place.parent, SAFE | {"gguf_file": place.name})
         if place.suffix == gguf_file.SUFFIX
@@ -116,7 +135,7 @@ def _source(place: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def read_settings(place: Path, hint: str) -> tuple[Any, str]:
-    """The model's configuration, and what it says the model is."""
+    """Read the model's configuration. Returns it with the architecture that it states."""
     from transformers import AutoConfig
 
     folder, how = _source(place)
@@ -129,8 +148,12 @@ def read_settings(place: Path, hint: str) -> tuple[Any, str]:
 
 
 def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool = False) -> Any:
-    """A tokenizer that knows which characters each token came from, and gives the ids of tokenizer.json
-    (`tokenizer_file.hold_to_file`, which adds to `notes`)."""
+    """Load a fast tokenizer that gives the ids of tokenizer.json, see `tokenizer_file.hold_to_file`.
+
+    Args:
+        notes: receives a note if the tokenizer of transformers differs from the file.
+        framed: texts are read between the tokenizer's special tokens.
+    """
     from transformers import AutoTokenizer
 
     try:
@@ -140,7 +163,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
         raise no_tokenizer(folder, first_line(error, folder)) from error
     if not tokenizer.is_fast:
         raise BackendError(
-            f"{type(tokenizer).__name__} does not say which characters a token covers.",
+            f"{type(tokenizer).__name__} does not return the characters that a token covers.",
             "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
         )
     return hold_to_file(tokenizer, folder, [] if notes is None else notes, framed=framed)
@@ -155,9 +178,15 @@ def read_model(
     *,
     spread: bool = False,
 ) -> Any:
-    """The model in eval mode on its device, with every weight found in the files. `auto` is the transformers
-    class that builds it; None = AutoModelForCausalLM. With `spread` its layers are put where there is room, on
-    all GPUs and then in main memory, and move their inputs themselves."""
+    """Load a model in eval mode.
+
+    Args:
+        auto: transformers class that builds it; None = AutoModelForCausalLM.
+        spread: distribute the layers over all GPUs and then main memory; they move their inputs themselves.
+
+    Raises:
+        BackendError: the weights are incomplete, do not fit into memory, or cannot be loaded.
+    """
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
@@ -166,8 +195,8 @@ def read_model(
     auto = auto or AutoModelForCausalLM
     try:
         with _one_at_a_time:
-            _set_libraries_aside()
-            require_room(folder, dtype, device, spread=spread)
+            _freeze_libraries()
+            require_memory(folder, dtype, device, spread=spread)
             full_precision()
             source, how = _source(folder)
             if source == folder:
@@ -191,17 +220,22 @@ def read_model(
     absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
     if absent:
         raise BackendError(
-            f"The files lack {len(absent)} of the model's weights, for instance {absent[0]}.",
-            "They would be random numbers. Save the model with its language-model head.",
+            f"The files lack {len(absent)} of the model's weights, for example {absent[0]}.",
+            "These would be random numbers. Save the model with its language-model head.",
         )
     model.config.get_text_config().use_cache = False
     return model.eval()
 
 
 def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
-    """Where the weights hold fewer layers than the configuration asks for, build the model without memory and look what
-    it lacks: nothing, if it runs its layers several times. Otherwise all layers that are missing would be made up
-    before transformers says so. Raises BackendError."""
+    """Check that no layers are missing.
+
+    If the configuration has more layers than the weights, the model is built without memory to list missing weights:
+    there are none if it runs its layers several times. transformers would first initialise all missing layers.
+
+    Raises:
+        BackendError: layers are missing.
+    """
     missing = files.missing_layers(folder)
     if not missing:
         return
@@ -218,8 +252,10 @@ def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
 
 
 def full_precision() -> None:
-    """Products of float32 matrices stay float32 on GPUs: TF32 keeps 10 of the 23 bits of their fractions. An import or
-    an environment variable (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE) may have switched it on."""
+    """Compute float32 products in full precision on GPUs; TF32 keeps only 10 of 23 fraction bits.
+
+    An import or an environment variable (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE) may have enabled TF32.
+    """
     import torch
 
     torch.set_float32_matmul_precision("highest")
@@ -227,9 +263,11 @@ def full_precision() -> None:
 
 
 @cache
-def _set_libraries_aside() -> None:
-    """The 370,000 objects of torch and transformers live as long as the process, and each full garbage collection takes
-    0.3 s to walk through them. Called before the first model is there, so that none is kept alive by it."""
+def _freeze_libraries() -> None:
+    """Exclude the 370,000 objects of torch and transformers from garbage collection, which saves 0.3 s per full run.
+
+    Called before the first model is loaded, so that no model is kept alive.
+    """
     gc.collect()
     gc.freeze()
 
@@ -247,7 +285,7 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
 
 
 def context_length(settings: Any) -> int | None:
-    """Most tokens that the configuration allows; None when it states no limit."""
+    """Return the maximal number of tokens in the configuration; None = no limit."""
     text = settings.get_text_config()
     for name in (
         "max_position_embeddings",
@@ -264,8 +302,7 @@ def context_length(settings: Any) -> int | None:
 
 
 def readable_length(settings: Any, model: Any) -> int | None:
-    """`context_length`, less what a table of positions holds for padding: RoBERTa and its relatives count positions
-    from behind the padding's row, so a text gets those that are left."""
+    """Return `context_length` minus positions reserved for padding, as in RoBERTa."""
     stated = context_length(settings)
     left = [
         int(layer.weight.shape[0]) - layer.padding_idx - 1
@@ -276,39 +313,40 @@ def readable_length(settings: Any, model: Any) -> int | None:
 
 
 def unreadable(text: str, ids: Sequence[int], limit: int | None, vocabulary: int) -> ScoringFailure | None:
-    """Why a model of this context length and vocabulary cannot read a text's tokens; None if it can."""
+    """Return why a model cannot read the tokens of a text; None if it can."""
     if limit is not None and len(ids) > limit:
         shown = text if len(text) <= 60 else text[:57] + "..."
         return ScoringFailure(
-            f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
+            f"The text is too long: {len(ids)} tokens, but the model reads at most {limit}: {shown!r}."
         )
     if ids and max(ids) >= vocabulary:
-        return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
+        return ScoringFailure("The tokenizer returns a token for which the model has no embedding.")
     return None
 
 
 def device_name(device: torch.device, model: Any) -> str:
-    """The device in words; for a spread model all that hold a part of it."""
+    """Name the device for display; for a distributed model, all its devices."""
     import torch
 
-    held = sorted({str(place) for place in getattr(model, "hf_device_map", {}).values()})
-    if len(held) > 1:
-        return f"{device.type}, spread over {', '.join(held)}"
+    devices = sorted({str(place) for place in getattr(model, "hf_device_map", {}).values()})
+    if len(devices) > 1:
+        return f"{device.type}, spread over {', '.join(devices)}"
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 
 def describe_device(name: str) -> str:
-    """The device that models run on whose cards name none, in words. Raises DeviceMissing."""
+    """Name the default device of models. Raises DeviceMissing."""
     import torch
 
     device = choose_device(name)
     if name != EVERY_GPU:
         return device_name(device, None)
-    named = (device_name(torch.device("cuda", number), None) for number in range(torch.cuda.device_count()))
-    return f"cuda, models spread over {', '.join(named)}"
+    names = (device_name(torch.device("cuda", number), None) for number in range(torch.cuda.device_count()))
+    return f"cuda, models spread over {', '.join(names)}"
 
 
 def versions() -> dict[str, str]:
+    """Return the versions of libraries that can change values."""
     import tokenizers
     import torch
     import transformers

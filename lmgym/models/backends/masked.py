@@ -1,6 +1,6 @@
-"""Masked language models (BERT, RoBERTa and the like), scored by pseudo-log-likelihood.
+"""Masked language models (BERT, RoBERTa and others), scored by pseudo-log-likelihood.
 
-torch and transformers are imported inside functions. Loading follows the rules of `causal`.
+torch and transformers are imported inside functions. Models are loaded under the rules of `causal`.
 """
 
 from __future__ import annotations
@@ -36,18 +36,16 @@ if TYPE_CHECKING:
     from lmgym.models.engine.masked import Rows
     from lmgym.models.engine.model_runner import ModelRunner
 
-_GAPS = (
-    "Pseudo-log-likelihood needs a masked language model (BERT, RoBERTa, DistilBERT, ELECTRA and the like)."
-)
+_GAPS = "Pseudo-log-likelihood needs a masked language model (BERT, RoBERTa, DistilBERT, ELECTRA and others)."
 _LABELS = {
     "original": "each token given all others",
-    "within_word_l2r": "each token given all others except the later tokens of its own word "
+    "within_word_l2r": "each token given all others except later tokens of the same word "
     "(Kauf & Ivanova 2023)",
 }
 
 
 class _Encoded(NamedTuple):
-    """One text as the model reads it. words[i] numbers the word of token i; -1 = special."""
+    """One text as input of the model. words[i] is the word number of token i; -1 = special."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -56,11 +54,11 @@ class _Encoded(NamedTuple):
 
 
 class MaskedBackend:
-    """A loaded model with its tokenizer. Threads that score at once wait for each other.
+    """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
 
-    The frame that the tokenizer puts around a text ([CLS] and [SEP]) is always there; its tokens are given,
-    never scored. Policies that ask for something else are refused, and so is the whitespace correction: it is
-    about left-to-right prediction.
+    The tokenizer's special tokens around a text ([CLS] and [SEP]) are always present and never scored. Policies that
+    require something else are refused, and so is the whitespace correction, which is defined for left-to-right
+    prediction.
     """
 
     def __init__(
@@ -92,14 +90,17 @@ class MaskedBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One result per text in order; repeated texts are computed once. Bits are -log2 p(token | the other
-        tokens), by the backend's method. With `needed`, other tokens are not computed. Raises BackendError when
-        the policy cannot be followed."""
+        """Compute -log2 p(token | other tokens) by the backend's method; see `Backend.score`.
+
+        Raises:
+            BackendError: the model cannot follow the policy.
+            BackendUnavailable: the files of the model changed.
+        """
         require_possible("masked", policy)
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
         if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are read off their file as they are needed
+            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     def _score(
@@ -113,8 +114,8 @@ class MaskedBackend:
         unique = unique_texts(texts)
         encoded = [self._encode(text) for text in unique.values]
         spans: list[list[tuple[int, int]]] = [[] for _ in encoded]
-        for place, own in zip(unique.places, needed or (), strict=needed is not None):
-            spans[place].extend(own)
+        for place, ranges in zip(unique.places, needed or (), strict=needed is not None):
+            spans[place].extend(ranges)
         ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
         items = [item for item in encoded if isinstance(item, _Encoded)]
         wanted = [
@@ -134,16 +135,16 @@ class MaskedBackend:
         results: list[TokenScores | ScoringFailure] = [
             item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
         ]
-        for at, item, flags, one in zip(ready, items, wanted, values, strict=True):
-            results[at] = self._result(item, flags, one)
+        for at, item, flags, item_values in zip(ready, items, wanted, values, strict=True):
+            results[at] = self._result(item, flags, item_values)
         return [results[at] for at in unique.places]
 
     def _encode(self, text: str) -> _Encoded | ScoringFailure:
-        """Tokenize a whole text with the tokenizer's own frame."""
+        """Tokenize a whole text with the tokenizer's special tokens."""
         try:
             text.encode()
         except UnicodeEncodeError:
-            return ScoringFailure("The text holds half a surrogate pair, which is no character.")
+            return ScoringFailure("The text contains half a surrogate pair, which is not a character.")
         batch = self._tokenizer(
             text,
             add_special_tokens=True,
@@ -161,8 +162,8 @@ class MaskedBackend:
         first = special.index(False) if False in special else len(special)
         end = (len(text), len(text))
         offsets = [
-            (end if at > first else (0, 0)) if odd else span
-            for at, (odd, span) in enumerate(zip(special, batch["offset_mapping"], strict=True))
+            (end if at > first else (0, 0)) if is_special else span
+            for at, (is_special, span) in enumerate(zip(special, batch["offset_mapping"], strict=True))
         ]
         return _Encoded(ids, offsets, special, words)
 
@@ -171,9 +172,9 @@ class MaskedBackend:
     ) -> TokenScores | ScoringFailure:
         if isinstance(values, ScoringFailure):
             return values
-        scored = [flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
+        scored = [flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
         bits = [value if flag else None for value, flag in zip(values.tolist(), scored, strict=True)]
-        skipped = [not flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
+        skipped = [not flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
         tokens = [self._spelling[number] or "" for number in item.ids]
         return TokenScores(
             tokens, item.ids, item.offsets, bits, item.special, skipped if any(skipped) else []
@@ -181,10 +182,12 @@ class MaskedBackend:
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> MaskedBackend:
-    """Build from the configuration of a causal model plus "method" (original or within_word_l2r). Raises
-    BackendError."""
-    found = find(config, model_dir=model_dir, hub_allowed=hub_allowed)
-    return _build(found, config)
+    """Load a model from the configuration of a causal model plus "method" (original or within_word_l2r).
+
+    Raises:
+        BackendError: the model cannot be used.
+    """
+    return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
 def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
@@ -196,8 +199,8 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     name = config.get("dtype", "float32") if device.type == "cuda" else "float32"
     method = config.get("method", "within_word_l2r")
     settings = _read_settings(found.path)
-    said = list[str]()
-    tokenizer = read_tokenizer(found.path, said, framed=True)
+    notes = list[str]()
+    tokenizer = read_tokenizer(found.path, notes, framed=True)
     if tokenizer.mask_token_id is None:
         raise BackendError("The tokenizer has no mask token.", _GAPS)
     dtype = getattr(torch, name)
@@ -208,10 +211,10 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    seen = 0.0
+    half_error = 0.0
     if name in HALF_TYPES:
-        seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
-        said.append(words)
+        half_error, note = compare_half_masked(model, device, tokenizer.mask_token_id)
+        notes.append(note)
     runner, rows = prepare_masked(
         model,
         device,
@@ -234,19 +237,19 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         kernels="packed" if runner.packed else "stock",
         architecture=architecture,
         notes=(
-            f"Pseudo-log-likelihood {method}: {_LABELS[method]}. Words on both sides are seen, so these bits "
+            f"Pseudo-log-likelihood {method}: {_LABELS[method]}. The model sees words on both sides, so these bits "
             "are not comparable with the surprisals of left-to-right models.",
-            *said,
+            *notes,
             *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=seen, ways=runner.gap),
+        error_bits=error_bound(name, half=half_error, ways=runner.gap),
     )
     return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=found.seen)
 
 
 def _read_settings(folder: Path) -> Any:
-    """The model's configuration, if it is that of a masked language model."""
+    """Read the configuration of a masked language model. Raises BackendError for other models."""
     from transformers import MODEL_FOR_MASKED_LM_MAPPING
 
     settings, stated = read_settings(folder, _GAPS)

@@ -1,4 +1,4 @@
-"""The backend of n-gram models: texts to token scores. ngram_model.py has the model, ngram_file.py its files."""
+"""Backend of n-gram models. ngram_model.py has the model, ngram_file.py its file format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmgym.models.engine.scores import ScoringFailure, TokenScores
 
 
 class NgramBackend:
-    """Scores words and signs. Unknown words show as "<unk>" with the id 0; offsets lead to their spelling."""
+    """Scores words and punctuation. Unknown words are "<unk>" with id 0; their offsets give the spelling."""
 
     def __init__(self, model: NgramModel, *, fingerprint: str) -> None:
         self.model = model
@@ -39,7 +39,7 @@ class NgramBackend:
             versions={"python": platform.python_version(), "numpy": np.__version__},
             architecture=f"{model.order}-gram, interpolated modified Kneser-Ney",
             notes=(
-                f"Sees the last {model.order - 1} words and nothing else.",
+                f"Sees only the last {model.order - 1} words.",
                 f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words with punctuation); parameters "
                 "are stored n-grams.",
                 f"Words seen fewer than {corpus.min_count} times in training are unknown; all unknown words "
@@ -53,10 +53,13 @@ class NgramBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One TokenScores per text, with every token scored, needed or not; never fails.
-        Without a start token the first word has no value: what
-        begins a sentence is part of this model's context. Raises BackendError for a start token that is no word of
-        its vocabulary."""
+        """Score all tokens of texts, needed or not; no text fails.
+
+        Without a start token the first word has no value, because the beginning of a sentence is part of the context.
+
+        Raises:
+            BackendError: the start token is not in the vocabulary.
+        """
         start = self._start(policy)
         return [self._score(text, policy, start) for text in texts]
 
@@ -82,14 +85,17 @@ class NgramBackend:
         chances = self.model.probabilities(
             [ids[at] for at in places], [ids[max(0, at - reach) : at] for at in places]
         )
-        # math.log2 one by one: the same word after the same words gets the same bits in any batch.
+        # math.log2 one by one: equal words after equal words get the same bits in any batch.
         bits: list[float | None] = [None, *(-math.log2(chance) for chance in chances.tolist())] if ids else []
         return TokenScores([self.model.words[number] for number in ids], ids, offsets, bits, special)
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> NgramBackend:
-    """Build from {"path"}: a file inside the model directory, or a folder with a file `model.ngram`. Needs no
-    network. Raises BackendError."""
+    """Load a model from {"path"}: a file in the model directory, or a folder with a file `model.ngram`.
+
+    Raises:
+        BackendError: the model cannot be used.
+    """
     path = files.inside(model_dir, config["path"])
     if path.is_dir():
         path = files.inside(model_dir, f"{config['path'].rstrip('/')}/{FILE_NAME}")

@@ -1,4 +1,4 @@
-"""Files of n-gram models: written for bytes that do not change, read without trusting any of them."""
+"""File format of n-gram models. Writing is reproducible; reading does not trust the file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ MAX_HEADER = 64_000_000
 
 
 def dump_model(model: NgramModel) -> bytes:
-    """gzip of one JSON line (version, order, vocabulary, sizes) and the counts as little-endian integers,
-    column by column. The same model gives the same bytes."""
+    """Serialise a model; equal models give equal bytes.
+
+    The format is gzip of one JSON line (version, order, vocabulary, sizes) and the counts as little-endian integers,
+    column by column.
+    """
     corpus = model.corpus
     parts = [corpus.initial[length] for length in range(2, corpus.order)] + [corpus.top]
     largest = max((int(part.counts.max()) for part in parts if len(part.counts)), default=0)
@@ -50,24 +53,29 @@ def dump_model(model: NgramModel) -> bytes:
 
 
 def save_model(model: NgramModel, path: Path) -> None:
-    """Write `path`, a file; its folder must exist."""
+    """Write a model to a file; its folder must exist."""
     path.write_bytes(dump_model(model))
 
 
 def load_model(path: Path) -> NgramModel:
-    """Read what `save_model` wrote. The file is not trusted: sizes are limited before anything is allocated,
-    and every number is checked. Raises BackendError."""
+    """Read a file of `save_model`.
+
+    The file is not trusted: sizes are limited before memory is allocated, and every number is checked.
+
+    Raises:
+        BackendError: the file is invalid.
+    """
     try:
         with gzip.open(path, "rb") as stream:
             header = _read_header(stream.readline(MAX_HEADER))
             payload = stream.read(header.payload)
             if len(payload) < header.payload or stream.read(1):
-                raise ValueError("its length is not what its header says")
+                raise ValueError("its length does not match its header")
         return NgramModel(_read_payload(header, payload))
     except (ValueError, TypeError, KeyError, EOFError, OSError, RecursionError, zlib.error) as error:
         raise BackendError(
-            f"{path.name} is not an n-gram model that can be read: {error}.",
-            "Write it again with lmgym.models.backends.ngram_file.save_model.",
+            f"{path.name} is not a valid n-gram model: {error}.",
+            "Save it again with lmgym.models.backends.ngram_file.save_model.",
         ) from error
 
 
@@ -88,9 +96,9 @@ def _read_header(line: bytes) -> _Header:
         raise ValueError("it has no header line")
     data = json.loads(line)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError("it does not say that it is one")
+        raise ValueError("it has no valid format name")
     if data.get("version") != VERSION:
-        raise ValueError(f"its version is {data.get('version')!r}, and {VERSION} is the one known here")
+        raise ValueError(f"its version is {data.get('version')!r}, but only {VERSION} is supported")
     order = _whole(data, "order", 1, MAX_ORDER)
     id_bytes, count_bytes = _whole(data, "id_bytes", 2, 4), _whole(data, "count_bytes", 2, 4)
     words, sizes = data["words"], data["sizes"]
@@ -100,21 +108,21 @@ def _read_header(line: bytes) -> _Header:
         raise ValueError(f"its vocabulary has more than {MAX_VOCABULARY:,} words")
     everything = (*SPECIALS, *words)
     if len(set(everything)) != len(everything):
-        raise ValueError("a word stands twice in its vocabulary")
+        raise ValueError("its vocabulary contains a word twice")
     if 3 in (id_bytes, count_bytes) or len(everything) > 1 << (8 * id_bytes):
-        raise ValueError("its numbers have an odd width")
+        raise ValueError("its numbers have an invalid width")
     lengths = [*range(2, order), order]
     if (
         not isinstance(sizes, list)
         or len(sizes) != len(lengths)
         or any(type(size) is not int or size < 0 for size in sizes)
     ):
-        raise ValueError("its sizes do not fit its order")
+        raise ValueError("its sizes do not match its order")
     payload = sum(
         size * (length * id_bytes + count_bytes) for size, length in zip(sizes, lengths, strict=True)
     )
     if payload > MAX_PAYLOAD:
-        raise ValueError(f"it holds more than {MAX_PAYLOAD:,} bytes")
+        raise ValueError(f"it has more than {MAX_PAYLOAD:,} bytes")
     return _Header(
         order,
         _whole(data, "min_count", 1, 1_000_000),
@@ -161,12 +169,12 @@ def _read_payload(header: _Header, payload: bytes) -> Corpus:
 
 
 def _check_grams(rows: Ints, counts: Ints, size: int, *, initial: bool, unigrams: bool) -> None:
-    """n-grams that could have been counted, each once, in order."""
+    """Check that n-grams are possible, ordered and distinct. Raises ValueError."""
     if bool(np.any(rows >= size)) or bool(np.any(counts < 1)):
-        raise ValueError("a number in it is out of range")
+        raise ValueError("one of its numbers is out of range")
     first = rows[:, 0] == BOS
     if (initial and not bool(np.all(first))) or (unigrams and bool(np.any(first))):
-        raise ValueError("an n-gram in it does not begin as it should")
+        raise ValueError("one of its n-grams has an invalid beginning")
     if bool(np.any(rows[:, 1:] == BOS)) or bool(np.any(rows[:, :-1] == EOS)):
         raise ValueError("a sentence begins or ends inside one of its n-grams")
     step = np.zeros(max(len(rows) - 1, 0), dtype=np.int64)

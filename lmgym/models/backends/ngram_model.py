@@ -1,13 +1,13 @@
-"""N-gram models with interpolated modified Kneser-Ney smoothing (Chen & Goodman 1998). No torch, no Django.
+"""N-gram models with interpolated modified Kneser-Ney smoothing (Chen & Goodman 1998).
 
-A sentence is the words w1 ... wn between "<s>", which is given and never predicted, and "</s>". Counts of the
-highest order are raw; counts of lower orders say how many different words were seen before ("continuation
-counts"), except for n-grams that begin with "<s>", which nothing can precede: they keep raw counts. Every
-order has its own discounts D1, D2, D3+, and the unigram distribution is interpolated with the uniform one:
-every word of the vocabulary, "<unk>" included, has a probability after every context, and they add up to 1.
+A sentence is the words w1 ... wn between "<s>", which is given and never predicted, and "</s>". Counts of the highest
+order are raw; those of lower orders are continuation counts (the number of different preceding words), except for
+n-grams that begin with "<s>", which have no predecessor and keep raw counts. Each order has its own discounts D1, D2,
+D3+, and the unigram distribution is interpolated with the uniform one: every word of the vocabulary, including "<unk>",
+has a probability after every context, and these add up to 1.
 
-Words seen fewer than `min_count` times in training are not in the vocabulary: they are counted as "<unk>",
-and so is every unknown word of a text to be scored. All unknown words share that one probability.
+Words seen fewer than `min_count` times in training are not in the vocabulary and count as "<unk>", as do unknown words
+of a scored text. All unknown words share that one probability.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
-# A word is letters, digits and underscores with their combining marks, and may hold apostrophes; every other
-# visible sign stands alone.
+# A word is letters, digits and underscores with their combining marks and inner apostrophes; any other visible
+# character is a token.
 _TOKEN = re.compile(r"\w[\w\u0300-\u036f]*(?:['’]\w[\w\u0300-\u036f]*)*|[^\w\s]")
 
 
@@ -43,12 +43,12 @@ class Word(NamedTuple):
 
 
 def tokenize(text: str) -> list[Word]:
-    """Words and signs in order, case kept. "Don't go." gives Don't, go and the full stop."""
+    """Split text to words and punctuation, with case: "Don't go." gives Don't, go and the full stop."""
     return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 
 class Grams(NamedTuple):
-    """n-grams of one length, in lexicographic order without repetition, and how often each was seen."""
+    """Distinct n-grams of one length in lexicographic order, with their counts."""
 
     rows: Ints  # (n, length)
     counts: Ints  # (n,)
@@ -56,10 +56,11 @@ class Grams(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """What is stored of a training text: enough to rebuild every count.
+    """Counts of a training text, sufficient to compute all others.
 
-    `top` are the n-grams of the highest order, `initial[k]` the shorter ones of length k that begin with
-    "<s>".
+    Attributes:
+        top: n-grams of the highest order.
+        initial: shorter n-grams that begin with "<s>", by length.
     """
 
     order: int
@@ -83,7 +84,7 @@ class _Level:
 
 
 class NgramModel:
-    """Probabilities of words after words. Made by `train_ngram` or `load_model`; never changes."""
+    """Conditional probabilities of words. Created by `train_ngram` or `load_model`; immutable."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -95,7 +96,7 @@ class NgramModel:
 
     @property
     def vocabulary_size(self) -> int:
-        """Words that can be predicted: all but "<s>"."""
+        """Number of words that can be predicted: all except "<s>"."""
         return self._size - 1
 
     @property
@@ -109,14 +110,14 @@ class NgramModel:
         return [level.discounts for level in self._levels]
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        """Vocabulary numbers; 0 for unknown words."""
-        unknown = self._ids.get
-        return [number if (number := unknown(word, UNK)) not in (EOS, BOS) else UNK for word in words]
+        """Return vocabulary ids; 0 for unknown words."""
+        get = self._ids.get
+        return [number if (number := get(word, UNK)) not in (EOS, BOS) else UNK for word in words]
 
     def probabilities(self, targets: Sequence[int], histories: Sequence[Sequence[int]]) -> Floats:
-        """p(target | history) for each pair; a history is what stands before, with "<s>" where known."""
+        """Compute p(target | history) for each pair. A history is the preceding words, with "<s>" if known."""
         if len(targets) != len(histories):
-            raise ValueError("one history per target is needed")
+            raise ValueError(f"{len(targets)} targets but {len(histories)} histories")
         width = self.order - 1
         window = np.full((len(targets), max(width, 1)), -1, dtype=np.int64)
         for row, history in enumerate(histories):
@@ -136,9 +137,9 @@ class NgramModel:
             usable = context >= 0
             at = np.where(usable, context, 0)
             usable &= level.totals[at] > 0
-            found = _find(level.keys, np.where(usable, at * self._size + wanted, -1))
-            counts = np.zeros(len(found), dtype=np.int64)
-            counts[found >= 0] = level.counts[found[found >= 0]]
+            position = _find(level.keys, np.where(usable, at * self._size + wanted, -1))
+            counts = np.zeros(len(position), dtype=np.int64)
+            counts[position >= 0] = level.counts[position[position >= 0]]
             total = np.where(usable, level.totals[at], 1.0)
             mixed = (counts - _discount(counts, level.discounts)) / total + level.backoffs[at] * result
             result = np.where(usable, mixed, result)
@@ -146,11 +147,11 @@ class NgramModel:
         return result
 
     def distribution(self, history: Sequence[int]) -> Floats:
-        """p(w | history) for every vocabulary number; 0 for "<s>"."""
+        """Compute p(w | history) for every vocabulary id; 0 for "<s>"."""
         return self.probabilities(range(self._size), [history] * self._size)
 
     def _node(self, rows: Ints) -> Ints:
-        """The trie node of each row of words, or -1; a row with a -1 in it (no such history) has none."""
+        """Return the trie node of each row of words; -1 if there is none or the row contains -1 (a shorter history)."""
         node: Ints = rows[:, 0].copy()
         for column in range(1, rows.shape[1]):
             wanted = rows[:, column]
@@ -160,12 +161,21 @@ class NgramModel:
 
 
 def train_ngram(sentences: Iterable[str], order: int = 5, *, min_count: int = 2) -> NgramModel:
-    """Count the n-grams of `sentences`. Words seen fewer than `min_count` times become "<unk>"."""
+    """Train a model.
+
+    Args:
+        sentences: training texts, one sentence each.
+        order: length of the longest n-grams, up to MAX_ORDER.
+        min_count: words seen fewer times count as "<unk>".
+
+    Raises:
+        ValueError: an invalid order, or no words.
+    """
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"order is {order}: choose 1 to {MAX_ORDER}")
     lines = [line for line in ([word.text for word in tokenize(text)] for text in sentences) if line]
     if not lines:
-        raise ValueError("there is nothing to train on")
+        raise ValueError("the training text has no words")
     seen = Counter(word for line in lines for word in line)
     words = (*SPECIALS, *sorted(word for word, count in seen.items() if count >= min_count))
     numbers = {word: number for number, word in enumerate(words)}
@@ -201,17 +211,17 @@ def _sorted_grams(counter: Counter[tuple[int, ...]], length: int) -> Grams:
 
 
 def _build_levels(corpus: Corpus, size: int) -> list[_Level]:
-    """Adjusted counts and backoff masses of every order, from the counts of the highest."""
+    """Compute adjusted counts and backoff masses of every order from the counts of the highest."""
     grams = {corpus.order: corpus.top}
     for length in range(corpus.order - 1, 0, -1):
-        # Each n-gram of the next length is one different word before its tail.
+        # Each n-gram of the next length adds one different word before its tail.
         tails = _merge(grams[length + 1].rows[:, 1:])
         start = corpus.initial.get(length)
         grams[length] = tails if start is None else _union(tails, start)
     dense = np.zeros(size, dtype=np.int64)
     dense[grams[1].rows[:, 0]] = grams[1].counts
     if not dense.any():
-        raise ValueError("it holds no words")
+        raise ValueError("it has no words")
     levels = [_level(np.arange(size, dtype=np.int64), dense, 1, size)]
     for length in range(2, corpus.order + 1):
         rows, counts = grams[length]
@@ -219,7 +229,7 @@ def _build_levels(corpus: Corpus, size: int) -> list[_Level]:
         for column in range(1, length - 1):
             node = _find(levels[column].keys, node * size + rows[:, column])
             if bool(np.any(node < 0)):
-                raise ValueError("an n-gram is there whose beginning is not")
+                raise ValueError("the prefix of an n-gram is missing")
         levels.append(_level(node * size + rows[:, -1], counts, len(levels[-1].keys), size))
     return levels
 
@@ -235,7 +245,7 @@ def _level(keys: Ints, counts: Ints, parents: int, size: int) -> _Level:
 
 
 def _discounts(counts: Ints) -> tuple[float, float, float]:
-    """D1, D2, D3+ from the counts of counts; fixed ones where these are too few to give useful values."""
+    """Estimate D1, D2, D3+ from counts of counts; fixed values if these are too small."""
     n1, n2, n3, n4 = (int(np.count_nonzero(counts == c)) for c in (1, 2, 3, 4))
     if min(n1, n2, n3, n4) == 0:
         return FALLBACK_DISCOUNTS
@@ -247,12 +257,12 @@ def _discounts(counts: Ints) -> tuple[float, float, float]:
 
 
 def _discount(counts: Ints, discounts: tuple[float, float, float]) -> Floats:
-    """What is taken from each count."""
+    """Return the discount of each count."""
     return np.asarray((0.0, *discounts), dtype=np.float64)[np.minimum(counts, 3)]
 
 
 def _find(keys: Ints, wanted: Ints) -> Ints:
-    """Positions in sorted `keys`, -1 where a key is not there."""
+    """Return positions in sorted `keys`; -1 = missing."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -260,7 +270,7 @@ def _find(keys: Ints, wanted: Ints) -> Ints:
 
 
 def _merge(rows: Ints) -> Grams:
-    """Different rows in lexicographic order, with how often each occurs."""
+    """Return distinct rows in lexicographic order with their counts."""
     rows = rows[np.lexsort(rows.T[::-1])]
     fresh = np.ones(len(rows), dtype=bool)
     fresh[1:] = np.any(rows[1:] != rows[:-1], axis=1)
@@ -269,7 +279,7 @@ def _merge(rows: Ints) -> Grams:
 
 
 def _union(a: Grams, b: Grams) -> Grams:
-    """Two disjoint sets of n-grams in one order."""
+    """Merge two disjoint sets of n-grams in lexicographic order."""
     rows, counts = np.concatenate((a.rows, b.rows)), np.concatenate((a.counts, b.counts))
     order = np.lexsort(rows.T[::-1])
     return Grams(rows[order], counts[order])

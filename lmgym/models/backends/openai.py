@@ -1,6 +1,6 @@
-"""Models behind an OpenAI-compatible completion server (vLLM, llama.cpp) that tells how likely a prompt is.
+"""Models on an OpenAI-compatible completion server (vLLM, llama.cpp) that returns log-probabilities of prompts.
 
-Nothing is scored before `completions_proof` has shown that the server's values belong to the tokens they stand at.
+Nothing is scored before `completions_proof` has shown that values belong to the tokens they are listed with.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ from lmgym.models.engine.scores import ScoringFailure, TokenScores
 _PROBE = "The keys are on the table."
 _MOST_BYTES = 100_000_000
 _NO_CHANCE = -9000.0
-"""vLLM writes -9999 where a logarithm is minus infinity."""
+"""vLLM returns -9999 for a log-probability of minus infinity."""
 _NOISE = 1e-3
-"""Natural logarithms a little above 0 are rounding, not probabilities above 1."""
+"""Log-probabilities up to this are rounding errors of 0, not probabilities above 1."""
 
 
 @dataclass(frozen=True)
 class _Manner:
-    """How the server takes prompts.
+    """How the server processes prompts.
 
-    tokens      of a probe sentence, as the server spells them
-    started     it puts a start token before each text by itself
-    hidden      that start token is not among the tokens
-    batch       prompts in one request
-    lists_fail  why prompts are asked one by one; empty: they are not
+    Attributes:
+        tokens: tokens of a probe sentence, as spelled by the server.
+        started: the server adds a start token to each text.
+        hidden: that start token is not among the tokens.
+        batch: prompts in one request.
+        lists_fail: why prompts are sent one by one, or "".
     """
 
     method: str
@@ -64,10 +65,10 @@ class _Manner:
 
 
 def _find_manner(server: Server, method: str, batch: int) -> _Manner:
-    """Ask about one sentence, then about two. NetError, NotEchoed or Unreadable where the first fails."""
-    answer = server.ask([_PROBE], method)
-    found = read_choice(answer.choices[0], _PROBE, Dialect(method))
-    hidden = answer.prompt_tokens == len(found.tokens) + 1
+    """Request one sentence, then two. Raises NetError, NotEchoed or Unreadable if the first fails."""
+    response = server.ask([_PROBE], method)
+    probe = read_choice(response.choices[0], _PROBE, Dialect(method))
+    hidden = response.prompt_tokens == len(probe.tokens) + 1
     lists_fail = ""
     if batch > 1:
         try:
@@ -76,20 +77,20 @@ def _find_manner(server: Server, method: str, batch: int) -> _Manner:
             if not _may_be_the_list(error):
                 raise
             reason = f"status {error.status}" if isinstance(error, net.HTTPStatus) else str(error)
-            batch, lists_fail = 1, f"Asked one by one: a list of prompts fails on the server ({reason})."
-    return _Manner(method, found.tokens, found.started or hidden, hidden, batch, lists_fail)
+            batch, lists_fail = 1, f"Prompts are sent one by one: the server fails on a list ({reason})."
+    return _Manner(method, probe.tokens, probe.started or hidden, hidden, batch, lists_fail)
 
 
 def _start(manner: _Manner, bos: str) -> str:
     if manner.hidden:
-        return "The server puts a start token before each text by itself and leaves it out of its answer."
+        return "The server adds a start token to each text and omits it from its response."
     if manner.started:
-        return "The server puts a start token before each text by itself."
-    return f"{bos} is put before each text." if bos else "There is no start token."
+        return "The server adds a start token to each text."
+    return f"{bos} is prepended to each text." if bos else "No start token is used."
 
 
 class OpenAIBackend:
-    """Scores prompts by what the server says about them."""
+    """Scores texts with the log-probabilities that a server returns."""
 
     def __init__(self, server: Server, config: dict[str, Any], manner: _Manner, proof: Proof) -> None:
         self._server = server
@@ -109,11 +110,11 @@ class OpenAIBackend:
             fingerprint=_fingerprint(config, manner, proof),
             architecture=f"{config['model']} at {config['base_url']}",
             notes=(
-                f"Asked by {manner.method}. {_start(manner, self._bos)}",
+                f"Method: {manner.method}. {_start(manner, self._bos)}",
                 *([manner.lists_fail] if manner.lists_fail else []),
                 *proof.notes,
-                "The server may change what it serves without notice; the fingerprint covers address, name and how "
-                "a probe sentence is cut into tokens.",
+                "The server may change the model without notice; the fingerprint covers address, name and the tokens "
+                "of a probe sentence.",
             ),
         )
 
@@ -123,9 +124,15 @@ class OpenAIBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One result per text, everything scored. A text whose answer cannot be mapped is a named failure.
+        """Score all tokens of texts. See `Backend.score`.
 
-        Raises BackendError when the policy cannot be followed, BackendUnavailable when the server does not answer."""
+        Returns:
+            One result per text; a text whose response cannot be aligned gives a ScoringFailure.
+
+        Raises:
+            BackendError: the server cannot follow the policy.
+            BackendUnavailable: the server is unavailable.
+        """
         before, after = self._around(policy)
         dialect = self._proven_dialect(before)
         results: list[TokenScores | ScoringFailure] = []
@@ -134,43 +141,43 @@ class OpenAIBackend:
         return results
 
     def _proven_dialect(self, before: str) -> Dialect:
-        """How to ask with this start token. Texts without the start token that the check used are proven when the
-        first of them is scored: values may be right behind a start token only."""
+        """Return the proven dialect for a start token.
+
+        Each start token is proven when it is first used: values may be correct only after a start token.
+        """
         if before not in self._proven:
             try:
                 dialect = Dialect(self._manner.method, before)
                 self._proven[before] = prove(self._server, dialect, self._manner.batch)
             except (NotEchoed, Unreadable) as error:
-                raise Unproven(f"The server's answers cannot be used: {error}.") from error
+                raise Unproven(f"The server's responses cannot be used: {error}.") from error
         return self._proven[before].dialect
 
     def _around(self, policy: ScoringPolicy) -> tuple[str, str]:
-        """What is put before and after each text."""
+        """Return the start and end token to add to each text."""
         require_possible("openai", policy)
         if policy.eos and not self._eos:
-            raise BackendError("The end token of this model is not known.", "Register it with an end token.")
+            raise BackendError("The end token of this model is unknown.", "Register it with an end token.")
         if policy.bos == "never" and self._manner.started:
             raise BackendError(
-                "The server puts a start token before every text, so bos=never cannot be followed."
+                "The server adds a start token to every text, so bos=never cannot be followed."
             )
         if policy.bos == "always" and not (self._manner.started or self._bos):
+            raise BackendError("The start token of this model is unknown.", "Register it with a start token.")
+        named_bos = policy.named_bos
+        if named_bos and self._manner.started and named_bos != self.facts.bos:
             raise BackendError(
-                "The start token of this model is not known.", "Register it with a start token."
+                f"The server adds a start token to every text, so {named_bos!r} cannot be used as well."
             )
-        named = policy.named_bos
-        if named and self._manner.started and named != self.facts.bos:
-            raise BackendError(
-                f"The server puts a start token before every text, so {named!r} cannot be put first."
-            )
-        before = "" if policy.bos == "never" or self._manner.started else named or self._bos
+        before = "" if policy.bos == "never" or self._manner.started else named_bos or self._bos
         return before, self._eos if policy.eos else ""
 
     def _score_batch(
         self, texts: Sequence[str], dialect: Dialect, after: str
     ) -> list[TokenScores | ScoringFailure]:
-        asked = [text for text in dict.fromkeys(texts) if dialect.before + text + after]
+        distinct = [text for text in dict.fromkeys(texts) if dialect.before + text + after]
         known: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
-        known |= dict(zip(asked, self._ask(asked, dialect, after), strict=True)) if asked else {}
+        known |= dict(zip(distinct, self._ask(distinct, dialect, after), strict=True)) if distinct else {}
         return [known[text] for text in texts]
 
     def _ask(self, texts: list[str], dialect: Dialect, after: str) -> list[TokenScores | ScoringFailure]:
@@ -181,7 +188,7 @@ class OpenAIBackend:
             if len(texts) > 1 and _may_be_the_list(error):
                 return [result for text in texts for result in self._ask([text], dialect, after)]
             if isinstance(error, net.HTTPStatus) and error.status in REFUSED:
-                return [ScoringFailure(f"the server refuses this sentence: {error}")]
+                return [ScoringFailure(f"the server rejects this sentence: {error}")]
             if isinstance(error, NotEchoed | net.TooLarge):
                 return [ScoringFailure(str(error))]
             raise explained(error, self._server) from error
@@ -192,7 +199,7 @@ class OpenAIBackend:
 
 
 def _may_be_the_list(error: NotEchoed | net.NetError) -> bool:
-    """Whether the same prompts may be answered one by one."""
+    """Return whether the same prompts may succeed one by one."""
     if isinstance(error, net.HTTPStatus):
         return error.status in REFUSED or (error.status >= 500 and error.status not in RETRIED)
     return isinstance(error, NotEchoed | net.TooLarge)
@@ -208,7 +215,7 @@ def _scores(
 
 
 def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
-    """Spans of the text instead of the prompt, bits instead of natural logarithms. Unreadable when that fails."""
+    """Convert spans of the prompt to spans of the text, and natural logarithms to bits. Raises Unreadable."""
     shift, size = len(before), len(text)
     offsets, special = [], []
     last = len(prompt.tokens) - 1
@@ -217,13 +224,13 @@ def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
         is_end = number == last and bool(after)
         if (is_start and end > shift) or (is_end and start < shift + size):
             raise Unreadable(
-                "the start or end token is not a token of its own; is it spelled as the model does?"
+                "the start or end token is not a separate token; check its spelling in the model's vocabulary"
             )
         special.append(is_start or is_end)
         offsets.append((0, 0) if is_start else (size, size) if is_end else (start - shift, end - shift))
         if not special[-1] and not 0 <= start - shift <= end - shift <= size:
             raise Unreadable(
-                "a token reaches beyond the sentence; is the start token spelled as the model does?"
+                "a token extends beyond the sentence; check the spelling of the start token in the model's vocabulary"
             )
     return TokenScores(prompt.tokens, prompt.ids, offsets, _bits(prompt), special)
 
@@ -231,14 +238,14 @@ def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
 def _bits(prompt: Prompt) -> list[float | None]:
     bits: list[float | None] = []
     for place, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
-        if log is None or place == 0:  # some servers write 0 for a first token they did not score
+        if log is None or place == 0:  # some servers return 0 for an unscored first token
             if place:
                 raise Unreadable(f"the token {token!r} has no value")
             bits.append(None)
         elif log <= _NO_CHANCE or not math.isfinite(log):
             raise Unreadable(f"the token {token!r} has the probability 0")
         elif log > _NOISE:
-            raise Unreadable(f"the token {token!r} has a logarithm of {log}, a probability above 1")
+            raise Unreadable(f"the token {token!r} has the log-probability {log}, a probability above 1")
         else:
             bits.append(max(0.0, -log) / math.log(2))
     return bits
@@ -265,17 +272,17 @@ def load(
     external_access: ExternalAccess,
     sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIBackend:
-    """Ask the server in each way until one works, and prove it. Raises BackendError."""
+    """Try each method until one works and is proven. Raises BackendError."""
     if external_access.net is None:
-        raise BackendError("This site lends no way out to this model.")
+        raise BackendError("This site does not allow this model to send requests.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
     server = Server(
         config["base_url"], config["model"], external_access.secrets.get("api_key", ""), policy, sleep
     )
-    wanted = config.get("method", "auto")
+    configured = config.get("method", "auto")
     refusals: list[str] = []
     unproven: list[Unproven] = []
-    for method in [name for name in METHODS if wanted in ("auto", name)]:
+    for method in [name for name in METHODS if configured in ("auto", name)]:
         try:
             manner = _find_manner(server, method, int(config.get("batch", 16)))
             before = "" if manner.started else config.get("bos_token", "")
@@ -293,6 +300,6 @@ def load(
     if unproven:
         raise unproven[0]
     raise BackendError(
-        f"The server does not tell how likely a prompt is ({'; '.join(refusals)}).",
-        "Surprisals need a server that echoes log-probabilities, as vLLM and llama-cpp-python do.",
+        f"The server does not return log-probabilities of prompts ({'; '.join(refusals)}).",
+        "Use a server that echoes log-probabilities, such as vLLM or llama-cpp-python.",
     )

@@ -1,4 +1,4 @@
-"""What may be configured of each kind of model, as JSON schemas. Forms, API and the check are made from them."""
+"""JSON schemas of the configuration of each kind of model. Forms, API and validation use them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lmgym.models.engine.policy import MAX_BOS
 
 _DEVICE = {
     "title": "Device",
-    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
+    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. By default the site decides.",
     "type": "string",
     "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$",
     "default": "auto",
 }
 _DTYPE = {
     "title": "Number format",
-    "description": "What the weights are computed in.",
+    "description": "Number format of the weights in computations.",
     "enum": ["float32", "bfloat16", "float16"],
     "default": "float32",
 }
@@ -23,25 +23,25 @@ _CPU_BFLOAT16 = {
     "title": "bfloat16 on a CPU",
     "type": "boolean",
     "default": False,
-    "description": "Really compute in bfloat16 on a CPU: faster on some, and off by up to bits per token.",
+    "description": "Compute in bfloat16 on a CPU: faster on some CPUs, with errors of up to several bits per token.",
 }
 _KERNELS = {
     "title": "Linear kernels",
     "enum": ["stock", "packed"],
-    "description": "Linear kernels on a CPU; without it the faster ones are found by timing.",
+    "description": "Linear kernels on a CPU. Default: the faster ones by timing.",
 }
 _BOS_TOKEN = {
     "title": "Start token",
-    "description": "Put before every sentence, as the vocabulary spells it, e.g. <|endoftext|>. Without it the check "
-    "takes the declared one, unless that opens a chat turn or plain sentences take over 2% fewer bits after another.",
+    "description": "Prepended to every sentence, spelled as in the vocabulary, e.g. <|endoftext|>. By default the "
+    "check uses the declared one, unless it opens a chat turn or plain sentences have 2% fewer bits after another.",
     "type": "string",
     "maxLength": MAX_BOS,
 }
 PATH_PATTERN = r"^\w[\w ./+=,@()-]*$"
-"""Of a file or folder. That it does not lead out of its folder is `files.inside`'s to see."""
+"""Name of a file or folder. `files.inside` checks that it is inside the model directory."""
 _PATH = {
     "title": "Folder or file",
-    "description": "Its name below the model directory of this site.",
+    "description": "Path below the model directory of this site.",
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
@@ -68,9 +68,9 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def _closed(required: list[str], title: str = "", **properties: Any) -> dict[str, Any]:
     """An object schema that refuses unknown keys."""
-    named = {"title": title} if title else {}
+    titled = {"title": title} if title else {}
     closed = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return named | closed
+    return titled | closed
 
 
 CAUSAL_SCHEMA: dict[str, Any] = {
@@ -80,7 +80,7 @@ CAUSAL_SCHEMA: dict[str, Any] = {
     "oneOf": [
         _closed(
             ["source", "repo"],
-            "Causal language model from the Hugging Face hub",
+            "Causal language model from the Hugging Face Hub",
             source={"const": "hub"},
             repo=_REPO,
             revision={**_REVISION, "default": "main"},
@@ -107,9 +107,9 @@ CAUSAL_SCHEMA: dict[str, Any] = {
 _METHOD = {
     "x-main": True,
     "title": "Pseudo-log-likelihood",
-    "description": "Each token is masked and read off, given the words on both sides. within_word_l2r masks the later "
-    "tokens of its own word too (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
-    "not comparable with the surprisals of left-to-right models; runs and exports say so.",
+    "description": "Each token is masked and predicted from the words on both sides. within_word_l2r also masks later "
+    "tokens of the same word (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
+    "not comparable with the surprisals of left-to-right models; runs and exports state this.",
     "enum": ["within_word_l2r", "original"],
     "default": "within_word_l2r",
 }
@@ -138,7 +138,7 @@ UNIFORM_SCHEMA: dict[str, Any] = {
     **_closed(
         ["vocabulary_size"],
         vocabulary_size={"title": "Vocabulary size", "type": "integer", "minimum": 2, "maximum": 10**12},
-        unit={"title": "What is one token", "enum": ["word", "character"], "default": "word", "x-main": True},
+        unit={"title": "Unit of a token", "enum": ["word", "character"], "default": "word", "x-main": True},
     ),
 }
 
@@ -152,15 +152,15 @@ OPENAI_SCHEMA: dict[str, Any] = {
     "properties": {
         "base_url": {
             "title": "Address of the API",
-            "description": "Up to and with /v1, e.g. https://lab.example.org/v1. Where this site may send requests is "
-            "decided by its administrator.",
+            "description": "Up to and including /v1, e.g. https://lab.example.org/v1. The administrator of this site "
+            "decides which servers are allowed.",
             "type": "string",
             "maxLength": 500,
             "pattern": r"^https?://[^\s?#@]+$",
         },
         "model": {
-            "title": "Name of the model there",
-            "description": "As the server lists it under /models.",
+            "title": "Name of the model on the server",
+            "description": "As listed by the server under /models.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
@@ -168,14 +168,14 @@ OPENAI_SCHEMA: dict[str, Any] = {
         },
         "api_key": {
             "title": "API key",
-            "description": "Stored encrypted, sent to that server only, never shown again. Whoever may run the model "
-            "uses it.",
+            "description": "Stored encrypted, sent only to this server, never shown again. It is used for everyone who "
+            "may run the model.",
             "type": "string",
             "maxLength": 2000,
             "writeOnly": True,
         },
         "method": {
-            "title": "How scores are asked for",
+            "title": "Scoring method",
             "description": "auto tries echo=true first (llama.cpp, vLLM), then prompt_logprobs (vLLM).",
             "enum": ["auto", "echo", "prompt_logprobs"],
             "default": "auto",
@@ -183,8 +183,8 @@ OPENAI_SCHEMA: dict[str, Any] = {
         "bos_token": {
             "x-main": True,
             "title": "Start token",
-            "description": "Put before every sentence unless the server does it by itself, e.g. <|endoftext|>. Without "
-            "one the first token has no value.",
+            "description": "Prepended to every sentence unless the server adds one, e.g. <|endoftext|>. Without one "
+            "the first token has no value.",
             "type": "string",
             "maxLength": 60,
             "pattern": r"^\S*$",
@@ -207,7 +207,7 @@ OPENAI_SCHEMA: dict[str, Any] = {
         },
         "seconds": {
             "title": "Time limit of one request",
-            "description": "In seconds, for everything from the look-up of the name to the last byte.",
+            "description": "In seconds, from name lookup to the last byte.",
             "type": "integer",
             "minimum": 1,
             "maximum": 600,
@@ -224,7 +224,7 @@ LMZOO_SCHEMA: dict[str, Any] = {
     "properties": {
         "command": {
             "title": "Command",
-            "description": "One of those that the administrator of this site lists in GYM_LMZOO_COMMANDS.",
+            "description": "One of the commands that the administrator of this site lists in GYM_LMZOO_COMMANDS.",
             "type": "string",
             "maxLength": 80,
             "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*$",

@@ -1,9 +1,9 @@
-"""Which token a model gets before every sentence: the declared one, unless another is plainly better.
+"""Choose the start token of a model: the declared one, unless another is clearly better.
 
-Tokenizers of chat models often declare the token that opens a chat turn as their start token. A plain sentence after it
-is unlike anything the model was trained on: SmolLM2-135M-Instruct holds 8 % of the items of an NPI suite after its
-declared `<|im_start|>`, and 100 % after `<|endoftext|>`, which stood between its training texts. So every candidate is
-tried on plain sentences. No torch here; `CausalBackend.choose_start_token` computes the bits.
+Tokenizers of chat models often declare the token that opens a chat turn as start token. A plain sentence after it is
+unlike the training data: SmolLM2-135M-Instruct passes 8% of the items of an NPI suite after its declared `<|im_start|>`
+and 100% after `<|endoftext|>`, which separated its training texts. So all candidates are compared on plain sentences.
+`CausalBackend.choose_start_token` computes the bits; this module does not import torch.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 LANGUAGE = "en"
 BETTER = 0.02
-"""Another token is taken if it saves more than this share of the bits."""
+"""Another token is used if it saves more than this share of the bits."""
 MOST_UNKNOWN = 0.1
-"""Above this share of unknown tokens the sentences say nothing about the model."""
+"""With a greater share of unknown tokens the sentences are not informative."""
 KNOWS_TOO_LITTLE = 0.8
-"""A model above this share of log2(vocabulary size), what a uniform guess costs, does not know the language."""
+"""With more than this share of log2(vocabulary size), the surprisal of a uniform guess, a model does not know the
+language."""
 
 _ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<｜end▁of▁sentence｜>")
 _SEPARATORS = ("[SEP]", "<sep>", "<|sep|>")
@@ -34,15 +35,21 @@ _TURNS = [
 
 Rows = list[list[int]]
 Bits = Callable[[Rows, list[int]], list[list[float] | None]]
-"""(sequences of ids, place of the first token to predict in each) -> bits of that token and all that follow, by
-sequence; None for one that cannot be scored."""
+"""(sequences of ids, index of the first token to predict in each) -> bits of that token and all later ones, by
+sequence; None for a sequence that cannot be scored."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that may stand before every sentence; None = no token.
+    """A possible start token.
 
-    bits  a token of the sentences, from the second on: the same tokens for every candidate; None = not measured
+    Attributes:
+        token: None = no start token.
+        role: "declared", "end of text", "separator" or "none".
+        bits: mean bits of a token of the sentences from the second on, the same tokens for all candidates; None = not
+            measured.
+        in_chat_template: the chat template contains the token.
+        opens_turn: chat turns begin with the token.
     """
 
     token: str | None
@@ -53,30 +60,30 @@ class Candidate:
 
 
 def sentences(language: str = LANGUAGE) -> list[str]:
-    """Plain sentences of a language, written for this."""
+    """Return plain sentences of a language, written for this purpose."""
     path = Path(__file__).parent / "sentences" / f"{language}.txt"
     return path.read_text(encoding="utf-8").splitlines()
 
 
 def candidates(tokenizer: Any) -> list[Candidate]:
-    """The declared start token, ends of text, separators and no token, each once."""
+    """List the declared start token, end-of-text tokens, separators and no token, each once."""
     special = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
-    named: list[tuple[str | None, str]] = [(tokenizer.bos_token, "declared")]
-    named += [(tokenizer.eos_token, "end of text")]
-    named += [(token, "end of text") for token in _ENDS if token in special]
-    named += [(tokenizer.sep_token, "separator")]
-    named += [(token, "separator") for token in _SEPARATORS if token in special]
+    roles: list[tuple[str | None, str]] = [(tokenizer.bos_token, "declared")]
+    roles += [(tokenizer.eos_token, "end of text")]
+    roles += [(token, "end of text") for token in _ENDS if token in special]
+    roles += [(tokenizer.sep_token, "separator")]
+    roles += [(token, "separator") for token in _SEPARATORS if token in special]
     rendered, source = _chat_template(tokenizer)
-    found: dict[str, Candidate] = {}
-    for token, role in named:
-        if token and token not in found:
+    listed: dict[str, Candidate] = {}
+    for token, role in roles:
+        if token and token not in listed:
             inside = token in (rendered or source)
-            found[token] = Candidate(token, role, None, inside, _opens_turn(token, rendered, source))
-    return [*found.values(), Candidate(None, "none")]
+            listed[token] = Candidate(token, role, None, inside, _opens_turn(token, rendered, source))
+    return [*listed.values(), Candidate(None, "none")]
 
 
 def _chat_template(tokenizer: Any) -> tuple[str, str]:
-    """A conversation of four turns as the template writes it, empty where it cannot; and the template's source."""
+    """Return a conversation of four turns rendered by the template ("" if that fails), and the template's source."""
     template = tokenizer.chat_template
     if isinstance(template, dict):
         template = template.get("default") or next(iter(template.values()), "")
@@ -89,8 +96,10 @@ def _chat_template(tokenizer: Any) -> tuple[str, str]:
 
 
 def _opens_turn(token: str, rendered: str, source: str) -> bool:
-    """Whether turn after turn begins with the token and a role. A token that stands before the whole conversation, or
-    that closes one, does not."""
+    """Return whether every chat turn begins with the token and a role.
+
+    A token before the whole conversation, or at its end, does not open turns.
+    """
     spelled = re.escape(token)
     if rendered:
         is_role = re.search(_ROLES, token, re.IGNORECASE) is not None
@@ -99,60 +108,67 @@ def _opens_turn(token: str, rendered: str, source: str) -> bool:
     return re.search(spelled + _ROLE_VARIABLE, source) is not None
 
 
-def measured(tokenizer: Any, found: Sequence[Candidate], bits: Bits, size: int) -> dict[str, Any]:
-    """Try the candidates on plain sentences and decide; what the check records.
+def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) -> dict[str, Any]:
+    """Compare candidates on plain sentences and choose one.
 
     Args:
+        tried: candidates.
         bits: scores sequences of ids, all candidates in one call.
-        size: of the vocabulary.
+        size: vocabulary size.
 
     Returns:
-        `token` (the decision, None = no start token), `declared`, `reason`, `language`, `n_sentences`, `n_tokens`, and
-        `candidates`, as in `Candidate`.
+        Record for the model's page: `token` (the choice, None = no start token), `declared`, `reason`, `language`,
+        `n_sentences`, `n_tokens`, and `candidates`, as in `Candidate`.
     """
-    own = tokenizer.backend_tokenizer
+    backend_tokenizer = tokenizer.backend_tokenizer
     texts = sentences()
-    if not any(one.token and one.role != "declared" for one in found):
-        return _record(found, tokenizer.bos_token, "", 0, 0)
+    if not any(candidate.token and candidate.role != "declared" for candidate in tried):
+        return _record(tried, tokenizer.bos_token, "", 0, 0)
     encoded = [list(map(int, row)) for row in tokenizer(texts, add_special_tokens=False)["input_ids"]]
     rows = [ids for ids in encoded if len(ids) > 1]
-    starts = [[own.token_to_id(one.token)] if one.token else [] for one in found]
+    starts = [
+        [backend_tokenizer.token_to_id(candidate.token)] if candidate.token else [] for candidate in tried
+    ]
     sequences = [[*start, *ids] for start in starts for ids in rows]
     places = [len(start) + 1 for start in starts for _ in rows]
     values = bits(sequences, places)
-    by_candidate = [values[at * len(rows) : (at + 1) * len(rows)] for at in range(len(found))]
-    usable = [at for at in range(len(rows)) if all(own_values[at] is not None for own_values in by_candidate)]
+    by_candidate = [values[at * len(rows) : (at + 1) * len(rows)] for at in range(len(tried))]
+    usable = [at for at in range(len(rows)) if all(row_bits[at] is not None for row_bits in by_candidate)]
     n_tokens = sum(len(rows[at]) - 1 for at in usable)
     if not n_tokens:
-        return _record(found, tokenizer.bos_token, "", 0, 0)
+        return _record(tried, tokenizer.bos_token, "", 0, 0)
     means = [
-        math.fsum(math.fsum(own_values[at] or ()) for at in usable) / n_tokens for own_values in by_candidate
+        math.fsum(math.fsum(row_bits[at] or ()) for at in usable) / n_tokens for row_bits in by_candidate
     ]
-    tried = [
-        Candidate(one.token, one.role, round(mean, 4), one.in_chat_template, one.opens_turn)
-        for one, mean in zip(found, means, strict=True)
-    ]
+    tried = [replace(candidate, bits=round(mean, 4)) for candidate, mean in zip(tried, means, strict=True)]
     unknown = [number == tokenizer.unk_token_id for row in rows for number in row]
     if sum(unknown) > MOST_UNKNOWN * len(unknown) or min(means) > KNOWS_TOO_LITTLE * math.log2(size):
-        token, reason = tokenizer.bos_token, "the model knows too little of the sentences to tell"
+        token, reason = (
+            tokenizer.bos_token,
+            "the model does not know the language of the sentences well enough",
+        )
     else:
         token, reason = decide(tried)
     return _record(tried, token, reason, len(usable), n_tokens)
 
 
 def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
-    """The token to take, and why where it is not simply the declared one.
+    """Choose a token. Returns it with the reason, which is "" for the declared token.
 
-    No token at all is never better than a declared one that opens no turn: the first region of every sentence would
-    have no value. Tokens that open a turn, or stand in the chat template without being declared, are not taken.
+    No token is never better than a declared one that does not open turns, because the first region of every sentence
+    would have no value. Tokens that open turns, or are in the chat template without being declared, are not used.
     """
-    declared = next((one for one in tried if one.role == "declared"), None)
-    none = next(one for one in tried if one.token is None)
-    others = [one for one in tried if one.token and one is not declared and not one.in_chat_template]
+    declared = next((candidate for candidate in tried if candidate.role == "declared"), None)
+    none = next(candidate for candidate in tried if candidate.token is None)
+    others = [
+        candidate
+        for candidate in tried
+        if candidate.token and candidate is not declared and not candidate.in_chat_template
+    ]
     best = min(others, key=_bits, default=None)
     if declared is not None and declared.opens_turn:
-        taken = best if best is not None and _bits(best) <= _bits(none) else none
-        return taken.token, f"the declared one, {declared.token}, opens a chat turn"
+        chosen = best if best is not None and _bits(best) <= _bits(none) else none
+        return chosen.token, f"the declared one, {declared.token}, opens a chat turn"
     base = declared or none
     if best is None or _bits(best) >= (1 - BETTER) * _bits(base):
         return base.token, "" if declared else "the tokenizer declares none"
@@ -160,17 +176,17 @@ def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
     than = (
         f"the declared one, {declared.token}," if declared else "no token, and the tokenizer declares none;"
     )
-    return best.token, f"plain sentences take {gain:.1%} fewer bits after it than after {than}".rstrip(",;")
+    return best.token, f"plain sentences have {gain:.1%} fewer bits after it than after {than}".rstrip(",;")
 
 
-def _bits(one: Candidate) -> float:
-    return math.inf if one.bits is None else one.bits
+def _bits(candidate: Candidate) -> float:
+    return math.inf if candidate.bits is None else candidate.bits
 
 
 def _record(
     tried: Sequence[Candidate], token: str | None, reason: str, n_sentences: int, n_tokens: int
 ) -> dict[str, Any]:
-    declared = next((one.token for one in tried if one.role == "declared"), None)
+    declared = next((candidate.token for candidate in tried if candidate.role == "declared"), None)
     return {
         "token": token,
         "declared": declared,
@@ -178,5 +194,5 @@ def _record(
         "language": LANGUAGE,
         "n_sentences": n_sentences,
         "n_tokens": n_tokens,
-        "candidates": [asdict(one) for one in tried],
+        "candidates": list(map(asdict, tried)),
     }

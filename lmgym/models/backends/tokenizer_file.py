@@ -1,8 +1,8 @@
-"""Hold a loaded tokenizer against the folder's tokenizer.json.
+"""Compare a loaded tokenizer with the folder's tokenizer.json.
 
-transformers 5.24 rebuilds many tokenizers from their vocabulary, by classes chosen from `tokenizer_class` and
-`model_type`, and drops the file's normalizer, pre-tokenizer or `ignore_merges` without a word. The file is what the
-model was trained with: where the two differ, the file is used.
+transformers 5.24 rebuilds many tokenizers from their vocabulary, with classes chosen by `tokenizer_class` and
+`model_type`, and silently drops the file's normalizer, pre-tokenizer or `ignore_merges`. The model was trained with the
+file, so the file is used if the two differ.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ TEXTS = (
     "\U0001f642 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1f3\U0001f1f4",
     "x=f(a_b)[0]; // http://example.org/?q=1&r=2",
 )
-"""Digits, blanks, marks, letter case and scripts that normalizers and pre-tokenizers treat in different ways."""
+"""Digits, blanks, marks, letter case and scripts that normalizers and pre-tokenizers treat differently."""
 _PIECES = ("*.model", "*.tiktoken")
 _VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt")
-_SAVE = f"Copy {NAME} from where the model comes from, or write it: fast_tokenizer.save_pretrained(folder)."
+_SAVE = f"Copy {NAME} from the model's source, or save it: fast_tokenizer.save_pretrained(folder)."
 _CONVERT = (
-    f"Write a {NAME} on a machine with the packages sentencepiece, tiktoken and protobuf, and copy it into the folder: "
+    f"Create {NAME} on a machine with the packages sentencepiece, tiktoken and protobuf, and copy it into the folder: "
     "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
 )
 _FLAGS = ("content", "single_word", "lstrip", "rstrip", "normalized")
@@ -46,15 +46,18 @@ _SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "c
 
 
 def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
-    """The tokenizer that gives the ids of the folder's tokenizer.json: `tokenizer` itself, or one made of the file;
-    then `notes` gets a line. A folder without the file leaves nothing to compare.
+    """Return a tokenizer that gives the ids of the folder's tokenizer.json.
 
     Args:
-        tokenizer: a fast tokenizer of transformers, whose special tokens are kept.
-        framed: whether texts are read in the tokenizer's own frame, so that its post-processor counts.
+        tokenizer: fast tokenizer of transformers, whose special tokens are kept.
+        notes: receives a note if the file replaces the tokenizer.
+        framed: texts are read between the tokenizer's special tokens, so that its post-processor matters.
+
+    Returns:
+        `tokenizer`, or one built from the file if they differ. Without a file there is nothing to compare.
 
     Raises:
-        BackendError: the file cannot be read, or the tokenizer made of it still differs; there is no vocabulary; or
+        BackendError: the file cannot be read, or a tokenizer built from it still differs; the vocabulary is empty; or
             tokens are chosen at random.
     """
     path = folder / NAME
@@ -68,22 +71,22 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
     parts, n_texts = _differences(tokenizer, raw, framed), _differing_texts(tokenizer, raw, framed)
     if not parts and not n_texts:
         return tokenizer
-    own = _wrapped(raw, tokenizer)
-    left = [*_differences(own, raw, framed), *_moved(own, tokenizer)]
-    if left or _differing_texts(own, raw, framed):
+    from_file = _wrapped(raw, tokenizer)
+    remaining = [*_differences(from_file, raw, framed), *_moved(from_file, tokenizer)]
+    if remaining or _differing_texts(from_file, raw, framed):
         raise BackendError(
-            f"transformers cannot tokenize as {NAME} does: it differs in {', '.join(left) or 'its code'}.",
+            f"transformers cannot reproduce {NAME}: it differs in {', '.join(remaining) or 'its code'}.",
             "Save the tokenizer again with PreTrainedTokenizerFast(tokenizer_file=...).save_pretrained(folder).",
         )
     notes.append(
         f"{type(tokenizer).__name__} of transformers differs from {NAME} in {', '.join(parts) or 'its code'} and "
         f"tokenizes {n_texts} of {len(TEXTS)} sample texts differently: the file is used."
     )
-    return own
+    return from_file
 
 
 def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
-    """Why a folder gives no tokenizer: by its files, or else for the `reason` that a library gives."""
+    """Make the error for a folder without a usable tokenizer. `reason` is the message of a library."""
     if (folder / NAME).is_file():
         return BackendError(f"{NAME} could not be read: {reason}", _SAVE)
     pieces = [path.name for pattern in _PIECES for path in sorted(folder.glob(pattern))]
@@ -91,20 +94,20 @@ def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
         return BackendError(f"The tokenizer exists only as {pieces[0]}; {NAME} is missing.", _CONVERT)
     parts = [name for name in _VOCABULARIES if (folder / name).is_file()]
     if parts:
-        said = f": {reason.rstrip('.')}." if reason else ", which holds no words."
+        detail = f": {reason.rstrip('.')}." if reason else ", which has no words."
         return BackendError(
-            f"{NAME} is missing, and no tokenizer could be made of {' and '.join(parts)}{said}", _SAVE
+            f"{NAME} is missing, and no tokenizer could be built from {' and '.join(parts)}{detail}", _SAVE
         )
     return BackendError(f"The folder has no tokenizer: {NAME} is missing.", _SAVE)
 
 
 def _require_steady(raw: Any) -> None:
-    """Raise BackendError for dropout of merges, a way to train that gives a text other tokens each time."""
+    """Raise BackendError for BPE dropout, which tokenizes a text differently each time."""
     share = getattr(raw.model, "dropout", None)
     if share:
         raise BackendError(
-            f"The tokenizer leaves out merges at random (BPE dropout {share:g}): a text gets other tokens each time.",
-            f'Dropout is for training. Set "dropout" of "model" in {NAME} to null.',
+            f"The tokenizer drops merges at random (BPE dropout {share:g}): a text gets different tokens each time.",
+            f'Dropout is only for training. Set "dropout" of "model" in {NAME} to null.',
         )
 
 
@@ -123,7 +126,7 @@ def _read(path: Path) -> Any:
 
 
 def _wrapped(raw: Any, tokenizer: Any) -> Any:
-    """The file's tokenizer with the special tokens of `tokenizer`, and the added tokens that only it has."""
+    """Build a tokenizer from the file, with the special tokens of `tokenizer` and added tokens that only it has."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -141,18 +144,18 @@ def _wrapped(raw: Any, tokenizer: Any) -> Any:
 
 
 def _added(tokenizer: Any) -> dict[int, Any]:
-    found: dict[int, Any] = tokenizer.backend_tokenizer.get_added_tokens_decoder()
-    return found
+    added: dict[int, Any] = tokenizer.backend_tokenizer.get_added_tokens_decoder()
+    return added
 
 
 def _differences(tokenizer: Any, raw: Any, framed: bool) -> list[str]:
-    """Parts in which a tokenizer differs from the file's."""
-    own, file = (json.loads(one.to_str()) for one in (tokenizer.backend_tokenizer, raw))
+    """Name the parts in which a tokenizer differs from the file."""
+    loaded, file = json.loads(tokenizer.backend_tokenizer.to_str()), json.loads(raw.to_str())
     names = [name for name in PARTS if framed or name != "post_processor"]
-    found = [PARTS[name] for name in names if own[name] != file[name]]
+    differing = [PARTS[name] for name in names if loaded[name] != file[name]]
     added = _added(tokenizer)
     same = all(_flags(added.get(at)) == _flags(token) for at, token in raw.get_added_tokens_decoder().items())
-    return found if same else [*found, "added tokens"]
+    return differing if same else [*differing, "added tokens"]
 
 
 def _flags(token: Any) -> list[Any]:
@@ -160,29 +163,29 @@ def _flags(token: Any) -> list[Any]:
 
 
 def _differing_texts(tokenizer: Any, raw: Any, framed: bool) -> int:
-    """How many of TEXTS have other ids, or the same at other places."""
+    """Count the TEXTS with different ids or offsets."""
 
     def by_class(text: str) -> Any:
-        found = tokenizer(text, add_special_tokens=framed, return_offsets_mapping=True)
-        return found["input_ids"], found["offset_mapping"]
+        encoding = tokenizer(text, add_special_tokens=framed, return_offsets_mapping=True)
+        return encoding["input_ids"], encoding["offset_mapping"]
 
     def by_file(text: str) -> Any:
-        found = raw.encode(text, add_special_tokens=framed)
-        return found.ids, found.offsets
+        encoding = raw.encode(text, add_special_tokens=framed)
+        return encoding.ids, encoding.offsets
 
     return sum(_or_error(by_class, text) != _or_error(by_file, text) for text in TEXTS)
 
 
 def _or_error(tokens: Callable[[str], Any], text: str) -> Any:
-    """What `tokens` gives; of a text that a vocabulary without an unknown token cannot spell, the error."""
+    """Tokenize a text; return the error for a text that a vocabulary without an unknown token cannot spell."""
     try:
         return tokens(text)
     except Exception as error:  # noqa: BLE001 (tokenizers raises plain Exception)
         return str(error)
 
 
-def _moved(own: Any, tokenizer: Any) -> Iterator[str]:
-    """Special tokens that have another id than before."""
+def _moved(from_file: Any, tokenizer: Any) -> Iterator[str]:
+    """Name special tokens with a different id."""
     for name in _SPECIALS:
-        if getattr(own, f"{name}_id") != getattr(tokenizer, f"{name}_id"):
+        if getattr(from_file, f"{name}_id") != getattr(tokenizer, f"{name}_id"):
             yield name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Make a loaded model ready to score fast: packed weights where they pay, tests of faster ways, and vocabulary tables.
+"""Optimise a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
 
 torch is imported inside functions.
 """
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
 
 PACKING = {None: None, "packed": True, "stock": False}
-"""What the setting `kernels` says; None: the faster ones are found by timing."""
+"""Values of the setting `kernels`; None = the faster ones by timing."""
 
 
 def prepare(
     model: Any, device: torch.device, *, reload: Callable[[], Any], packing: bool | None = None
 ) -> ModelRunner:
-    """A runner for the model, everything measured and tested. On a CPU its linear weights are packed if that
-    was timed to be faster (`packing` None) or as told; a model that packing breaks is read again."""
+    """Make a runner with all optimisations that pass their tests.
+
+    Args:
+        reload: reads the model again if packing breaks it.
+        packing: pack linear weights on a CPU; None = if timing shows that it is faster.
+    """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import batch_bits, make_runner, plain_bits, tolerance
 
@@ -46,7 +50,7 @@ def prepare(
     gap = _gap_of_packing(model, lambda: batch_bits(model, device), before)
     if gap > allowed:
         runner = make_runner(reload(), device)
-        runner.notes.append("Stock linear kernels: this model does not work with packed ones.")
+        runner.notes.append("Stock linear kernels: packed ones do not work with this model.")
         return runner
     runner = make_runner(model, device, plain=before)
     runner.packed = True
@@ -57,25 +61,27 @@ def prepare(
 
 def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
     timed = "" if packing else f", timed {gain:.2f} times as fast as stock ones"
-    return f"Packed linear kernels{timed}; probe values moved by {gap:.1g} bits."
+    return f"Packed linear kernels{timed}; probe values changed by {gap:.1g} bits."
 
 
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
-    """Pack the linear weights; how far that moves the bits of probes. Infinite for models that look into their layers:
-    those keep the stock ones."""
+    """Pack the linear weights, and return the change of probe values in bits; infinite if the model fails with them."""
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import apart
 
     packs.pack(model)
     try:
         return apart(bits(), before)
-    except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this way out)
         return float("inf")
 
 
 def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
-    """A runner on a CPU whose linear layers (head excepted) work in bfloat16, and the largest error in bits that
-    this makes on the probe sequences."""
+    """Make a runner on a CPU whose linear layers, except the head, compute in bfloat16.
+
+    Returns:
+        The runner, and its largest error in bits on the probe sequences.
+    """
     import numpy as np
     import torch
 
@@ -90,21 +96,27 @@ def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, flo
     runner = make_runner(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
     runner.packed = True
     runner.notes.append(
-        f"bfloat16 by explicit choice: on probe tokens values are off by {gaps.mean():.2g} bits in the mean and "
+        f"bfloat16 by explicit choice: on probe tokens the error is {gaps.mean():.2g} bits on average and "
         f"{gaps.max():.2g} at most. Do not publish such numbers."
     )
     return runner, float(gaps.max())
 
 
-ROOM = 1.25
-"""Free memory that a copy in float32 must find, in sizes of its weights."""
+COPY_MEMORY = 1.25
+"""Free memory required for a copy in float32, relative to its weights."""
 
 
 def compare_half(
     model: Any, device: torch.device, bits: Callable[[Any], NDArray[np.float64]]
 ) -> tuple[float, str]:
-    """Largest error in bits that a half type makes on probe tokens against the same weights in float32, and that in
-    words. `bits` are a model's values on the probes. 0.0 where no copy in float32 could be made; the words say so."""
+    """Measure the error of a half type on probe tokens relative to the same weights in float32.
+
+    Args:
+        bits: computes a model's values on the probes.
+
+    Returns:
+        The largest error in bits (0.0 if no copy in float32 could be made), and a note.
+    """
     import copy
 
     import numpy as np
@@ -114,8 +126,8 @@ def compare_half(
     kind = str(getattr(model, "dtype", "half precision")).removeprefix("torch.")
     unknown = f"{kind} was not compared with float32"
     if getattr(model, "hf_device_map", None):
-        return 0.0, f"{unknown}: its layers are spread by accelerate."
-    if 4 * ROOM * sum(one.numel() for one in model.parameters()) > free_bytes(device):
+        return 0.0, f"{unknown}: accelerate distributes its layers."
+    if 4 * COPY_MEMORY * sum(p.numel() for p in model.parameters()) > free_bytes(device):
         return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
     try:
         gaps = np.abs(bits(model) - bits(copy.deepcopy(model).float()))
@@ -125,15 +137,15 @@ def compare_half(
         give_back(device)
         return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
     give_back(device)
-    seen = gaps[np.isfinite(gaps)]
-    if not len(seen):
+    finite = gaps[np.isfinite(gaps)]
+    if not len(finite):
         return 0.0, f"{unknown}: its probe values are not finite."
-    said = f"{kind}: on probe tokens values are off by {seen.mean():.2g} bits in the mean and {seen.max():.2g} at most"
-    return float(seen.max()), f"{said}, against the same weights in float32."
+    error = f"{finite.mean():.2g} bits on average and {finite.max():.2g} at most"
+    return float(finite.max()), f"{kind}: on probe tokens the error relative to float32 is {error}."
 
 
 def free_bytes(device: torch.device) -> float:
-    """Memory that is free on a device; infinite where it cannot be asked for."""
+    """Return the free memory of a device in bytes; infinite if unknown."""
     import math
 
     import torch
@@ -142,14 +154,16 @@ def free_bytes(device: torch.device) -> float:
 
 
 def special_ids(tokenizer: Any) -> frozenset[int]:
-    """Ids of tokens that mean something else than a piece of a sentence. The tokenizer makes them of their spelling,
-    too, wherever a sentence has it."""
+    """Return the ids of tokens that are not part of a sentence.
+
+    The tokenizer also produces them from their spelling in a sentence.
+    """
     added = tokenizer.added_tokens_decoder.items()
     return frozenset([*tokenizer.all_special_ids, *(number for number, token in added if token.special)])
 
 
 def spellings(tokenizer: Any, rows: int) -> list[str | None]:
-    """The vocabulary's spelling of each id; None for rows without a token."""
+    """Return the spelling of each id in the vocabulary; None for rows without a token."""
     table: list[str | None] = [None] * rows
     for token, number in tokenizer.get_vocab().items():
         if number < rows:
@@ -161,8 +175,9 @@ def spellings(tokenizer: Any, rows: int) -> list[str | None]:
 class Blanks:
     """The vocabulary split by leading blanks, on the model's device.
 
-    sets      fp32 [vocabulary, 2]: begins with a blank or ends the text; begins without a blank
-    prefixed  whether the tokenizer puts a blank before the first word, as SentencePiece does
+    Attributes:
+        sets: fp32 [vocabulary, 2]: begins with a blank or ends the text; begins without a blank.
+        prefixed: the tokenizer adds a blank before the first word, as SentencePiece does.
     """
 
     sets: torch.Tensor
@@ -170,7 +185,7 @@ class Blanks:
 
     @classmethod
     def of(cls, tokenizer: Any, spelling: Sequence[str | None], device: torch.device) -> Blanks:
-        """Read off the tokenizer's vocabulary."""
+        """Classify the vocabulary of a tokenizer."""
         import torch
 
         ends = [tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else []
@@ -187,8 +202,10 @@ class Blanks:
         return cls(torch.tensor(sets, dtype=torch.float32, device=device), prefixed)
 
     def column(self, mass: NDArray[np.float64], special: Sequence[bool]) -> list[float | None]:
-        """`TokenScores.boundary_bits` of one text, from masses [tokens, 2]. After a start token the first
-        word begins without a blank, unless the tokenizer puts one there."""
+        """Compute `TokenScores.boundary_bits` of one text from masses [tokens, 2].
+
+        After a start token the first word begins without a blank, unless the tokenizer adds one.
+        """
         import math
 
         values: list[float | None] = []
@@ -199,31 +216,34 @@ class Blanks:
 
 
 def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple[float, str]:
-    """`compare_half` for a masked model."""
+    """Apply `compare_half` to a masked model."""
     from lmgym.models.engine.masked import plain_runner, probe_bits
 
-    return compare_half(model, device, lambda one: probe_bits(plain_runner(one, device), mask_id))
+    return compare_half(model, device, lambda variant: probe_bits(plain_runner(variant, device), mask_id))
 
 
 def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
-    """`compare_half` for a causal model."""
+    """Apply `compare_half` to a causal model."""
     from lmgym.models.engine.tree_support import plain_bits
 
-    return compare_half(model, device, lambda one: plain_bits(one, device))
+    return compare_half(model, device, lambda variant: plain_bits(variant, device))
 
 
 def prepare_masked(
     model: Any, device: torch.device, *, reload: Callable[[], Any], mask_id: int, packing: bool | None = None
 ) -> tuple[ModelRunner, Rows | None]:
-    """The same for a masked model: a runner, and how to run its last layer for the wanted rows only (None:
-    for all). Each step is kept only if it gives the plain values."""
+    """Make a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
+
+    Returns:
+        The runner, and rows that run its last layer only for scored tokens (None = for all).
+    """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.masked import choose_batching, make_masked_runner, plain_runner, probe_bits
     from lmgym.models.engine.tree_support import tolerance
 
     plain = probe_bits(plain_runner(model, device), mask_id)
-    batching, said = choose_batching(model, device, mask_id, plain)
-    allowed, notes, packed, gap = tolerance(model), [said] if said else [], False, 0.0
+    batching, note = choose_batching(model, device, mask_id, plain)
+    allowed, notes, packed, gap = tolerance(model), [note] if note else [], False, 0.0
     if device.type == "cpu" and packing is not False and packs.available():
         gain = packs.measure(model).gain if packing is None else packs.GAIN
         if gain >= packs.GAIN:
@@ -234,7 +254,7 @@ def prepare_masked(
                 notes.append(_packed_note(packing, gain, gap))
             else:
                 model, gap = reload(), 0.0
-                notes.append("Stock linear kernels: this model does not work with packed ones.")
+                notes.append("Stock linear kernels: packed ones do not work with this model.")
     runner, rows = make_masked_runner(model, device, mask_id, plain, batching)
     runner.packed, runner.gap = packed, max(runner.gap, gap)
     runner.notes[:0] = notes

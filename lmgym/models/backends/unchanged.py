@@ -1,8 +1,8 @@
-"""Whether the files of a model are, after loading, those that were there before it.
+"""Detect changes of model files while they are loaded and used.
 
-Files can be swapped or written over while they are read; what was computed with the old ones would then be kept under
-the fingerprint of the new. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their file:
-what is written into it later changes the loaded model, so names, sizes and times are looked at again while it is used.
+Files can be replaced or overwritten while they are read; scores computed with the old ones would then be cached under
+the fingerprint of the new. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their file,
+so a later write changes the loaded model: names, sizes and times are compared again whenever it is used.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from lmgym.models.backends.base import Backend, BackendError, BackendUnavailable
 from lmgym.models.backends.files import KEPT
 
 State = tuple[int, int, int, int, int]
-"""Device, inode, bytes, time of the last write and of the last change of the inode (which nobody can set), in ns."""
+"""Device, inode, bytes, and times in ns of the last write and the last change of the inode (which cannot be set)."""
 
 _SHA256, _GIT = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
-"""What the hub's cache calls large files (their sha256) and small ones (the hash that git gives them)."""
+"""Names of large files (SHA-256) and small ones (git's hash) in the Hub's cache."""
 
 
 class Seen:
-    """The files of a model before it is loaded: their states at once, their digests when `read` is called.
+    """State of a model's files before it is loaded; digests are added by `read`.
 
     Args:
         place: its folder, or its only file.
-        in_cache: the folder is a snapshot in the hub's cache, where large files are named by their digests. These are
-            believed by `read`, and held against what was loaded by `confirm`.
+        in_cache: the folder is a snapshot in the Hub's cache, where large files are named by their digests; `read`
+            trusts these names, `confirm` compares them with the loaded files.
     """
 
     def __init__(self, place: Path, *, in_cache: bool = False) -> None:
@@ -37,8 +37,12 @@ class Seen:
         self._digests: dict[str, str] = {}
 
     def read(self) -> Seen:
-        """Raises BackendError when a small file of the cache is not the one that the hub had. Of files that a mirror
-        named otherwise nothing can be told."""
+        """Compute the digests.
+
+        Raises:
+            BackendError: a small file in the cache differs from the Hub's. Files that a mirror named differently cannot
+                be checked.
+        """
         for path in _paths(self.place):
             name = self._named(path)
             if _GIT.fullmatch(name) and name not in _small_names(path):
@@ -48,57 +52,57 @@ class Seen:
 
     @property
     def digest(self) -> str:
-        """sha256 over names and contents, as 64 hexadecimal digits; of a single file its own."""
+        """SHA-256 of names and contents, or of a single file, as 64 hexadecimal digits."""
         if self.place.is_file():
             return self._digests[self.place.name]
         lines = (f"{name}\0{digest}\n" for name, digest in self._digests.items())
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def has_changed(self) -> bool:
-        """By names, sizes and times alone, so within microseconds."""
+        """Return whether names, sizes or times changed; takes microseconds."""
         try:
             return _states(self.place) != self._states
         except OSError:
             return True
 
     def require_unchanged(self) -> None:
-        """The same, as an error."""
+        """Raise BackendUnavailable if the files changed."""
         if self.has_changed():
             raise BackendUnavailable(
                 f"The files of the model in {self.place.name!r} changed while it was used.",
-                "Try again when they are all in place.",
+                "Try again when all files are in place.",
             )
 
     def confirm(self) -> None:
-        """Raise BackendUnavailable unless the files are, to the last byte, what they were."""
+        """Compare the contents of all files. Raises BackendUnavailable if they changed."""
         if not self.has_changed():
             try:
-                others = [path for path in _paths(self.place) if _digest(path) != self._digests[path.name]]
+                changed = [path for path in _paths(self.place) if _digest(path) != self._digests[path.name]]
             except (OSError, KeyError):
-                others = [self.place]
-            if not others:
+                changed = [self.place]
+            if not changed:
                 return
-            if self._named(others[0]):
-                raise self._not_of_the_hub(others[0].name)
+            if self._named(changed[0]):
+                raise self._not_of_the_hub(changed[0].name)
         raise BackendUnavailable(
             f"The files of the model in {self.place.name!r} changed while it was loaded.",
-            "Try again when they are all in place. To replace a model, write the new files into another folder and "
+            "Try again when all files are in place. To replace a model, write the new files to another folder and "
             "rename it.",
         )
 
     def _named(self, path: Path) -> str:
-        """What the hub's cache calls a file of a snapshot, which is a link to it."""
+        """Return the name in the Hub's cache to which a file of a snapshot links, or ""."""
         return path.readlink().name if self._in_cache and path.is_symlink() else ""
 
     def _not_of_the_hub(self, name: str) -> BackendError:
         return BackendError(
-            f"{name} in the cache of the hub is not the file that the hub had there.",
+            f"{name} in the cache of the Hub differs from the file on the Hub.",
             f"Delete {self.place.parent.parent.name} in the cache (HF_HUB_CACHE) and check the model again.",
         )
 
 
 def has_changed_files(backend: Backend) -> bool:
-    """Whether a loaded model was made of files that are no longer as they were. False for one that keeps none."""
+    """Return whether the files of a loaded model changed; False for a model without files."""
     seen: Seen | None = getattr(backend, "seen", None)
     return seen is not None and seen.has_changed()
 
@@ -124,7 +128,7 @@ def _digest(path: Path) -> str:
 
 
 def _small_names(path: Path) -> tuple[str, str]:
-    """git's hash of a file, and its plain sha1, by which some mirrors name it."""
+    """Return git's hash of a file, and its plain SHA-1, which some mirrors use as name."""
     plain, git = (hashlib.sha1(usedforsecurity=False) for _ in range(2))
     git.update(b"blob %d\0" % path.stat().st_size)
     with path.open("rb") as stream:

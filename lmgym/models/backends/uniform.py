@@ -1,4 +1,4 @@
-"""The model that knows nothing: every token costs log2(vocabulary size) bits, whatever stands before it."""
+"""Uniform baseline: every token has log2(vocabulary size) bits in any context."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from lmgym.models.engine.scores import ScoringFailure, TokenScores
 from lmgym.text import SIGNS
 
 _UNITS = {
-    # Words may hold apostrophes and hyphens between their letters.
+    # Words may contain apostrophes and hyphens between letters.
     "word": re.compile(rf"[^\s{SIGNS}]+(?:['’\-][^\s{SIGNS}]+)*|[{SIGNS}]"),
     "character": re.compile(r"\S"),
 }
 
 
 class UniformBackend:
-    """Scores words or non-blank characters. It looks at no context, so start and end policies change nothing:
-    the first token has a value under each of them, and there is no end token to score."""
+    """Scores words or non-blank characters.
+
+    It ignores context, so start and end policies have no effect: the first token always has a value, and no end token
+    is scored.
+    """
 
     def __init__(self, vocabulary_size: int, unit: str = "word") -> None:
         self._bits = math.log2(vocabulary_size)
@@ -44,7 +47,7 @@ class UniformBackend:
             versions={"python": platform.python_version()},
             architecture="uniform",
             open_vocabulary=True,
-            notes=(f"Every {unit} costs log2({vocabulary_size}) = {self._bits:.4f} bits.",),
+            notes=(f"Every {unit} has log2({vocabulary_size}) = {self._bits:.4f} bits.",),
         )
 
     def score(
@@ -53,25 +56,26 @@ class UniformBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One TokenScores per text, with every token scored, needed or not; never fails.
-        Ids are checksums of the spelling: equal words, equal
-        ids. Raises BackendError for a start token that is given by name."""
+        """Score all tokens of texts, needed or not; no text fails. Ids are checksums of the spelling.
+
+        Raises:
+            BackendError: the policy names a start token.
+        """
         require_possible("uniform", policy)
         return [self._score(text) for text in texts]
 
     def _score(self, text: str) -> TokenScores:
-        found = list(self._pattern.finditer(text))
-        tokens = [match.group() for match in found]
+        matches = list(self._pattern.finditer(text))
+        tokens = [match.group() for match in matches]
         return TokenScores(
             tokens=tokens,
             ids=[zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens],
-            offsets=[match.span() for match in found],
-            bits=[self._bits] * len(found),
-            special=[False] * len(found),
+            offsets=[match.span() for match in matches],
+            bits=[self._bits] * len(matches),
+            special=[False] * len(matches),
         )
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> UniformBackend:
-    """Build from {"vocabulary_size": int >= 2, "unit": "word" | "character"}; needs no files and no
-    network."""
+    """Make a backend from {"vocabulary_size": int >= 2, "unit": "word" | "character"}."""
     return UniformBackend(int(config["vocabulary_size"]), config.get("unit", "word"))

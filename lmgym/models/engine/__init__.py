@@ -1,7 +1,6 @@
-"""The surprisal engine: policies, planning, execution. Importing this package imports neither torch nor
-Django.
+"""The surprisal engine: policies, planning, execution. Importing this package does not import torch.
 
-`execute` needs torch and is therefore imported by the backends that use it, never from here.
+`execute` needs torch and is imported by the backends that use it, never from here.
 """
 
 from lmgym.models.engine.plan import chunks, unique_texts
@@ -15,7 +14,7 @@ from lmgym.models.engine.scores import (
 )
 
 ENGINE_VERSION = "4"
-"""Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
+"""Incremented whenever the same model, text and policy may give different numbers (beyond fp32 noise)."""
 
 __all__ = [
     "ENGINE_VERSION",

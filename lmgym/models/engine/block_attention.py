@@ -1,9 +1,8 @@
-"""Tree attention by blocks of queries, for models that take their attention from transformers' registry. Needs
-torch.
+"""Tree attention by blocks of queries, for models that use transformers' attention registry. Needs torch.
 
-In depth-first order the ancestors of a run of consecutive nodes that lie before the run are the ancestors of its
-first node. So a block of queries needs its own keys and one path, whatever else is in the chunk: cost grows
-with the length of the chunk, not with its square, and no mask of that square is ever made.
+In depth-first order, the ancestors of a run of consecutive nodes that precede the run are the ancestors of its first
+node. So a block of queries needs only its own keys and one path: cost is linear in the length of the chunk, and no
+quadratic mask is built.
 """
 
 from __future__ import annotations
@@ -25,11 +24,12 @@ _active = threading.local()
 
 
 class Layout(NamedTuple):
-    """Which keys each block of queries sees.
+    """Keys that each block of queries sees.
 
-    size    positions after padding: a multiple of the number of blocks
-    keys    int64 [blocks, k]: key positions gathered for each block; unused places hold 0
-    hidden  bool [blocks, width, k]: whether a gathered key is hidden from a query. A padding query sees nothing
+    Attributes:
+        size: positions after padding, a multiple of the number of blocks.
+        keys: int64[blocks, k], key positions gathered for each block; unused entries are 0.
+        hidden: bool[blocks, width, k], True if a gathered key is hidden from a query. A padding query sees nothing.
     """
 
     size: int
@@ -38,13 +38,17 @@ class Layout(NamedTuple):
 
 
 def layout(end: NDArray[np.int64], width: int) -> Layout:
-    """Blocks of at most `width` queries over nodes in depth-first order, of which end[j] ends the range that sees
-    key j. Blocks are of one size, as near to `width` as that allows."""
+    """Lay out blocks of at most `width` queries over nodes in depth-first order. All blocks have the same size.
+
+    Args:
+        end: int64[n], end of the range of nodes that see key j.
+        width: maximal size of a block.
+    """
     count = len(end)
     blocks = -(-count // width)
     width = -(-count // blocks)
     first = np.arange(blocks) * width
-    # Padding may be longer than a block: such blocks begin behind the end and have no keys.
+    # Padding may be longer than a block: such blocks begin after the end and have no keys.
     above = (np.arange(count)[None, :] < first[:, None]) & (end[None, :] > first[:, None])
     block, node = np.nonzero(above)
     depth = above.sum(1)
@@ -61,15 +65,17 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
 
 
 def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """0 where a key is seen, the least number of the dtype where it is hidden. Floats are faster than booleans on
-    CPUs."""
+    """Make an additive mask: 0 for visible keys, the minimum of the dtype for hidden ones.
+
+    Float masks are faster than boolean ones on CPUs.
+    """
     mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
     return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
 
 @contextmanager
 def attending(keys: torch.Tensor | None) -> Iterator[None]:
-    """Within this, models of this thread attend by these blocks; None = as without it."""
+    """Make models of this thread attend by these blocks within the context; None leaves attention unchanged."""
     _active.keys = keys
     try:
         yield
@@ -87,8 +93,13 @@ def attend(
     scaling: float | None = None,
     **named: Any,
 ) -> tuple[torch.Tensor, None]:
-    """transformers' attention function: [1, heads, n, d] each -> [1, n, heads, d]. `attention_mask` is additive,
-    [blocks, 1, width, k], while blocks are active. Raises ValueError for attention with terms of its own."""
+    """Attention function for transformers' registry: [1, heads, n, d] each -> [1, n, heads, d].
+
+    While blocks are active, `attention_mask` is additive, [blocks, 1, width, k].
+
+    Raises:
+        ValueError: attention with additional terms.
+    """
     keys = getattr(_active, "keys", None)
     if keys is None:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -99,7 +110,7 @@ def attend(
         return plain
     for term in ("softcap", "s_aux", "position_bias"):
         if named.get(term) is not None:
-            raise ValueError(f"attention with {term} does not go by blocks")
+            raise ValueError(f"attention with {term} cannot be computed by blocks")
     keys = keys.to(query.device)
     blocks, heads, features = keys.shape[0], query.shape[1], query.shape[3]
     queries = query[0].transpose(0, 1).reshape(blocks, -1, heads, features).transpose(1, 2)
@@ -115,14 +126,15 @@ def attend(
 
 def _gather(states: torch.Tensor, keys: torch.Tensor, heads: int) -> torch.Tensor:
     """[1, own heads, n, d] -> [blocks, heads, k, d]; several query heads may share one key head."""
-    found = states[0].transpose(0, 1).index_select(0, keys.reshape(-1))
-    found = found.reshape(*keys.shape, *found.shape[1:]).transpose(1, 2)
-    return found if found.shape[1] == heads else found.repeat_interleave(heads // found.shape[1], 1)
+    gathered = states[0].transpose(0, 1).index_select(0, keys.reshape(-1))
+    gathered = gathered.reshape(*keys.shape, *gathered.shape[1:]).transpose(1, 2)
+    if gathered.shape[1] == heads:
+        return gathered
+    return gathered.repeat_interleave(heads // gathered.shape[1], 1)
 
 
 def install(model: Any) -> bool:
-    """Let the model attend by `attend`; whether it can. Only models that used transformers' SDPA function
-    can."""
+    """Make a model use `attend`. Returns False for models that do not use transformers' SDPA function."""
     if getattr(model.config, "_attn_implementation", None) not in ("sdpa", NAME):
         return False
     from transformers import AttentionInterface

@@ -1,5 +1,4 @@
-"""What an error of a device means, read off its words: memory ran out, or the device cannot be used any more by this
-process. Needs no torch."""
+"""Classify device errors by their message: out of memory, or a device that this process can no longer use."""
 
 from __future__ import annotations
 
@@ -10,21 +9,25 @@ _FULL = (
     "could not create a memory object",  # oneDNN
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
-    "cublascreate",  # CUBLAS_STATUS_NOT_INITIALIZED: no memory was left for its workspace
+    "cublascreate",  # CUBLAS_STATUS_NOT_INITIALIZED: no memory for its workspace
 )
 _BROKEN = ("cuda error", "cublas_status_", "cudnn_status_", "cudnn error")
 
 
 def says_full(error: BaseException) -> bool:
-    """Whether a library's error says that memory ran out."""
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in said for words in _FULL)
+    """Return whether an error of a library means that memory ran out."""
+    message = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in message for words in _FULL)
 
 
 def says_broken(error: BaseException) -> bool:
-    """Whether a library's error says that its device does not work, memory apart. After most of these (an illegal
-    access, a failed launch, a GPU that is gone) every further call of the process fails as well."""
-    said = str(error).lower()
+    """Return whether an error of a library means that the device failed, other than by lack of memory.
+
+    After most of these errors (illegal access, failed launch, lost GPU) all further calls of the process fail.
+    """
+    message = str(error).lower()
     return (
-        isinstance(error, RuntimeError) and not says_full(error) and any(words in said for words in _BROKEN)
+        isinstance(error, RuntimeError)
+        and not says_full(error)
+        and any(words in message for words in _BROKEN)
     )

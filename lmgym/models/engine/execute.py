@@ -1,6 +1,6 @@
-"""What a causal model says of planned tokens: surprisals and masses, sequence by sequence. Needs torch.
+"""Compute surprisals and masses of planned tokens with a causal model. Needs torch.
 
-`passes` runs the model; here every needed token is looked up once, and goes to all sequences that asked for it.
+`passes` runs the model; here each needed (prefix, token) is looked up once and copied to all sequences that contain it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lmgym.models.engine.forest import Flags, Forest, Ints, grow
 from lmgym.models.engine.model_runner import ROWS_PER_BLOCK, ModelRunner, look_up
-from lmgym.models.engine.passes import USUAL, Job, lots, through, turn_back
+from lmgym.models.engine.passes import USUAL, Job, group_sequences, reset_positions, run_passes
 from lmgym.models.engine.scores import ScoringFailure
 
 __all__ = ["ROWS_PER_BLOCK", "Computed", "Flat", "compute", "compute_flat", "score_sequences"]
@@ -26,11 +26,11 @@ Floats = NDArray[np.float64]
 
 
 class Computed(NamedTuple):
-    """One sequence's values, in bits; behind a stem, those of its own tokens. NaN = not asked for (or a first token,
-    which has nothing before it).
+    """Values of one sequence in bits, without those of its stem. NaN = not requested, or a first token.
 
-    bits  float64[tokens]
-    mass  float64[tokens, sets]: -log2 of each vocabulary set's probability right after the token
+    Attributes:
+        bits: float64[tokens], surprisal.
+        mass: float64[tokens, sets], -log2 of the probability of each vocabulary set after the token.
     """
 
     bits: Floats
@@ -38,11 +38,12 @@ class Computed(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """The values of all sequences, one after the other.
+    """Values of all sequences, concatenated.
 
-    starts    int64[k+1]: where those of sequence k begin
-    bits      float64[positions], mass float64[positions, sets]: as in Computed; without meaning for what failed
-    failures  by sequence
+    Attributes:
+        starts: int64[k+1], start of each sequence.
+        bits, mass: float64[positions] and float64[positions, sets], as in Computed; undefined for failed sequences.
+        failures: by sequence.
     """
 
     starts: Ints
@@ -54,13 +55,18 @@ class Flat(NamedTuple):
 def score_sequences(
     model: Any, sequences: Sequence[Sequence[int]], *, device: torch.device, budget: int
 ) -> list[list[float] | ScoringFailure]:
-    """Surprisal in bits of every token after the first of each sequence, by padded batches.
+    """Compute the surprisal of every token after the first of each sequence, in padded batches.
 
-    `model` is a transformers causal model in eval mode on `device`; nothing else is assumed of it. Result k
-    has max(len(sequences[k]) - 1, 0) values. See `compute` for what happens when memory runs out.
+    Args:
+        model: transformers causal model in eval mode on `device`.
+        sequences: token ids.
+        budget: positions per forward pass; see `compute` for what happens when memory runs out.
+
+    Returns:
+        For each sequence its max(n - 1, 0) surprisals in bits, or a failure.
     """
-    found = compute(ModelRunner(model, device), sequences, budget=budget)
-    return [one if isinstance(one, ScoringFailure) else one.bits[1:].tolist() for one in found]
+    results = compute(ModelRunner(model, device), sequences, budget=budget)
+    return [result if isinstance(result, ScoringFailure) else result.bits[1:].tolist() for result in results]
 
 
 def compute(
@@ -74,14 +80,17 @@ def compute(
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> list[Computed | ScoringFailure]:
-    """Bits of the needed tokens of each sequence, and masses of `sets` after the tokens flagged in `rows`.
+    """Compute surprisals of needed tokens, and masses of `sets` after the tokens flagged in `rows`.
 
-    Arguments as in `forest.grow` and `model_runner.look_up`. Values are computed in fp32 from the model's logits; they
-    do not depend on other sequences beyond fp32 noise. When memory runs out the budget is halved and the work
-    goes on; a sequence that does not fit alone gives a ScoringFailure. A value that is not finite gives one
-    too. Sequences that are long enough for the model to work otherwise (`Turns`) share passes with their kind only.
+    Values are computed in fp32 from the model's logits and do not depend on other sequences beyond fp32 noise.
+    Sequences so long that the model works differently (`Turns`) share passes only with sequences of the same kind.
+    Arguments are as in `forest.grow` and `model_runner.look_up`.
+
+    Returns:
+        Values or a failure for each sequence. When memory runs out the budget is halved; a sequence that does not fit
+        alone fails, and so does one with a value that is not finite.
     """
-    found = compute_flat(
+    flat = compute_flat(
         runner,
         sequences,
         budget=budget,
@@ -91,10 +100,10 @@ def compute(
         stems=stems,
         stem_of=stem_of,
     )
-    bounds = found.starts.tolist()
+    bounds = flat.starts.tolist()
     return [
-        found.failures.get(at) or Computed(found.bits[start:stop], found.mass[start:stop])
-        for at, (start, stop) in enumerate(pairwise(bounds))
+        flat.failures.get(k) or Computed(flat.bits[start:stop], flat.mass[start:stop])
+        for k, (start, stop) in enumerate(pairwise(bounds))
     ]
 
 
@@ -109,16 +118,15 @@ def compute_flat(
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Flat:
-    """What `compute` gives, for many short sequences: `needed` and `rows` are flags of all tokens, one sequence after
-    the other, and so are the values."""
-    own = list(map(len, sequences))
-    starts = np.concatenate(([0], np.cumsum(own, dtype=np.int64)))
-    lengths = own
+    """Like `compute`, but faster for many short sequences: flags and values of all sequences are concatenated."""
+    own_lengths = list(map(len, sequences))
+    starts = np.concatenate(([0], np.cumsum(own_lengths, dtype=np.int64)))
+    lengths = own_lengths
     if stem_of is not None:
-        lengths = [n + (len(stems[at]) if at >= 0 else 0) for n, at in zip(own, stem_of, strict=True)]
+        lengths = [n + (len(stems[at]) if at >= 0 else 0) for n, at in zip(own_lengths, stem_of, strict=True)]
     width = 0 if sets is None else int(sets.shape[1])
-    found = Flat(starts, np.full(starts[-1], np.nan), np.full((starts[-1], width), np.nan), {})
-    for way, chosen in lots(runner, lengths).items():
+    flat = Flat(starts, np.full(starts[-1], np.nan), np.full((starts[-1], width), np.nan), {})
+    for way, chosen in group_sequences(runner, lengths).items():
         at = _places(starts, chosen)
         forest = grow(
             _of(sequences, chosen),
@@ -129,36 +137,35 @@ def compute_flat(
             stem_of=_of(stem_of, chosen),
         )
         if way.kind[1]:
-            turn_back(runner)
+            reset_positions(runner)
         ledger = _run(runner, forest, sets, budget, by_tree=way.by_tree)
-        failures = _spread(forest, ledger, found, at)
-        for number, (token, memory) in failures.items():
-            one = chosen[number]
-            found.failures[one] = _failure(
-                runner.device, lengths[one], lengths[one] - own[one] + token, memory
+        failures = _spread(forest, ledger, flat, at)
+        for number, (token, is_memory) in failures.items():
+            k = chosen[number]
+            flat.failures[k] = _failure(
+                runner.device, lengths[k], lengths[k] - own_lengths[k] + token, is_memory
             )
-    _again(runner, sequences, found, budget, (needed, rows), sets, stems, stem_of)
-    return found
+    _retry_alone(runner, sequences, flat, budget, (needed, rows), sets, stems, stem_of)
+    return flat
 
 
-def _again(
+def _retry_alone(
     runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
-    found: Flat,
+    flat: Flat,
     budget: int,
     flags: tuple[Flags | None, Flags | None],
     sets: torch.Tensor | None,
     stems: Sequence[Sequence[int]],
     stem_of: Sequence[int] | None,
 ) -> None:
-    """What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain
-    pass."""
+    """Run each text that ran out of memory again, alone and in a plain pass: another text may have been the cause."""
     if len(sequences) == 1 and not runner.blocks:
         return
     plain = replace(runner, blocks=0)
-    for at in [at for at, failure in found.failures.items() if isinstance(failure, _TooLarge)]:
-        place = slice(*found.starts[at : at + 2])
-        needed, rows = (None if one is None else one[place] for one in flags)
+    for at in [at for at, failure in flat.failures.items() if isinstance(failure, _TooLarge)]:
+        place = slice(*flat.starts[at : at + 2])
+        needed, rows = (None if values is None else values[place] for values in flags)
         alone = compute_flat(
             plain,
             [sequences[at]],
@@ -169,30 +176,30 @@ def _again(
             stems=stems,
             stem_of=_of(stem_of, [at]),
         )
-        found.bits[place], found.mass[place] = alone.bits, alone.mass
-        del found.failures[at]
+        flat.bits[place], flat.mass[place] = alone.bits, alone.mass
+        del flat.failures[at]
         if alone.failures:
-            found.failures[at] = alone.failures[0]
+            flat.failures[at] = alone.failures[0]
 
 
 def _of(values: Sequence[Any] | None, chosen: Sequence[int]) -> Any:
-    """The chosen ones, which are often all."""
+    """Select values by index; avoids a copy if all are chosen."""
     return values if values is None or len(chosen) == len(values) else [values[at] for at in chosen]
 
 
 def _places(starts: Ints, chosen: Sequence[int]) -> slice | Ints:
-    """Where the values of the chosen sequences stand among those of all."""
+    """Return the positions of the chosen sequences in the concatenated values."""
     if len(chosen) == len(starts) - 1:
         return slice(None)
     return np.concatenate([np.arange(starts[at], starts[at + 1]) for at in chosen])
 
 
 class _TooLarge(ScoringFailure):
-    """Memory ran out."""
+    """Memory ran out on a text."""
 
 
 class _Ledger(NamedTuple):
-    """Values by edge and row of a forest. NaN in `bits` = the model gave no number; `short` = memory."""
+    """Values by edge and row of a forest. NaN in `bits` = no number from the model; `short_…` = memory ran out."""
 
     bits: Floats
     mass: Floats
@@ -220,8 +227,8 @@ def _run(
         np.zeros(len(forest.row_node), np.bool_),
     )
     done: list[_Work] = []
-    for step, work in through(
-        runner, forest, budget, partial(_looked, runner, forest, sets), by_tree=by_tree
+    for step, work in run_passes(
+        runner, forest, budget, partial(_read, runner, forest, sets), by_tree=by_tree
     ):
         if work is not None:
             done.append(work)
@@ -236,37 +243,40 @@ def _run(
     return ledger
 
 
-def _looked(
+def _read(
     runner: ModelRunner, forest: Forest, sets: torch.Tensor | None, job: Job, states: torch.Tensor
 ) -> _Work:
-    """Head for the nodes that are read."""
+    """Apply the head to the nodes that are read."""
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
     return _Work(job, *look_up(runner, states, row, forest.edge_token[job.edges], sets))
 
 
-def _spread(forest: Forest, ledger: _Ledger, found: Flat, at: slice | Ints) -> dict[int, tuple[int, bool]]:
-    """Give the values to the sequences that asked for them. Of each that failed: the token, and whether it is for lack
-    of memory."""
-    asked, looked = forest.edge_of >= 0, forest.row_of >= 0
-    bits = np.full(len(asked), np.nan)
-    bits[asked] = ledger.bits[forest.edge_of[asked]]
-    mass = np.full((len(asked), ledger.mass.shape[1]), np.nan)
-    mass[looked] = ledger.mass[forest.row_of[looked]]
-    found.bits[at], found.mass[at] = bits, mass
-    short = np.zeros(len(asked), np.bool_)
-    short[asked] |= ledger.short_edge[forest.edge_of[asked]]
-    short[looked] |= ledger.short_row[forest.row_of[looked]]
-    odd = asked & ~np.isfinite(bits) | np.isnan(mass[:, :1]).any(1) & looked
+def _spread(forest: Forest, ledger: _Ledger, flat: Flat, at: slice | Ints) -> dict[int, tuple[int, bool]]:
+    """Copy values to all sequences that requested them.
+
+    Returns:
+        For each failed sequence, the failed token and whether memory ran out.
+    """
+    has_edge, has_row = forest.edge_of >= 0, forest.row_of >= 0
+    bits = np.full(len(has_edge), np.nan)
+    bits[has_edge] = ledger.bits[forest.edge_of[has_edge]]
+    mass = np.full((len(has_edge), ledger.mass.shape[1]), np.nan)
+    mass[has_row] = ledger.mass[forest.row_of[has_row]]
+    flat.bits[at], flat.mass[at] = bits, mass
+    short = np.zeros(len(has_edge), np.bool_)
+    short[has_edge] |= ledger.short_edge[forest.edge_of[has_edge]]
+    short[has_row] |= ledger.short_row[forest.row_of[has_row]]
+    not_finite = has_edge & ~np.isfinite(bits) | np.isnan(mass[:, :1]).any(1) & has_row
     failed: dict[int, tuple[int, bool]] = {}
-    for place in np.flatnonzero(short | odd).tolist():
+    for place in np.flatnonzero(short | not_finite).tolist():
         number = int(np.searchsorted(forest.starts, place, "right")) - 1
-        token, memory = failed.get(number, (place - int(forest.starts[number]), False))
-        failed[number] = (token, memory or bool(short[place]))
+        token, is_memory = failed.get(number, (place - int(forest.starts[number]), False))
+        failed[number] = (token, is_memory or bool(short[place]))
     return failed
 
 
-def _failure(device: torch.device, length: int, token: int, memory: bool) -> ScoringFailure:
-    if memory:
+def _failure(device: torch.device, length: int, token: int, is_memory: bool) -> ScoringFailure:
+    if is_memory:
         return _TooLarge(f"Memory on {device} ran out on this text alone ({length} tokens).", transient=True)
     return ScoringFailure(
         f"The model's value for token {token + 1} is not a finite number; "

@@ -1,13 +1,11 @@
-"""Prefix trees over token ids, planned with sorted arrays: which positions to run, in which chunks, and
-which vocabulary rows to look at.
+"""Plan prefix trees over token ids with sorted arrays: positions to run, their chunks, and vocabulary rows to read.
 
-Sentences of a suite share most of their beginnings. In a prefix tree every distinct prefix is one node, which
-is run once; every distinct (prefix, next token) that somebody needs is one edge, which is looked up once. A
-prefix without a needed successor is not run at all. Nodes are numbered depth first, so that the descendants
-of node q are the range [q, end(q)) and attention to ancestors only is a range test: key j is visible to
-query i if and only if j <= i < end(j).
+Sentences of a suite share most of their prefixes. Each distinct prefix is one node, which is run once; each distinct
+(prefix, next token) that is needed is one edge, which is looked up once. Prefixes without a needed successor are not
+run. Nodes are numbered depth first, so that the descendants of node q are the range [q, end(q)), and attention to
+ancestors is a range test: query i sees key j if and only if j <= i < end(j).
 
-Everything is a deterministic function of the input; 134,000 sentences take well under a second. No torch.
+Everything is a deterministic function of the input; 134,000 sentences take well under a second. Needs no torch.
 """
 
 from __future__ import annotations
@@ -23,17 +21,18 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 FILL = 0.75
-"""A chunk may end anywhere in its last quarter: where the fewest ancestors have to be run again."""
+"""A chunk may end anywhere in its last quarter, where the fewest ancestors have to be run again."""
 
 
 class Forest(NamedTuple):
-    """A planned set of prefix trees. n nodes in depth-first order, m edges sorted by node, r looked-at nodes.
+    """Planned prefix trees: n nodes in depth-first order, m edges sorted by node, r rows.
 
-    token, depth, parent, end  int64[n]; parent -1 for roots; descendants of q (itself included): [q, end[q])
-    edge_node, edge_token      int64[m]: token `edge_token` after the prefix that ends in `edge_node`
-    row_node                   int64[r], sorted: nodes whose whole distribution is asked for
-    starts                     int64[k+1]: where sequence k begins in the flat arrays below
-    edge_of, row_of            int64[positions]: edge (row) of each token of each sequence; -1 = none
+    Attributes:
+        token, depth, parent, end: int64[n]; the parent of a root is -1; descendants of q, including q: [q, end[q]).
+        edge_node, edge_token: int64[m], token `edge_token` after the prefix that ends in `edge_node`.
+        row_node: int64[r], sorted, nodes whose whole distribution is needed.
+        starts: int64[k+1], start of each sequence in the flat arrays below.
+        edge_of, row_of: int64[positions], edge (row) of each token of each sequence; -1 = none.
     """
 
     token: Ints
@@ -49,12 +48,13 @@ class Forest(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Nodes to run together: the ancestors of node `first`, run again, then nodes [first, last).
+    """Nodes to run together: the ancestors of node `first`, which are run again, and nodes [first, last).
 
-    token, position, end  int64[p]: input id, position id and (local) end of the range that sees this key
-    edges                 the chunk's edges as a slice of the forest's
-    rows                  the chunk's rows as a slice of the forest's row_node
-    node_at               local index of global node q is q - first + node_at
+    Attributes:
+        token, position, end: int64[p], input id, position id and (local) end of the range that sees the key.
+        edges: slice of the forest's edges.
+        rows: slice of the forest's row_node.
+        node_at: the local index of node q is q - first + node_at.
     """
 
     first: int
@@ -68,7 +68,7 @@ class Chunk(NamedTuple):
 
     @property
     def least(self) -> int:
-        """Positions up to the first leaf; no chunk that begins with this node has fewer."""
+        """Positions up to the first leaf, the minimum of any chunk that begins with this node."""
         own = np.arange(self.node_at, len(self.token))
         return self.node_at + int(np.argmax(self.end[self.node_at :] == own + 1)) + 1
 
@@ -82,14 +82,18 @@ def grow(
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Forest:
-    """Plan the needed tokens of `sequences` (ids, start token included).
+    """Plan the needed tokens of sequences.
 
-    needed[k][i]  token i of sequence k is to be scored; None = all. A token with nothing before it is never scored
-    rows[k][i]    the distribution after token i is asked for; None = none. Either may be one flat array
-    whole         run each sequence to its last token, wanted or not, if anything of it is wanted
-    stems         beginnings that many sequences have: sequence k goes on after stems[stem_of[k]] (-1 = after nothing),
-                  and only its own tokens count in `starts`, `edge_of` and `row_of`. The forest is that of the sequences
-                  written out, but its planning takes no time for beginnings that repeat.
+    Args:
+        sequences: token ids, including start tokens.
+        needed: needed[k][i], token i of sequence k is to be scored, or one flat array; None = all. A token without a
+            predecessor is never scored.
+        rows: rows[k][i], the distribution after token i is needed, or one flat array; None = none.
+        whole: run each sequence with a needed token to its last token.
+        stems: prefixes shared by many sequences. The forest is that of the full sequences, but repeated prefixes take
+            no time to plan.
+        stem_of: sequence k continues stems[stem_of[k]]; -1 = no stem. Only its own tokens count in `starts`, `edge_of`
+            and `row_of`.
     """
     laid = _laid(sequences, stems, stem_of)
     own, total = int(laid.starts[len(stems)]), len(laid.flat)
@@ -111,14 +115,15 @@ def grow(
 
 
 class _Laid(NamedTuple):
-    """Stems, then sequences, one after the other.
+    """Stems and sequences, concatenated.
 
-    flat    int64[positions]: ids
-    starts  int64[k+1]: where each begins in `flat`
-    stem    int64[k]: which one each goes on after; -1 = none
-    offset  int64[k]: depth of its first token
-    before  int64[positions]: the position before; -1 = none
-    width   above every id
+    Attributes:
+        flat: int64[positions], token ids.
+        starts: int64[k+1], start of each in `flat`.
+        stem: int64[k], the stem that each continues; -1 = none.
+        offset: int64[k], depth of its first token.
+        before: int64[positions], preceding position; -1 = none.
+        width: greater than every id.
     """
 
     flat: Ints
@@ -148,11 +153,14 @@ def _laid(
 
 
 def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
-    """How many of its tokens are fed for each: a token is when it, or anything after it, has a needed successor or is
-    looked at; a stem is, as a whole, when anything behind it is wanted."""
+    """Return the number of tokens to run for each sequence.
+
+    A token is run if it or a later token has a needed successor or row. A stem is run as a whole if a sequence after it
+    needs anything.
+    """
     lengths = np.diff(laid.starts)
     place = np.arange(len(want)) - np.repeat(laid.starts[:-1], lengths)
-    # Counted from 1, and 0 for nothing: behind a stem, the first token can be wanted, which feeds the stem alone.
+    # Counted from 1, 0 = nothing: the first token after a stem can be needed, which runs only the stem.
     reach = np.maximum(np.where(want, place + 1, 0), np.where(look, place + 2, 0))
     most = np.zeros(len(lengths), np.int64)
     if (some := lengths > 0).any():
@@ -164,7 +172,7 @@ def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
 
 
 def _flags(values: Sequence[Sequence[bool]] | Flags | None, total: int, *, default: bool) -> Flags:
-    """One flat array of flags."""
+    """Flatten flags to one array."""
     if values is None:
         return np.full(total, default)
     if not isinstance(values, np.ndarray):
@@ -183,7 +191,7 @@ class _Level(NamedTuple):
 
 
 def _levels(laid: _Laid, fed: Ints) -> tuple[Ints, list[_Level]]:
-    """Number the distinct prefixes depth by depth: node of every fed position (else -1), and the levels."""
+    """Number distinct prefixes by depth. Returns the node of every position that is run (else -1), and the levels."""
     node_of = np.full(len(laid.flat), -1, np.int64)
     levels: list[_Level] = []
     base = 0
@@ -200,7 +208,7 @@ def _levels(laid: _Laid, fed: Ints) -> tuple[Ints, list[_Level]]:
 
 
 def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Renumber depth first: the new number of each node, then token, depth, parent and end by new number."""
+    """Renumber depth first. Returns the new number of each node, then token, depth, parent and end by new number."""
     count = levels[-1].base + len(levels[-1].token) if levels else 0
     size = np.ones(count, np.int64)
     for upper, lower in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
@@ -224,7 +232,7 @@ def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
 
 
 def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
-    """Distinct (node, next token): the edge of each position (-1 = none), then node and token of each edge."""
+    """Find distinct (node, next token). Returns the edge of each position (-1 = none), node and token of each edge."""
     edge_of = np.full(len(laid.flat), -1, np.int64)
     keys = nodes[laid.before[wanted]] * laid.width + laid.flat[wanted]
     distinct, inverse = np.unique(keys, return_inverse=True)
@@ -233,15 +241,17 @@ def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chunk:
-    """The chunk that begins with node `first`: at most `budget` positions, its ancestors included.
+    """Cut the chunk that begins with node `first`: at most `budget` positions, including its ancestors.
 
-    Where ancestors take more than half of that, as many new nodes as ancestors are run, and the first path is run to
-    its leaf. So long texts cost about twice their positions at most, and a chunk has no more positions than the budget
-    allows, the longest path has, or twice the ancestors of `first` are (those or `most`). Raises ValueError below
-    budget 1.
+    If ancestors take more than half of the budget, as many new nodes as ancestors are run, and the first path is run to
+    its leaf. So long texts cost at most about twice their positions, and a chunk never exceeds the largest of the
+    budget, the longest path, and twice the ancestors of `first` (or `most`).
+
+    Raises:
+        ValueError: the budget is below 1.
     """
     if budget < 1:
-        raise ValueError(f"a budget of {budget} holds nothing")
+        raise ValueError(f"the budget must be at least 1, not {budget}")
     nodes = len(forest.token)
     above = int(forest.depth[first])
     usual = budget - above
@@ -271,7 +281,7 @@ def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chu
 
 
 def _to_leaf(forest: Forest, first: int, room: int) -> int:
-    """Nodes from `first` to the first leaf behind it; any smaller number than `room` if they fit into that."""
+    """Return the number of nodes from `first` to the next leaf, searched in steps that double from `room`."""
     while True:
         own = np.arange(first + 1, min(first + room, len(forest.end)) + 1)
         leaves = np.flatnonzero(forest.end[first : first + room] == own)
@@ -281,10 +291,10 @@ def _to_leaf(forest: Forest, first: int, room: int) -> int:
 
 
 def cut_all(forest: Forest, budget: int) -> list[Chunk]:
-    """All chunks under one budget, in order; every node is in exactly one chunk's own range."""
-    found: list[Chunk] = []
+    """Cut all chunks under one budget, in order; each node is new in exactly one chunk."""
+    cut_chunks: list[Chunk] = []
     first = 0
     while first < len(forest.token):
-        found.append(cut(forest, first, budget))
-        first = found[-1].last
-    return found
+        cut_chunks.append(cut(forest, first, budget))
+        first = cut_chunks[-1].last
+    return cut_chunks

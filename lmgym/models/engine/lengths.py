@@ -1,4 +1,4 @@
-"""Where a model begins to work otherwise because a text is long, read off its configuration. Pure."""
+"""Text lengths at which a model works differently, from its configuration."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ _WINDOWS = (
     "window_size",
     "attention_chunk_size",
 )
-"""Settings that say how far back a query sees."""
+"""Settings of how far back a query sees."""
 _KEPT = ("keep_window_size", "index_topk")
-"""Settings that say how many keys are kept of a longer text. Keys of one token may be equal in rank; which of them are
-kept then depends on the number of all keys."""
+"""Settings of how many keys of a longer text are kept. Keys can have equal rank; which are kept then depends on the
+number of keys."""
 
 _COUNTED = ("floor_scale",)
-"""Settings of attention that is scaled by a query's place in the row (Llama 4), whatever its position is."""
+"""Settings of attention that is scaled by a query's index in the row (Llama 4), not by its position id."""
 
 
 class Turns(NamedTuple):
-    """Lengths in tokens above which one forward pass treats all that is in it otherwise.
+    """Lengths in tokens above which a forward pass computes all its values differently.
 
-    steps  one way up to each of these lengths, another above (longrope's two sets of factors)
-    fluid  above this length every length has a way of its own (dynamic frequencies, a choice of keys); None = never
+    Attributes:
+        steps: lengths at which the computation changes (longrope's two sets of factors).
+        fluid: above this, it is different for every length (dynamic frequencies, selection of keys); None = never.
     """
 
     steps: tuple[int, ...] = ()
@@ -33,7 +34,7 @@ class Turns(NamedTuple):
 
     @classmethod
     def of(cls, config: Any) -> Turns:
-        """As the configuration says; none for something that is no configuration."""
+        """Read a configuration; objects that are not one have no turns."""
         if not hasattr(config, "get_text_config"):
             return cls()
         text = config.get_text_config()
@@ -47,45 +48,46 @@ class Turns(NamedTuple):
             if kind == "longrope" and isinstance(start, int):
                 steps.add(start)
             elif "dynamic" in kind and most is not None:
-                # A text of exactly this length does not undo what a longer one has left behind.
+                # A text of exactly this length does not reset the frequencies of a longer one.
                 fluid.append(most - 1)
         return cls(tuple(sorted(steps)), min(fluid, default=None))
 
     def kind(self, length: int) -> tuple[int, int]:
-        """Texts of different kinds must not share a forward pass. (0, 0) = nothing has turned; a text of any other
-        kind is run whole, because its kind follows from its length."""
+        """Return the kind of a text; different kinds must not share a forward pass.
+
+        (0, 0) is the usual kind. Texts of other kinds are run whole, because the kind depends on the whole length.
+        """
         passed = sum(length > step for step in self.steps)
         return passed, length if self.fluid is not None and length > self.fluid else 0
 
     @property
     def first(self) -> int | None:
-        """The longest text for which nothing turns; None = any."""
-        found = [*self.steps, *([] if self.fluid is None else [self.fluid])]
-        return min(found, default=None)
+        """Length of the longest text of the usual kind; None = unlimited."""
+        return min([*self.steps, *([] if self.fluid is None else [self.fluid])], default=None)
 
 
 def reach(config: Any) -> int | None:
-    """The longest text that every layer sees whole and that nothing turns for; None = any."""
-    found = _numbers(config.get_text_config(), _WINDOWS)
+    """Return the length of the longest text of the usual kind that every layer sees whole; None = unlimited."""
+    windows = _numbers(config.get_text_config(), _WINDOWS)
     first = Turns.of(config).first
-    return min(found if first is None else [*found, first], default=None)
+    return min(windows if first is None else [*windows, first], default=None)
 
 
 def counts_places(config: Any) -> bool:
-    """Whether a value depends on where in the row its text stands."""
+    """Return whether values depend on the index of a text in its row."""
     return bool(_numbers(config.get_text_config(), _COUNTED))
 
 
 def _numbers(text: Any, names: tuple[str, ...]) -> list[int]:
-    """Those of these settings that are positive numbers."""
-    found = [getattr(text, name, None) for name in names]
-    return [value for value in found if isinstance(value, int) and value > 0]
+    """Return the settings that are positive integers."""
+    values = [getattr(text, name, None) for name in names]
+    return [value for value in values if isinstance(value, int) and value > 0]
 
 
 def _ropes(text: Any) -> Iterator[Mapping[str, Any]]:
-    """The rotary settings: one set, or one for each kind of layer."""
+    """Yield the rotary settings: one set, or one for each kind of layer."""
     rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None)
     if not isinstance(rope, Mapping):
         return
-    own = [value for value in rope.values() if isinstance(value, Mapping)]
-    yield from own or [rope]
+    by_layer_kind = [value for value in rope.values() if isinstance(value, Mapping)]
+    yield from by_layer_kind or [rope]

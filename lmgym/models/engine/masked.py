@@ -1,10 +1,10 @@
 """Pseudo-log-likelihoods of masked language models, batched over all masked copies. Needs torch.
 
-original           each token given all others (Salazar et al. 2020)
-within_word_l2r    each token given all others except the later tokens of its own word, so that a word's
-                   pieces do not give each other away (Kauf & Ivanova 2023, arXiv 2305.10588)
+original: each token given all others (Salazar et al. 2020).
+within_word_l2r: each token given all others except later tokens of the same word, so that the pieces of a word do not
+give each other away (Kauf & Ivanova 2023, arXiv 2305.10588).
 
-Values are not comparable with those of left-to-right models: the words after a token are seen.
+Values are not comparable with those of left-to-right models, because the model sees the words after a token.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ BATCHINGS = {
     "equal": "Scored in batches of equal lengths: with padding, probe tokens {problem}.",
     "alone": "Scored one masked copy at a time: in batches probe tokens {problem}.",
 }
-"""How copies share forward passes, the fastest first, and what a model's notes say of it. Models that mix positions
-without a mask (FNet's Fourier transform) take padding for text."""
+"""How copies share forward passes, fastest first, and the note for a model. Models that mix positions without a mask
+(FNet's Fourier transform) read padding as text."""
 
 
 class Copy(NamedTuple):
-    """One masked copy of a sequence: the places that are masked, and the one whose token is wanted."""
+    """One masked copy of a sequence: masked positions, and the target whose token is scored."""
 
     sequence: int
     target: int
@@ -46,30 +46,39 @@ class Copy(NamedTuple):
 def masked_copies(
     words: Sequence[Sequence[int]], needed: Sequence[Sequence[bool]], method: str
 ) -> list[Copy]:
-    """The copies to run. words[k][i] numbers the word of token i of sequence k; -1 = a special token, which is
-    never wanted. Deterministic."""
+    """List the masked copies to run. Deterministic.
+
+    Args:
+        words: words[k][i] is the word number of token i of sequence k; -1 for a special token, which is never scored.
+        needed: tokens to score.
+        method: one of METHODS.
+
+    Raises:
+        ValueError: unknown method.
+    """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: choose one of {', '.join(METHODS)}")
-    found: list[Copy] = []
-    for number, (own, wanted) in enumerate(zip(words, needed, strict=True)):
-        for at, (word, flag) in enumerate(zip(own, wanted, strict=True)):
+    copies: list[Copy] = []
+    for number, (word_of, flags) in enumerate(zip(words, needed, strict=True)):
+        for at, (word, flag) in enumerate(zip(word_of, flags, strict=True)):
             if not flag or word < 0:
                 continue
             later = [
                 place
-                for place in range(at + 1, len(own))
-                if method == "within_word_l2r" and own[place] == word
+                for place in range(at + 1, len(word_of))
+                if method == "within_word_l2r" and word_of[place] == word
             ]
-            found.append(Copy(number, at, (at, *later)))
-    return found
+            copies.append(Copy(number, at, (at, *later)))
+    return copies
 
 
 class Distinct(NamedTuple):
-    """Copies without repeats: sentences that differ in one word are one input where that word is masked.
+    """A distinct input: sentences that differ in one word share the copy in which it is masked.
 
-    ids     what the model reads, masks put in
-    place   whose distribution is looked at
-    tokens  the tokens that are looked up there
+    Attributes:
+        ids: input ids, with masks.
+        place: position whose distribution is read.
+        tokens: tokens that are looked up there.
     """
 
     ids: tuple[int, ...]
@@ -80,25 +89,28 @@ class Distinct(NamedTuple):
 def distinct_copies(
     sequences: Sequence[Sequence[int]], copies: Sequence[Copy], mask_id: int
 ) -> tuple[list[Distinct], list[tuple[int, int]]]:
-    """Distinct inputs in order of appearance, and of each copy: its input, and which of that input's tokens it
-    is."""
+    """Merge equal copies.
+
+    Returns:
+        Distinct inputs in order of appearance, and for each copy its input and the index of its token there.
+    """
     numbers: dict[tuple[tuple[int, ...], int], int] = {}
-    found: list[Distinct] = []
+    inputs: list[Distinct] = []
     places: list[tuple[int, int]] = []
     for copy in copies:
-        own = list(sequences[copy.sequence])
-        token = own[copy.target]
+        ids = list(sequences[copy.sequence])
+        token = ids[copy.target]
         for at in copy.masked:
-            own[at] = mask_id
-        key = (tuple(own), copy.target)
-        number = numbers.setdefault(key, len(found))
-        if number == len(found):
-            found.append(Distinct(*key, []))
-        tokens = found[number].tokens
+            ids[at] = mask_id
+        key = (tuple(ids), copy.target)
+        number = numbers.setdefault(key, len(inputs))
+        if number == len(inputs):
+            inputs.append(Distinct(*key, []))
+        tokens = inputs[number].tokens
         if token not in tokens:
             tokens.append(token)
         places.append((number, tokens.index(token)))
-    return found, places
+    return inputs, places
 
 
 def compute_masked(
@@ -112,9 +124,18 @@ def compute_masked(
     budget: int,
     rows: Rows | None = None,
 ) -> list[Floats | ScoringFailure]:
-    """Bits of each needed token; NaN = not asked for. Each distinct copy is run once; copies are sorted by
-    length and batched as `runner.batching` says under a budget of padded tokens; when memory runs out it is halved.
-    `rows` runs the model for one place per copy, see `last_rows`."""
+    """Compute the pseudo-surprisal of each needed token.
+
+    Each distinct copy is run once. Copies are sorted by length and batched by `runner.batching`.
+
+    Args:
+        words, needed, method: as in `masked_copies`.
+        budget: padded tokens per batch; halved when memory runs out.
+        rows: runs the model for one position per copy, see `last_rows`.
+
+    Returns:
+        For each sequence float64[tokens] in bits, NaN = not requested; or a failure.
+    """
     copies = masked_copies(words, needed, method)
     inputs, places = distinct_copies(sequences, copies, mask_id)
     values = _run(runner, inputs, budget, rows or whole_rows(runner))
@@ -132,48 +153,48 @@ def compute_masked(
         if not math.isfinite(bits[which]):
             reason = f"The model's value for token {copy.target + 1} is not a finite number."
             failed.setdefault(copy.sequence, ScoringFailure(reason))
-    return [failed.get(number, one) for number, one in enumerate(results)]
+    return [failed.get(number, bits_of) for number, bits_of in enumerate(results)]
 
 
 def _run(
     runner: ModelRunner, inputs: Sequence[Distinct], budget: int, rows: Rows
 ) -> list[list[float] | None]:
-    """Bits of the tokens of each input; None = memory ran out on it alone."""
-    found: list[list[float] | None] = [None] * len(inputs)
-    lengths = [len(one.ids) for one in inputs]
+    """Compute the bits of the tokens of each input; None = memory ran out on it alone."""
+    values: list[list[float] | None] = [None] * len(inputs)
+    lengths = [len(distinct.ids) for distinct in inputs]
     pending = _batches(lengths, budget, runner.batching)[::-1]
     while pending:
         batch = pending.pop()
         bits = unless_full(runner.device, partial(_forward, runner, [inputs[at] for at in batch], rows))
         if bits is not None:
-            for at, own in zip(batch, bits, strict=True):
-                found[at] = own
+            for at, input_bits in zip(batch, bits, strict=True):
+                values[at] = input_bits
         elif len(batch) > 1:
             rest = [at for group in (batch, *reversed(pending)) for at in group]
             budget = max(1, min(budget, lengths[batch[-1]] * len(batch)) // 2)
             again = _batches([lengths[at] for at in rest], budget, runner.batching)
             pending = [[rest[place] for place in group] for group in again][::-1]
-    return found
+    return values
 
 
 def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[int]]:
-    """Numbers into `lengths`, shortest first."""
+    """Group indices of `lengths` to batches, shortest first."""
     if batching == "padded":
         return chunks(lengths, budget)
-    found = []
+    batches = []
     for length in sorted(set(lengths)):
-        same = [at for at, one in enumerate(lengths) if one == length]
+        same = [at for at, other in enumerate(lengths) if other == length]
         size = 1 if batching == "alone" else max(1, budget // length)
-        found += [same[start : start + size] for start in range(0, len(same), size)]
-    return found
+        batches += [same[start : start + size] for start in range(0, len(same), size)]
+    return batches
 
 
 Rows = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
-"""(model inputs [copies, width], place [copies]) -> one hidden row per copy, as the head takes it."""
+"""(model inputs [copies, width], place [copies]) -> one hidden row per copy, the input of the head."""
 
 
 def whole_rows(runner: ModelRunner) -> Rows:
-    """Run the body for all positions and pick."""
+    """Run the body for all positions and select one per copy."""
 
     def run(inputs: dict[str, torch.Tensor], place: torch.Tensor) -> torch.Tensor:
         states = runner.states(**inputs)
@@ -184,28 +205,30 @@ def whole_rows(runner: ModelRunner) -> Rows:
 
 @torch.inference_mode()
 def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list[list[float]]:
-    width = max(len(one.ids) for one in batch)
+    width = max(len(copy.ids) for copy in batch)
     ids = np.zeros((len(batch), width), np.int64)
     mask = np.zeros((len(batch), width), np.int64)
-    for line, one in enumerate(batch):
-        ids[line, : len(one.ids)] = one.ids
-        mask[line, : len(one.ids)] = 1
+    for line, copy in enumerate(batch):
+        ids[line, : len(copy.ids)] = copy.ids
+        mask[line, : len(copy.ids)] = 1
     inputs = {"input_ids": to_device(ids, runner.device)}
-    if runner.batching == "padded":  # else there is nothing to mask, and some models take no mask
+    if runner.batching == "padded":  # otherwise nothing needs a mask, and some models accept none
         inputs["attention_mask"] = to_device(mask, runner.device)
-    place = np.array([one.place for one in batch])
-    counts = [len(one.tokens) for one in batch]
-    tokens = np.array([token for one in batch for token in one.tokens])
+    place = np.array([copy.place for copy in batch])
+    counts = [len(copy.tokens) for copy in batch]
+    tokens = np.array([token for copy in batch for token in copy.tokens])
     states = rows(inputs, to_device(place, runner.device))
     bits = iter(look_up(runner, states, np.repeat(np.arange(len(batch)), counts), tokens).bits.tolist())
     return [list(islice(bits, count)) for count in counts]
 
 
 def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
-    """Rows that run the last layer's feed-forward part only where wanted, for bodies of BERT's build
-    (encoder.layer[k] with attention, intermediate, output); None for others.
+    """Make rows that run the feed-forward part of the last layer only for the target position.
 
-    The part after attention works position by position, so leaving positions out changes no value.
+    The part after attention works per position, so leaving out positions changes no value.
+
+    Returns:
+        None unless the body has BERT's structure (encoder.layer[k] with attention, intermediate, output).
     """
     encoder = getattr(model.base_model, "encoder", None)
     layers = getattr(encoder, "layer", None)
@@ -231,34 +254,38 @@ def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
 
 
 def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> Floats:
-    """Bits of some tokens of the probe sequences."""
+    """Compute the bits of some tokens of the probe sequences."""
     limit = context_limit(runner.model.config)
     probes = probe_sequences(runner.vocabulary, None if limit is None else limit - 8)[1:6]
     words = [[at // 2 for at in range(len(ids))] for ids in probes]
     flags = [[at % 3 == 0 for at in range(len(ids))] for ids in probes]
-    found = compute_masked(
+    results = compute_masked(
         runner, probes, words, flags, method="within_word_l2r", mask_id=mask_id, budget=256, rows=rows
     )
-    parts = [np.full(1, np.nan) if isinstance(one, ScoringFailure) else one[~np.isnan(one)] for one in found]
-    return np.concatenate(parts)
+    return np.concatenate(
+        [
+            np.full(1, np.nan) if isinstance(result, ScoringFailure) else result[~np.isnan(result)]
+            for result in results
+        ]
+    )
 
 
 def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> ModelRunner:
-    """The model as it comes; by itself each copy has the value that every other way must give."""
+    """Make a runner without optimisations. The values of single copies are the reference for every faster way."""
     runner = ModelRunner.whole(model, device)
     runner.batching = batching
     return runner
 
 
 def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[str, str]:
-    """The fastest of BATCHINGS that gives the `plain` bits, and a note on why it is none that is faster."""
+    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it with a note why none is faster."""
     problem = ""
-    for batching, said in BATCHINGS.items():
+    for batching, note in BATCHINGS.items():
         gap = 0.0
         if batching != "alone":
             gap = _gap(plain_runner(model, device, batching), mask_id, plain, None)
         if gap <= tolerance(model):
-            return batching, said.format(problem=problem)
+            return batching, note.format(problem=problem)
         problem = (
             f"differ by {gap:.2g} bits from one copy at a time" if math.isfinite(gap) else "cannot be scored"
         )
@@ -268,25 +295,25 @@ def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Float
 def make_masked_runner(
     model: Any, device: torch.device, mask_id: int, plain: Floats, batching: str = "padded"
 ) -> tuple[ModelRunner, Rows | None]:
-    """A runner, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
+    """Make a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
     runner = plain_runner(model, device, batching)
     runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)
     if gap > allowed:
         runner.body = runner.head = None
-        runner.notes.append("Body and head could not be told apart; all logits are computed.")
+        runner.notes.append("Body and head could not be separated; all logits are computed.")
         return runner, None
     runner.gap = gap
     rows = last_rows(model, runner)
     if rows is None or (gap := _gap(runner, mask_id, plain, rows)) > allowed:
         return runner, None
     runner.gap = max(runner.gap, gap)
-    runner.notes.append("The last layer is run for the wanted tokens only.")
+    runner.notes.append("The last layer is run only for the tokens that are scored.")
     return runner, rows
 
 
 def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
         return apart(probe_bits(runner, mask_id, rows), plain)
-    except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this way out)
         return math.inf

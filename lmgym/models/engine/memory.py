@@ -1,4 +1,4 @@
-"""How many positions are run together, and what is done when memory runs out. Needs torch."""
+"""Positions per forward pass, and recovery when memory runs out. Needs torch."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
 
 
 def default_budget(device: torch.device, vocabulary_size: int) -> int:
-    """Positions per pass, padded ones included: a good shape for the device, less where a large vocabulary makes logits
-    large."""
+    """Return the default number of positions per pass, including padding; less for a large vocabulary."""
     kind = device.type if device.type in _TOKENS else "cpu"
     return max(1, min(_TOKENS[kind], _LOGIT_BYTES[kind] // (4 * max(vocabulary_size, 1))))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception means that memory ran out, on either kind of device."""
+    """Return whether an exception means that memory ran out, on a CPU or GPU."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or says_full(error)
 
 
 def give_back(device: torch.device) -> None:
-    """Free what nobody holds any more."""
+    """Release unreferenced memory, and torch's cache on a GPU."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
 
 
 def unless_full(device: torch.device, work: Callable[[], Found]) -> Found | None:
-    """What `work` gives, or None when memory ran out on it; what it held is free again then."""
+    """Run `work`; return None, with its memory released, if memory ran out."""
     try:
         return work()
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-    # Outside the handler, so that the traceback no longer holds the tensors.
+    # Outside the handler, so that the traceback no longer references the tensors.
     give_back(device)
     return None

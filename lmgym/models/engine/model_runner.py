@@ -1,5 +1,7 @@
-"""Runs one model: its body (ids to hidden rows) and its head (hidden rows to logits), in the ways that were tested to
-give its values. Needs torch."""
+"""Run one model as body (ids to hidden rows) and head (hidden rows to logits). Needs torch.
+
+Every optimisation was tested to reproduce the values of the plain model, see `tree_support`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from lmgym.models.engine.lengths import Turns
 from lmgym.models.engine.vocabulary import ROWS, Part, look_up_by_parts
 
 ROWS_PER_BLOCK = 128
-"""Vocabulary rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size from which
-the C library fetches fresh pages for every block."""
+"""Hidden rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size at which the C library
+maps new pages for every block."""
 
 _BLOCK_BYTES = {"cpu": 32 * 2**20, "cuda": 2**30}
 _LARGEST_BLOCK = {"cpu": ROWS_PER_BLOCK, "cuda": 4096}
@@ -27,18 +29,19 @@ _PER_NAT = 1.4426950408889634
 class ModelRunner:
     """A model in eval mode, ready to run.
 
-    model       the whole transformers model, called as model(input_ids=, attention_mask=).logits
-    vocabulary  columns of its logits; 0 = not known
-    body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
-    parts       the head by parts of the vocabulary, where that is all it is (see `engine.vocabulary`); else none
-    turns       lengths above which a whole forward pass works otherwise; read off the model
-    blocks      queries per block of tree attention (see `engine.block_attention`), where it was shown to work; 0 = no
-                trees: padded batches, in which a text's places are those it has alone
-    reach       longest text in tokens that may go into trees (see `lengths.reach`); None = any
-    batching    how copies for a masked model share passes (see `masked.BATCHINGS`)
-    packed      whether its linear weights were repacked for the CPU's kernels
-    gap         largest difference in bits that was seen on probes between these ways and the plain one
-    notes       what was measured and decided, in words
+    Attributes:
+        model: the whole transformers model, called as model(input_ids=, attention_mask=).logits.
+        vocabulary: columns of its logits; 0 = unknown.
+        body, head: its two parts if head(body) reproduces the model; otherwise None, and the model runs whole.
+        parts: the head by parts of the vocabulary if it is a plain linear layer (see `engine.vocabulary`); else empty.
+        turns: lengths above which a forward pass works differently.
+        blocks: queries per block of tree attention (see `engine.block_attention`) if it works; 0 = padded batches,
+            in which positions of a text are the same as alone.
+        reach: length of the longest text for trees (see `lengths.reach`); None = unlimited.
+        batching: how copies for a masked model share passes (see `masked.BATCHINGS`).
+        packed: linear weights were repacked for the CPU's kernels.
+        gap: largest difference in bits on probe sequences between the optimised and the plain model.
+        notes: measurements and decisions, as sentences.
     """
 
     model: Any
@@ -57,14 +60,14 @@ class ModelRunner:
 
     @classmethod
     def whole(cls, model: Any, device: torch.device) -> ModelRunner:
-        """The model as it comes, before any way of running it was tested."""
+        """Make a runner without optimisations."""
         return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
 
     def __post_init__(self) -> None:
         self.turns = Turns.of(getattr(self.model, "config", None))
 
     def states(self, **inputs: torch.Tensor) -> torch.Tensor:
-        """Hidden rows [batch, width, features], or logits [batch, width, vocabulary] of a model run whole."""
+        """Compute hidden rows [batch, width, features], or logits [batch, width, vocabulary] of a whole model."""
         if self.body is None:
             logits: torch.Tensor = self.model(**inputs).logits
             return logits
@@ -72,17 +75,17 @@ class ModelRunner:
         return hidden
 
     def states_at(self, places: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:
-        """Of what `states` gives, the rows at these places of the flattened [batch, width]."""
+        """Compute `states` and select rows by index in the flattened [batch, width]."""
         states = self.states(**inputs)
         return states.reshape(-1, states.shape[-1])[places.to(states.device)]
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
-        """fp32 logits of some rows that `states` gave; the caller may overwrite them."""
+        """Compute fp32 logits of rows from `states`; the caller may overwrite them."""
         return (states.clone() if self.head is None else self.head(states)).float()
 
     @property
     def block(self) -> int:
-        """Vocabulary rows per projection."""
+        """Hidden rows per projection."""
         if self.parts:
             return ROWS
         kind = self.device.type if self.device.type in _BLOCK_BYTES else "cpu"
@@ -90,10 +93,11 @@ class ModelRunner:
 
 
 class LookedUp(NamedTuple):
-    """Values from some rows of logits, in bits, fp32, still on the device.
+    """Values in bits, fp32, on the device.
 
-    bits  [edges]: -log2 p of each wanted token
-    mass  [rows, sets]: -log2 of the probability of each vocabulary set; no columns when none was asked for
+    Attributes:
+        bits: [edges], -log2 p of each token.
+        mass: [rows, sets], -log2 of the probability of each vocabulary set; no columns without sets.
     """
 
     bits: torch.Tensor
@@ -107,11 +111,14 @@ def look_up(
     edge_token: NDArray[np.int64],
     sets: torch.Tensor | None = None,
 ) -> LookedUp:
-    """Bits of tokens after the contexts whose hidden rows are `states` [rows, features].
+    """Compute the surprisal of tokens after given contexts.
 
-    Edge k asks for token edge_token[k] after row edge_row[k]; edge_row is sorted. One projection per row,
-    however many edges it has, in blocks; the log-sum-exp runs in fp32, after the row's maximum is
-    taken off. `sets` [vocabulary, s] holds weights 0 or 1; its masses are taken for every row.
+    Each row is projected once, in blocks. The log-sum-exp is computed in fp32 after subtracting the maximum.
+
+    Args:
+        states: [rows, features], hidden rows of the contexts.
+        edge_row, edge_token: int64[edges], token edge_token[k] after row edge_row[k]; edge_row is sorted.
+        sets: [vocabulary, s] of 0 and 1; the mass of each set is computed for every row.
     """
     bits, mass = [], []
     for start in range(0, states.shape[0], runner.block):
@@ -126,8 +133,8 @@ def look_up(
                 mass.append(kept.mul_(_PER_NAT).clamp_min_(0.0))
             continue
         logs = torch.log_softmax(runner.logits(rows), 1)
-        own = to_device(edge_row[low:high] - start, logs.device)
-        picked = logs[own, to_device(edge_token[low:high], logs.device)]
+        local_row = to_device(edge_row[low:high] - start, logs.device)
+        picked = logs[local_row, to_device(edge_token[low:high], logs.device)]
         bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
@@ -136,7 +143,7 @@ def look_up(
 
 
 def to_device(values: NDArray[Any], device: torch.device) -> torch.Tensor:
-    """A tensor on the device; to CUDA through pinned memory, without waiting for it."""
+    """Copy an array to the device; to CUDA asynchronously through pinned memory."""
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)

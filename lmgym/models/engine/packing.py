@@ -1,8 +1,7 @@
-"""Linear layers over weights packed once for oneDNN's kernels. Needs torch; CPU only.
+"""Linear layers with weights prepacked for oneDNN's kernels. Needs torch; CPU only.
 
-On some CPUs the stock fp32 product reaches half of what oneDNN reaches on prepacked weights, on others it is
-as fast. So both are timed on the model's own shapes, and the faster one is used. The arithmetic is the
-same fp32 either way; values differ within fp32 noise.
+On some CPUs stock fp32 products are half as fast as oneDNN on prepacked weights, on others equally fast. So both are
+timed on the model's shapes, and the faster one is used. Both compute in fp32; values differ within fp32 noise.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from torch import nn
 from lmgym.models.engine.vocabulary import WORDS, PartedHead
 
 POSITIONS = 512
-"""Rows per product for which weights are packed and timed: those of a whole chunk. Stock products gain more from many
-rows than packed ones."""
+"""Rows per product for which weights are packed and timed, as in a whole chunk. Stock products gain more from many rows
+than packed ones."""
 GAIN = 1.1
-"""Packing must be this much faster, because it gives up weights shared between processes by mmap."""
+"""Minimal speed-up for packing, because packed weights are no longer shared between processes by mmap."""
 _REPEATS = 4
 _TRIM_EVERY = 8
 
 
 class PackedLinear(nn.Module):
-    """Stands in for nn.Linear and GPT-2's Conv1D: x [..., in] -> [..., out], weight [out, in] packed once.
+    """Replacement for nn.Linear and GPT-2's Conv1D with prepacked weight [out, in]: x [..., in] -> [..., out].
 
-    With dtype bfloat16 the product is taken in bfloat16 and handed back in fp32.
+    With dtype bfloat16 the product is computed in bfloat16 and returned in fp32.
     """
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype) -> None:
@@ -43,7 +42,7 @@ class PackedLinear(nn.Module):
         self.bias = None if bias is None else nn.Parameter(bias.detach().to(dtype), requires_grad=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x @ weight.T + bias."""
+        """Compute x @ weight.T + bias."""
         product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
             x.to(self.dtype), self.packed, self.bias, "none", [], ""
         )
@@ -51,7 +50,7 @@ class PackedLinear(nn.Module):
 
 
 class Measured(NamedTuple):
-    """Seconds for one pass through the model's linear layers, both ways."""
+    """Seconds for one pass through the model's linear layers, stock and packed."""
 
     stock: float
     packed: float
@@ -62,14 +61,16 @@ class Measured(NamedTuple):
 
 
 def available() -> bool:
-    """Whether this build of torch can pack."""
+    """Return whether this build of torch can pack weights."""
     mkldnn: Any = torch.backends.mkldnn
     return bool(mkldnn.is_available()) and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tensor]]:
-    """(parent, name, layer, weight as [out, in]) of every plain linear layer. Holds no layer but the one it
-    has just handed out, so that replaced ones can go."""
+    """Yield (parent, name, layer, weight as [out, in]) of every plain linear layer.
+
+    References only the current layer, so that replaced ones can be freed.
+    """
     from transformers.pytorch_utils import Conv1D
 
     plain = (nn.Linear, Conv1D)
@@ -87,8 +88,10 @@ def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tens
 
 @torch.inference_mode()
 def measure(model: nn.Module) -> Measured:
-    """Time each distinct shape of linear layer, stock and packed in turn, and add up over all layers. The head is
-    timed by parts of the vocabulary, as it is run."""
+    """Time each distinct shape of linear layer, stock and packed in turn, and add up all layers.
+
+    The head is timed by parts of the vocabulary, as it is run.
+    """
     shapes: dict[tuple[str, tuple[int, ...]], tuple[float, Any, torch.Tensor]] = {}
     head = _head(model)
     for _, _, layer, weight in _linears(model):
@@ -117,8 +120,10 @@ def _seconds(layer: Any, x: torch.Tensor) -> float:
 
 @torch.inference_mode()
 def pack(model: nn.Module, dtype: torch.dtype = torch.float32) -> int:
-    """Replace the model's linear layers in place; returns how many. Each original weight is let go as soon as
-    its copy is there; a weight tied to the embedding stays for the embedding. The head stays fp32."""
+    """Replace the model's linear layers in place. Returns their number.
+
+    Each original weight is freed once it is copied, except one tied to the embedding. The head stays fp32.
+    """
     head = _head(model)
     count = 0
     for parent, name, layer, weight in _linears(model):
@@ -139,13 +144,12 @@ def pack(model: nn.Module, dtype: torch.dtype = torch.float32) -> int:
 
 
 def _head(model: Any) -> Any:
-    """The model's output projection, if it says which."""
+    """Return the model's output projection, or None if unknown."""
     return model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
 
 
 def trim() -> None:
-    """Hand memory that is free but held back to the system (glibc): replaced weights leave holes between those
-    that stay."""
+    """Return freed heap memory to the system (glibc): replaced weights leave holes between others."""
     try:
         give_back = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # another C library
@@ -154,7 +158,7 @@ def trim() -> None:
 
 
 def fuse_gelu(model: nn.Module) -> int:
-    """Replace GELUs written out in Python (tanh form) by the fused kernel; returns how many."""
+    """Replace tanh GELUs written in Python by the fused kernel. Returns their number."""
     from transformers.activations import FastGELUActivation, NewGELUActivation
 
     count = 0

@@ -1,5 +1,7 @@
-"""Forward passes of a planned forest: trees (`Trees`), or length-sorted padded batches (`Padded`) for models whose
-attention takes no tree mask. Both run every needed prefix once. Needs torch.
+"""Forward passes of a planned forest. Needs torch.
+
+`Trees` runs prefix trees, `Padded` length-sorted padded batches for models whose attention cannot mask trees. Both run
+every needed prefix once.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from lmgym.models.engine.plan import chunks
 
 Found = TypeVar("Found")
 Read = Callable[["Job", torch.Tensor], Found]
-"""What is made of the hidden rows [job.nodes, features] of a job."""
+"""Converts the hidden rows [job.nodes, features] of a job to a result."""
 
 
 class Way(NamedTuple):
-    """How some sequences are run: by trees or in padded batches, and of which kind they are (`Turns.kind`)."""
+    """How sequences are run: as trees or in padded batches, and their kind (`Turns.kind`)."""
 
     by_tree: bool
     kind: tuple[int, int]
@@ -32,34 +34,36 @@ class Way(NamedTuple):
 USUAL = (0, 0)
 
 
-def lots(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
-    """Sequences (by number) that may share forward passes. Trees first; then by kind."""
+def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
+    """Group sequences (by index) that may share forward passes. Trees come first, then by kind."""
     ways: dict[int, Way] = {}
     for length in set(lengths):
         kind = runner.turns.kind(length)
-        near = runner.reach is None or length <= runner.reach
-        ways[length] = Way(runner.blocks > 0 and near and kind == USUAL, kind)
+        is_in_reach = runner.reach is None or length <= runner.reach
+        ways[length] = Way(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
     different = sorted(set(ways.values()), key=lambda way: (not way.by_tree, way.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
-    found: dict[Way, list[int]] = {way: [] for way in different}
+    groups: dict[Way, list[int]] = {way: [] for way in different}
     for at, length in enumerate(lengths):
-        found[ways[length]].append(at)
-    return dict(found)
+        groups[ways[length]].append(at)
+    return dict(groups)
 
 
 @torch.inference_mode()
-def turn_back(runner: ModelRunner) -> None:
-    """Undo what a longer text has left behind in the model's rotary positions: one short pass does."""
+def reset_positions(runner: ModelRunner) -> None:
+    """Reset rotary frequencies that a longer text changed, by one short pass."""
     runner.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=runner.device))
 
 
 class Job(NamedTuple):
-    """One forward pass: model inputs, and where to find what.
+    """One forward pass.
 
-    nodes, place  nodes to read (sorted), and the row of each in the flattened output
-    edges, rows   numbers of the forest's edges and rows that are read
-    keys          which keys each block of queries sees (`block_attention.Layout`); None = a padded batch
+    Attributes:
+        inputs: arguments of the model.
+        nodes, place: nodes to read (sorted), and the row of each in the flattened output.
+        edges, rows: indices of the forest's edges and rows that are read.
+        keys: keys of each block of queries (`block_attention.Layout`); None for a padded batch.
     """
 
     inputs: dict[str, torch.Tensor]
@@ -71,7 +75,7 @@ class Job(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A job that is still to be built (which takes memory), and the forest's edges and rows that it is for."""
+    """A job to be built (which takes memory), with the forest's edges and rows that it reads."""
 
     build: Callable[[], Job]
     edges: Ints
@@ -79,7 +83,7 @@ class Step(NamedTuple):
 
 
 class Trees:
-    """Chunks of a forest, one after the other, under a budget that may shrink on the way."""
+    """Chunks of a forest in order, under a budget that can shrink."""
 
     def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
         self.runner, self.forest = runner, forest
@@ -96,13 +100,13 @@ class Trees:
             yield Step(partial(self._job, chunk, edges, rows), edges, rows)
 
     def accept(self) -> None:
-        """The chunk is done: go on behind it."""
+        """Continue after the current chunk."""
         assert self.chunk is not None
         self.first = self.chunk.last
         self.calm = self.budget
 
     def shrink(self) -> bool:
-        """Memory ran out: whether a smaller chunk can be tried. If not, the one path is passed over."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
         assert self.chunk is not None
         size, least = len(self.chunk.token), self.chunk.least
         if size == least:
@@ -126,13 +130,15 @@ class Trees:
         return Job(inputs, nodes, place, edges, rows, to_device(plan.keys, device))
 
     def _dtype(self) -> torch.dtype:
-        found = getattr(self.runner.model, "dtype", torch.float32)
-        return found if isinstance(found, torch.dtype) else torch.float32
+        dtype = getattr(self.runner.model, "dtype", torch.float32)
+        return dtype if isinstance(dtype, torch.dtype) else torch.float32
 
 
 class Padded:
-    """Length-sorted batches of whole paths. A path runs from a root to a leaf and reads the nodes that no
-    earlier path has read: in depth-first order, those behind the leaf before."""
+    """Length-sorted batches of whole paths from a root to a leaf.
+
+    A path reads the nodes that no earlier path has read: in depth-first order, those after the previous leaf.
+    """
 
     def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
         self.runner, self.forest, self.budget = runner, forest, budget
@@ -152,10 +158,10 @@ class Padded:
             yield Step(partial(self._job, paths, edges, rows), edges, rows)
 
     def accept(self) -> None:
-        """Nothing to do: the batch has left the stack."""
+        """Do nothing: the batch is no longer on the stack."""
 
     def shrink(self) -> bool:
-        """Memory ran out: whether smaller batches can be tried. If not, the one path is passed over."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
         if len(self.batch) == 1:
             return False
         width = int(self.forest.depth[self.leaves[self.batch]].max()) + 1
@@ -164,7 +170,7 @@ class Padded:
         return True
 
     def _batches(self, paths: Ints) -> list[Ints]:
-        """Paths (numbers into `leaves`) as a stack of batches, shortest on top."""
+        """Group paths (indices of `leaves`) to a stack of batches, shortest on top."""
         lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
         return [paths[group] for group in chunks(lengths, self.budget)][::-1]
 
@@ -187,8 +193,7 @@ class Padded:
 
 
 def _ranges(keys: Ints, begin: Ints, end: Ints) -> Ints:
-    """Numbers k with begin[i] <= keys[k] < end[i] for some i; keys are sorted, the ranges disjoint and
-    ascending."""
+    """Return indices k with begin[i] <= keys[k] < end[i] for some i; keys are sorted, ranges disjoint and ascending."""
     low, high = np.searchsorted(keys, begin), np.searchsorted(keys, end)
     return np.concatenate([np.arange(a, b) for a, b in zip(low, high, strict=True)])
 
@@ -197,19 +202,22 @@ def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
     return np.unique(np.concatenate((forest.edge_node[edges], forest.row_node[rows])))
 
 
-def through(
+def run_passes(
     runner: ModelRunner, forest: Forest, budget: int, read: Read[Found], *, by_tree: bool
 ) -> Iterator[tuple[Step, Found | None]]:
-    """All steps of a forest, and what `read` makes of each. When memory runs out, smaller ones are tried; None for a
-    path that does not fit alone."""
+    """Run all steps of a forest, in smaller steps when memory runs out.
+
+    Yields:
+        Each step with the result of `read`; None for a path that does not fit alone.
+    """
     queue = Trees(runner, forest, budget) if by_tree else Padded(runner, forest, budget)
     for step in queue:
-        found = unless_full(runner.device, partial(_forward, runner, step, read))
-        if found is not None:
+        result = unless_full(runner.device, partial(_forward, runner, step, read))
+        if result is not None:
             queue.accept()
         elif queue.shrink():
             continue
-        yield step, found
+        yield step, result
 
 
 @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""What to compute and in which order: pure functions of their input, so that the same job makes the same chunks."""
+"""Plan the work: deterministic functions, so that a repeated job makes the same chunks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Span = tuple[int, int]
 
 
 class UniqueTexts(NamedTuple):
-    """`values` without repeats, in order of first appearance; `places[k]` says where text k went."""
+    """Distinct texts in order of first appearance; text k is values[places[k]]."""
 
     values: list[str]
     places: list[int]
@@ -23,15 +23,20 @@ def unique_texts(texts: Sequence[str]) -> UniqueTexts:
 
 
 def chunks(items: Sequence[str] | Sequence[int], budget: int) -> list[list[int]]:
-    """Group items of similar length so that a group's size times its longest item stays within `budget`.
+    """Group items of similar length so that the size of a group times its longest item is at most `budget`.
 
-    `items` are texts (their length in characters counts) or lengths. Returns numbers into `items`: every
-    number once, shortest items first, equal lengths in their own order. An item longer than the budget is
-    alone. Callers that save their work between groups can use it with any budget. Raises ValueError below
-    budget 1.
+    Args:
+        items: texts (their length in characters counts), or lengths.
+        budget: limit of a group; a longer item is alone.
+
+    Returns:
+        Indices of `items`, each once: shortest first, equal lengths in their order.
+
+    Raises:
+        ValueError: the budget is below 1.
     """
     if budget < 1:
-        raise ValueError(f"a budget of {budget} holds nothing")
+        raise ValueError(f"the budget must be at least 1, not {budget}")
     lengths = [len(item) if isinstance(item, str) else item for item in items]
     groups: list[list[int]] = []
     for number in sorted(range(len(lengths)), key=lambda number: (lengths[number], number)):
@@ -44,17 +49,17 @@ def chunks(items: Sequence[str] | Sequence[int], budget: int) -> list[list[int]]
 
 
 def needed_tokens(offsets: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
-    """Which tokens have to be scored for these character ranges [start, end).
+    """Flag the tokens to score for character ranges [start, end).
 
-    A token that shares a character with a range counts. A token without characters (an end token, a stray
-    byte) counts where its place lies in a range, or where an empty range (p, p) names it.
+    A token is needed if it shares a character with a range. A token without characters (an end token, a single byte) is
+    needed if it lies in a range or equals an empty range (p, p).
     """
     return [any(_meets(start, end, a, b) for a, b in spans) for start, end in offsets]
 
 
 def boundary_tokens(needed: Sequence[bool]) -> list[bool]:
-    """The tokens after which the whitespace correction of needed tokens looks: they, and the ones before them."""
-    return [own or following for own, following in zip(needed, [*needed[1:], False], strict=True)]
+    """Flag the tokens whose boundary the whitespace correction needs: needed tokens and their predecessors."""
+    return [flag or following for flag, following in zip(needed, [*needed[1:], False], strict=True)]
 
 
 def _meets(start: int, end: int, a: int, b: int) -> bool:

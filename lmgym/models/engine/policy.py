@@ -1,4 +1,4 @@
-"""How sentences are turned into numbers: every choice that changes a result, in one frozen record."""
+"""Scoring policy: all choices that affect the values of a run, in one frozen record."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 BOS_POLICIES = ("auto", "always", "never")
 MAX_BOS = 100
-"""Characters of a start token that is given by name."""
-_SLIPS = frozenset({*BOS_POLICIES, "none", "no", "yes", "true", "false"})
-# The same words as lmgym.suites.regions uses; a test holds the two together, so that this room needs no other room.
+"""Characters of a start token given by name."""
+_MISTAKES = frozenset({*BOS_POLICIES, "none", "no", "yes", "true", "false"})
+# Equal to the values in lmgym.suites.regions, which models may not import; a test compares the two.
 JOIN_POLICIES = ("space", "natural", "none")
 WHITESPACE_POLICIES = ("none", "trailing")
 TOKEN_POLICIES = ("all", "needed")
@@ -19,18 +19,22 @@ METRICS = ("sum", "mean", "median", "range", "max", "min")
 
 @dataclass(frozen=True, slots=True)
 class ScoringPolicy:
-    """The choices behind a run. JSON-able, hashable, validated on construction (ValueError).
+    """Choices that determine the values of a run. Convertible to JSON and hashable.
 
-    bos     "auto" puts the model's own start token first when it has one (ModelFacts.bos); "always" refuses models
-            without one; "never" leaves the first token of a conditional model unscored. Anything else is the token
-            that is put first, spelled as the vocabulary does: "<|endoftext|>".
-    eos     whether the end token is predicted too (as a special token outside all regions).
-    join    how region texts become a sentence: "space", "natural" or "none" (see lmgym.suites.regions.join).
-    metric  how token bits become a region value: sum, mean, median, range, max or min.
-    whitespace  "trailing" moves the bits of "the word is over" from the next word's first token to the word
-            itself (see engine.whitespace); a correction of sums only. "none": bits as the model gives them.
-    tokens  "all" tokens get a value, or those "needed" for the regions that predictions look at. It changes no
-            value: scores are cached and compared without regard to it.
+    Attributes:
+        bos: "auto" prepends the model's start token if it has one (ModelFacts.bos); "always" refuses models without
+            one; "never" prepends nothing, so that the first token has no value. Any other value is the token to
+            prepend, spelled as in the vocabulary: "<|endoftext|>".
+        eos: score the end token as well (a special token outside all regions).
+        join: how region texts are joined: "space", "natural" or "none" (see lmgym.suites.regions.join).
+        metric: how token surprisals are aggregated to regions: sum, mean, median, range, max or min.
+        whitespace: "trailing" moves the surprisal of the end of a word from the next word's first token to the word
+            itself (see engine.whitespace), only with the metric sum; "none" leaves surprisals unchanged.
+        tokens: score "all" tokens, or only those "needed" for regions in predictions. Values do not depend on it, and
+            it is ignored when scores are cached or compared.
+
+    Raises:
+        ValueError: an invalid value or combination.
     """
 
     bos: str = "auto"
@@ -61,17 +65,16 @@ class ScoringPolicy:
 
     @property
     def named_bos(self) -> str | None:
-        """The start token that is given by name; None where the model's own is meant, or none."""
+        """The start token if given by name, else None."""
         return None if self.bos in BOS_POLICIES else self.bos
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types, in a fixed order."""
+        """Convert to JSON types, in a fixed order."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoringPolicy:
-        """The policy that `to_dict` described; missing fields take their defaults, unknown ones are a
-        ValueError."""
+        """Restore a policy from `to_dict`; missing fields get defaults. Raises ValueError for unknown fields."""
         unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"a scoring policy has no field {', '.join(map(repr, unknown))}")
@@ -79,15 +82,15 @@ class ScoringPolicy:
 
 
 def bos_problem(value: object) -> str:
-    """Why this is no choice of a start token; empty where it is one. Whether a model has the token is known when it is
-    loaded."""
+    """Return why a value is not a valid choice of start token, or "".
+
+    Whether a model has the token is checked when it is loaded.
+    """
     choices = f"choose one of {', '.join(BOS_POLICIES)}, or a token as the vocabulary spells it, such as <|endoftext|>"
     if not isinstance(value, str):
         return f"bos is {value!r}: {choices}"
-    if (
-        value not in BOS_POLICIES and value.lower() in _SLIPS
-    ):  # words, too, but nobody begins sentences with them
+    if value not in BOS_POLICIES and value.lower() in _MISTAKES:  # in vocabularies, but not start tokens
         return f"bos is {value!r}: {choices}"
     if not value.strip() or not value.isprintable() or len(value) > MAX_BOS:
-        return f"bos is {value[:MAX_BOS]!r}, which is no token: {choices}"
+        return f"bos is {value[:MAX_BOS]!r}, which is not a token: {choices}"
     return ""

@@ -1,10 +1,9 @@
-"""What a backend hands back for one text, token scores or the reason why there are none; how far a value may be off,
-numerically; and how equal beginnings of texts get equal bits, so that equal sentences tie exactly. Pure.
+"""Scores of one text, numerical error bounds, and exact ties of equal prefixes.
 
-The bounds are for the error of one token against the same weights in float64, as measured on GPT-2-small shapes and the
-tiny models of the tests, doubled. fp32: largest difference 2.4e-4 nats = 3.5e-4 bits (packed kernels), one sentence at
-a time 1.9e-4 bits. Half types have no useful bound; theirs says how wrong they were seen to be, and what is seen of a
-model at its loading can only raise it (`error_bound`).
+Error bounds are for one token relative to the same weights in float64: the largest differences measured on GPT-2-small
+shapes and the tiny models of the tests, rounded up. fp32: 2.4e-4 nats = 3.5e-4 bits (packed kernels), or 1.9e-4 bits
+one sentence at a time. For half types no useful bound exists; theirs is the largest error seen, and differences found
+when a model is loaded can only raise it (`error_bound`).
 """
 
 from __future__ import annotations
@@ -17,18 +16,22 @@ from typing import Any, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class TokenScores:
-    """The tokens of one text, column by column; all columns have the same length (else ValueError).
+    """Tokens of one text, as columns of equal length.
 
-    tokens   vocabulary spelling of each token
-    ids      vocabulary number of each token
-    offsets  character range [start, end) in the scored text; (0, 0) for a start, (n, n) for an end token
-    bits     surprisal -log2 p(token | everything before); None = not scored, which is never the same as 0
-    special  start and end tokens, which belong to no region
-    not_computed   tokens whose bits are None because nobody asked for them (see `Backend.score`, `needed`); no
-             entries = all were asked for. A token that is None and not flagged here has no value at all
-    boundary_bits  only with the policy whitespace="trailing", whose `bits` are still raw: -log2 of the probability
-             that a blank or the end comes right after this token; None = not computed. After a start token: that
-             no blank comes. See engine.whitespace
+    Attributes:
+        tokens: spelling in the vocabulary.
+        ids: id in the vocabulary.
+        offsets: character range [start, end) in the text; (0, 0) for a start token, (n, n) for an end token.
+        bits: surprisal -log2 p(token | preceding text); None = not scored.
+        special: start and end tokens, which belong to no region.
+        not_computed: tokens without a value because they were not requested (`needed` of `Backend.score`); empty if all
+            were. Other tokens with None cannot have a value.
+        boundary_bits: only with the policy whitespace="trailing", under which `bits` are raw: -log2 of the probability
+            that a blank or the end follows the token (after a start token: that no blank follows); None = not
+            computed. See engine.whitespace.
+
+    Raises:
+        ValueError: columns of different length.
     """
 
     tokens: list[str]
@@ -54,12 +57,11 @@ class TokenScores:
 
     @property
     def complete(self) -> bool:
-        """Whether all tokens were asked for."""
+        """All tokens were requested."""
         return not any(self.not_computed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types (offsets become two-element lists); the last two columns only where they say
-        something."""
+        """Convert to JSON types; the last two columns are omitted if empty."""
         record: dict[str, Any] = {
             "tokens": list(self.tokens),
             "ids": list(self.ids),
@@ -75,7 +77,7 @@ class TokenScores:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TokenScores:
-        """The scores that `to_dict` described."""
+        """Restore scores from `to_dict`."""
         return cls(
             tokens=[str(token) for token in data["tokens"]],
             ids=[int(number) for number in data["ids"]],
@@ -95,9 +97,11 @@ def _optional(values: Sequence[float | None] | None) -> list[float | None] | Non
 
 @dataclass(frozen=True, slots=True)
 class ScoringFailure:
-    """This one text could not be scored; `reason` is a sentence for people. Other texts are not affected.
+    """A text could not be scored; other texts are not affected.
 
-    `transient` says that it may work another time (memory ran out); such a failure is never kept.
+    Attributes:
+        reason: a sentence for the user.
+        transient: a retry may succeed (memory ran out); such a failure is never cached.
     """
 
     reason: str
@@ -108,13 +112,12 @@ Scored = TypeVar("Scored", TokenScores, TokenScores | ScoringFailure)
 
 
 def share_prefix_scores(scores: Sequence[Scored]) -> list[Scored]:
-    """Give the same token after the same prefix of ids the value that came first; the input is not changed.
+    """Give equal tokens after equal prefixes the value of their first occurrence, so that they tie exactly.
 
-    Batches of different shapes give values that differ in the last fp32 digits, which would decide
-    comparisons that should be ties. An unscored token stays unscored and never hides a later value;
-    failures pass through. All scores must come from one left-to-right model (`ModelFacts.left_to_right`) and one
-    policy: a value that depends on what follows must not be shared. Cost: one dictionary entry
-    per distinct prefix.
+    Batches of different shapes give values that differ in the last fp32 digits, which would decide comparisons that
+    should be ties. Unscored tokens stay unscored. All scores must come from one left-to-right model
+    (`ModelFacts.left_to_right`) and one policy: values that depend on following text must not be shared. Uses one
+    dictionary entry per distinct prefix.
     """
     children: dict[tuple[int, int], int] = {}
     first: list[float | None] = [None]
@@ -142,19 +145,24 @@ HALF_TYPES = ("float16", "bfloat16")
 
 
 def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
-    """Bound in bits on one token's error for one loaded model.
+    """Bound the error of one token of a loaded model, in bits.
 
-    half  largest difference seen between the model in its half type and in float32; it counts twice, because only
-          a few tokens were looked at
-    ways  largest difference seen between the ways to the same value that the runner takes
+    Args:
+        half: largest difference between the model in its half type and in float32; doubled, because only a few tokens
+            were compared.
+        ways: largest difference between the optimised and the plain model.
     """
     return max(ERROR_BITS[dtype], 2 * half, ways)
 
 
 def margin_bound(per_token: float, tokens: int) -> float:
-    """Bound in bits on the error of a sum (or difference) over `tokens` token values.
+    """Bound the error of a sum (or difference) of token surprisals, in bits. A smaller margin is too close to call.
 
-    Errors of different tokens are hardly related, so they add up like a random walk; the factor 2 covers
-    what relation there is. A margin below this is too close to call.
+    Errors of different tokens are almost independent, so they add up like a random walk; the factor 2 covers their
+    correlation.
+
+    Args:
+        per_token: bound for one token, in bits.
+        tokens: number of tokens.
     """
     return per_token * (2 * math.sqrt(tokens) if tokens > 1 else 1.0)

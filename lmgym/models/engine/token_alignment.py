@@ -1,16 +1,14 @@
-"""Find the characters that each token of a tokenizer's output covers, when the tokenizer gives no offsets.
+"""Find the characters that each token covers if the tokenizer gives no offsets.
 
-`align_tokens` matches the tokens with the text by a search: a token either reads the next characters (as spelled,
-without the tokenizer's marks, as bytes, or in the Moses and Penn Treebank spellings), or is a start, end or other
-special token, or stands for an unknown word, which then is whatever lets the rest fit. A sentence for which no way is
-found fails with a reason; the others are not affected. Unlike a greedy match this neither skips text nor lets an
-unknown word swallow a neighbouring region.
+`align_tokens` searches for an alignment: a token matches the next characters (as spelled, without the tokenizer's
+markers, as bytes, or in Moses and Penn Treebank spelling), is a special token, or is an unknown word, which covers
+whatever lets the rest match. Unlike a greedy match, this neither skips text nor lets an unknown word cover part of the
+next region. A sentence without an alignment fails with a reason; others are not affected.
 
-`align_server_tokens` is for tokens as a completion server spells them. Servers give the text of each token, sometimes
-with offsets, sometimes with parts of characters that are no text at all (`bytes:\\xe6\\x97`, or the sign U+FFFD).
-Offsets are believed only where they agree with the text, parts left out of the spelling (llama-cpp-python) excepted;
-then the tokens are put together byte by byte; then `align_tokens` searches. Parts of one character all get the span of
-that character.
+`align_server_tokens` is for tokens of completion servers. These return the text of each token, sometimes with offsets,
+sometimes with parts of characters that are not text (`bytes:\\xe6\\x97`, or U+FFFD). Offsets are used only if they
+agree with the text, except for parts missing in the spelling (llama-cpp-python); otherwise tokens are concatenated as
+bytes; otherwise `align_tokens` searches. All parts of a character get its span.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MAX_STEPS = 50_000
-"""Tries for one sentence; one without unknown words takes about one per token."""
+"""Search steps for one sentence; without unknown words about one per token."""
 
 MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {
@@ -43,7 +41,7 @@ _TREEBANK = {
 
 @dataclass
 class SearchBudget:
-    """Tries left for a whole file, so that no file keeps the site busy."""
+    """Search steps left for a whole file, so that no file blocks the site."""
 
     left: int = MAX_STEPS_OF_FILE
 
@@ -54,7 +52,7 @@ class TokenAlignmentError(ValueError):
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """The characters `start` to `end` that a token covers; `special` tokens cover none."""
+    """Characters `start` to `end` that a token covers; `special` tokens cover none."""
 
     start: int
     end: int
@@ -64,9 +62,9 @@ class TokenSpan:
 
 @dataclass(frozen=True)
 class _Move:
-    """One way to read a token: the bytes it covers, and the byte from which the next token goes on."""
+    """One way to match a token: bytes `start` to `end`; the next token is matched from byte `resume`."""
 
-    goes_on: int
+    resume: int
     start: int
     end: int
     special: bool = False
@@ -75,7 +73,7 @@ class _Move:
 
 @lru_cache(maxsize=1)
 def _byte_of() -> dict[str, int]:
-    """The alphabet of byte-level vocabularies (GPT-2): a printable character for each byte."""
+    """Return the alphabet of byte-level vocabularies (GPT-2): printable character to byte."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     table = {chr(byte): byte for byte in plain}
     others = [byte for byte in range(256) if byte not in set(plain)]
@@ -84,7 +82,7 @@ def _byte_of() -> dict[str, int]:
 
 @lru_cache(maxsize=50_000)
 def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
-    """What a token may look like in the text, likeliest first. An empty one: marks and blanks only."""
+    """List the forms of a token in the text, most likely first; an empty form means only markers and blanks."""
     bare = token
     if rules.sentinel and token != rules.sentinel:
         bare = bare.removeprefix(rules.sentinel).removesuffix(rules.sentinel)
@@ -111,16 +109,15 @@ def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
 
 
 class _Text:
-    """A sentence as bytes, each knowing its character, lower-cased for models that know no capitals."""
+    """A sentence as bytes with the character of each byte, lower-cased for uncased models."""
 
     def __init__(self, text: str, rules: TokenRules) -> None:
         data = bytearray()
         self.character: list[int] = []
-        self.first: list[bool] = []  # does a character begin at this byte?
+        self.first: list[bool] = []  # a character begins at this byte
         blank: list[bool] = []
-        space: list[
-            bool
-        ] = []  # with the spaces that do not break: some tokenizers read those, others drop them
+        # Includes no-break spaces, which some tokenizers read and others drop.
+        space: list[bool] = []
         dropped: list[bool] = []
         for place, character in enumerate(text):
             piece = (character if rules.cased else character.lower()).encode("utf-8", "surrogatepass")
@@ -135,8 +132,8 @@ class _Text:
         self.length = len(text)
         self.first.append(True)
         n = self.size
-        self._solid = list(range(n + 1))  # the next byte that is not blank
-        self._kept = list(range(n + 1))  # the next byte that is neither space nor left out
+        self._solid = list(range(n + 1))  # next byte that is not blank
+        self._kept = list(range(n + 1))  # next byte that is neither space nor dropped
         self._word_end = [n] * (n + 1)
         for place in range(n - 1, -1, -1):
             if blank[place]:
@@ -149,7 +146,7 @@ class _Text:
         return self._solid[place]
 
     def after_dropped(self, place: int) -> int:
-        """Behind a run of spaces of any kind and characters that the tokenizer leaves out."""
+        """Return the byte after spaces of any kind and characters that the tokenizer drops."""
         return self._kept[place]
 
     def end_of_word(self, place: int) -> int:
@@ -167,8 +164,15 @@ def align_tokens(
     special: Sequence[bool | None] = (),
     budget: SearchBudget | None = None,
 ) -> list[TokenSpan]:
-    """The span of each token; raises TokenAlignmentError. `special[k]` says whether token k is special, where that is
-    known."""
+    """Find the span of each token.
+
+    Args:
+        special: whether token k is special; None = unknown.
+        budget: search steps shared with other sentences.
+
+    Raises:
+        TokenAlignmentError: no alignment, or too many steps.
+    """
     budget = budget or SearchBudget()
     known = list(special) or [None] * len(tokens)
     sentence = _Text(text, rules)
@@ -185,8 +189,8 @@ def align_tokens(
         if leading and token in rules.prefix and known[k] is None:
             yield _Move(place, place, place, special=True)
         places = [here]
-        if (behind := sentence.after_dropped(here)) > here:
-            places.append(behind)
+        if (next_kept := sentence.after_dropped(here)) > here:
+            places.append(next_kept)
         for start in places:
             for form in forms[k]:
                 if form and sentence.data.startswith(form, start):
@@ -209,15 +213,15 @@ def align_tokens(
         steps += 1
         budget.left -= 1
         if steps > MAX_STEPS or budget.left < 0:
-            raise TokenAlignmentError("there are too many ways to read the unknown words")
+            raise TokenAlignmentError("too many ways to match the unknown words")
         move = next(stack[-1], None)
         if move is None:
             stack.pop()
             if path:
-                failed.add((len(path) - 1, path[-1].goes_on))
+                failed.add((len(path) - 1, path[-1].resume))
                 path.pop()
             continue
-        k, place = len(path), move.goes_on
+        k, place = len(path), move.resume
         if k > deepest or (k == deepest and place > furthest):
             deepest, furthest = k, place
         if k == len(tokens):
@@ -243,11 +247,11 @@ def _reason(text: str, tokens: Sequence[str], k: int, place: int) -> str:
     rest = text[place:].strip()
     if k >= len(tokens):
         return f"the tokens end before “{rest[:40]}”"
-    what = f"“{rest[:40]}”" if rest else "the end of the sentence"
-    return f"token {k + 1}, “{tokens[k][:40]}”, does not fit at {what}"
+    where = f"“{rest[:40]}”" if rest else "the end of the sentence"
+    return f"token {k + 1}, “{tokens[k][:40]}”, does not match at {where}"
 
 
-# ---- tokens as a completion server spells them ----
+# ---- tokens of completion servers ----
 
 _BYTES = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
 _BROKEN = "\ufffd"
@@ -259,9 +263,14 @@ Span = tuple[int, int]
 
 
 def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
-    """Character range of each token in `text`; TokenAlignmentError says which token does not fit where.
+    """Find the character range of each token in `text`.
 
-    offsets: where the server says that each token begins, in characters of `text`."""
+    Args:
+        offsets: start of each token in characters, as reported by the server.
+
+    Raises:
+        TokenAlignmentError: with the token that does not match, and its place.
+    """
     if offsets is not None and (spans := _by_offsets(text, tokens, offsets)) is not None:
         return spans
     if (spans := _by_bytes(text, tokens)) is not None:
@@ -270,13 +279,13 @@ def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int]
 
 
 def token_bytes(token: str) -> bytes:
-    """The bytes a token stands for."""
-    found = _BYTES.fullmatch(token)
-    return bytes.fromhex(found[1].replace("\\x", "")) if found else token.encode("utf-8", "surrogatepass")
+    """Return the bytes of a token."""
+    match = _BYTES.fullmatch(token)
+    return bytes.fromhex(match[1].replace("\\x", "")) if match else token.encode("utf-8", "surrogatepass")
 
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
-    """None unless every token stands in the text exactly where it is said to, one after the other, to the end."""
+    """Use the reported offsets; None unless every token is in the text exactly there, in order, to the end."""
     if text[: offsets[0] if offsets else len(text)].strip() or min(offsets, default=0) < 0:
         return None
     spans: list[Span] = []
@@ -292,8 +301,10 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 
 def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
-    """Where the characters end that a token covers with its part of a character, which llama-cpp-python leaves out of
-    its spelling; the character counts as read with the last of its parts. None where it is no such token."""
+    """Return the end of a token that covers part of a character, which llama-cpp-python omits from its spelling.
+
+    The character is complete with the last of its parts. None for other tokens.
+    """
     stretch = text[start:following]
     if start == following and not token:
         return start + (not text[start : start + 1].isascii())
@@ -302,7 +313,7 @@ def _end_of_part(text: str, token: str, start: int, following: int) -> int | Non
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """None unless the tokens together are the text; one blank more before it is forgiven (sentencepiece)."""
+    """Concatenate tokens as bytes; None unless they give the text, with an optional leading blank (SentencePiece)."""
     pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:
@@ -321,7 +332,7 @@ def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
 
 
 def _by_search(text: str, tokens: Sequence[str]) -> list[Span]:
-    """A search; neighbouring parts of characters are one token for it, of unknown spelling."""
+    """Search for an alignment, with adjacent parts of characters as one unknown token."""
     groups: list[list[int]] = []
     for place, token in enumerate(tokens):
         broken = _is_broken(token)
@@ -330,8 +341,8 @@ def _by_search(text: str, tokens: Sequence[str]) -> list[Span]:
         else:
             groups.append([place])
     spelled = [_BROKEN if _is_broken(tokens[group[0]]) else tokens[group[0]] for group in groups]
-    found = align_tokens(text, spelled, _RULES, [False] * len(spelled))
-    return [(span.start, span.end) for span, group in zip(found, groups, strict=True) for _ in group]
+    spans = align_tokens(text, spelled, _RULES, [False] * len(spelled))
+    return [(span.start, span.end) for span, group in zip(spans, groups, strict=True) for _ in group]
 
 
 def _is_broken(token: str) -> bool:

@@ -1,4 +1,4 @@
-"""The part of an LM Zoo `spec.json` that says how tokens are spelled."""
+"""Spelling rules of tokens, from an LM Zoo `spec.json`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmgym.text.problems import Report
 MAX_BYTES = 5_000_000
 LIMITS = Limits(values=600_000)
 _CLASS = re.compile(r"\^?(\[(?:\\.|[^\]\\]){1,200}\]|\\[WwDdSs])[+*]?\$?\Z")
-"""One set of characters, repeated: the only patterns that are run, because they cannot take long."""
+"""A repeated character class: the only patterns that are run, because they take linear time."""
 
 START_TYPES = frozenset({"<s>", "<S>", "[CLS]", "<|endoftext|>", "<bos>", "<|begin_of_text|>", "<eos>"})
 END_TYPES = frozenset({"</s>", "</S>", "[SEP]", "<|endoftext|>", "<eos>", "<|end_of_text|>", "<|eos|>"})
@@ -24,7 +24,14 @@ UNKNOWN_TYPES = frozenset({"<unk>", "<UNK>", "[UNK]", "UNK", "<unk/>", "<|endoft
 
 @dataclass(frozen=True)
 class TokenRules:
-    """How a tokenizer spells its tokens."""
+    """How a tokenizer spells its tokens.
+
+    Attributes:
+        cased: the vocabulary distinguishes capitals.
+        prefix, suffix, unknown, special: spellings of start, end, unknown and other special tokens.
+        moses: tokens are in Moses spelling.
+        dropped: returns True for characters that the tokenizer drops; None = none.
+    """
 
     cased: bool = True
     prefix: frozenset[str] = START_TYPES
@@ -35,13 +42,11 @@ class TokenRules:
     metaspace: str = "▁"
     moses: bool = True
     dropped: Callable[[str], bool] | None = field(default=None, compare=False)
-    """Does the tokenizer leave this character out? None: it leaves out nothing."""
-
     name: str = ""
 
 
 def read_spec(data: bytes) -> TokenRules:
-    """The rules in a spec; raises `FormatError` with JSON paths."""
+    """Read the rules in a spec. Raises FormatError with JSON paths."""
     report = Report()
     root = load(decode(data, report, MAX_BYTES), report, LIMITS)
     if not isinstance(root, dict):
@@ -51,7 +56,9 @@ def read_spec(data: bytes) -> TokenRules:
     tokenizer = _object(root, "tokenizer", report)
     cased = tokenizer.get("cased")
     if not isinstance(cased, bool):
-        report.problem("$.tokenizer.cased", "must be true or false", "Does the vocabulary know capitals?")
+        report.problem(
+            "$.tokenizer.cased", "must be true or false", "It says if the vocabulary distinguishes capitals."
+        )
     behaviours = tokenizer.get("behaviors") or []
     types = {
         key: _types(vocabulary, f"{key}_types", report) for key in ("unk", "prefix", "suffix", "special")
@@ -76,8 +83,8 @@ def _object(root: dict[str, Any], key: str, report: Report) -> dict[str, Any]:
     value = root.get(key)
     if isinstance(value, dict):
         return value
-    hint = "It is the output of the command spec."
-    report.problem(f"$.{key}", "an LM Zoo spec has an object here", hint)
+    hint = "Upload the output of the command spec."
+    report.problem(f"$.{key}", "must be an object in an LM Zoo spec", hint)
     return {}
 
 
@@ -86,7 +93,7 @@ def _types(vocabulary: dict[str, Any], key: str, report: Report) -> frozenset[st
     if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
         return frozenset(value)
     if vocabulary:
-        report.problem(f"$.vocabulary.{key}", "must be a list of tokens", "Write [] when there are none.")
+        report.problem(f"$.vocabulary.{key}", "must be a list of tokens", "Write [] if there are none.")
     return frozenset()
 
 
@@ -102,9 +109,9 @@ def _dropped(pattern: str, report: Report) -> Callable[[str], bool] | None:
     if not pattern:
         return None
     where = "$.tokenizer.drop_token_pattern"
-    found = _CLASS.match(pattern)
+    match = _CLASS.match(pattern)
     try:
-        compiled = re.compile(found[1]) if found else None
+        compiled = re.compile(match[1]) if match else None
     except (re.error, RecursionError, OverflowError):
         compiled = None
     if compiled is None:

@@ -1,10 +1,10 @@
-"""Test which faster ways of running give a loaded model's own values: `make_runner`. Needs torch.
+"""Test which optimisations reproduce the values of a loaded model (`make_runner`). Needs torch.
 
-The model's name decides nothing. Trees are used only for a model that attends through `block_attention` alone, and that
-gives, on branching probe sequences, the bits it gives one sequence at a time. The first condition holds for rows of any
-length: a window, a causal buffer or ALiBi that a model applies itself goes by places in the row, and cannot be laid
-over blocks of gathered keys. The second shows whatever else mixes positions (state-space layers, convolutions,
-positions counted along the row). All other models run in padded batches, and the reason is kept for the model's page.
+The name of a model does not matter. Trees are used only if all its attention goes through `block_attention` and the
+bits of branching probe sequences equal those of one sequence at a time. The first condition excludes models that apply
+a window, a causal buffer or ALiBi themselves: these depend on indices in the row, which gathered keys change. The
+second detects anything else that mixes positions (state-space layers, convolutions, position counters). All other
+models run in padded batches, and the reason is shown on the model's page.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ _LEAK_SHARE = 0.1
 _BUDGET = 64
 _WIDE = 1024
 _PROBE_BLOCK = 16
-"""Queries per block while testing: so few that every probe crosses a border."""
+"""Queries per block in tests: so few that every probe spans several blocks."""
 
 
 def make_runner(
     model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
 ) -> ModelRunner:
-    """A runner with everything on that passes its test, and notes on what does not. `plain` are the model's
-    `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
+    """Make a runner with all optimisations that pass their test, and notes on the others.
+
+    Args:
+        plain: `plain_bits` of the model, if known.
+        allowed: tolerated difference in bits; the default depends on the dtype.
+    """
     runner = ModelRunner.whole(model, device)
     probes = _probes(runner)
     if plain is None:
@@ -46,13 +50,13 @@ def make_runner(
 
 
 def plain_bits(model: Any, device: torch.device) -> Floats:
-    """Bits of the probe sequences, one at a time, by the whole model."""
+    """Compute the bits of the probe sequences, one at a time, with the whole model."""
     runner = ModelRunner.whole(model, device)
     return _bits(runner, _probes(runner), alone=True)
 
 
 def batch_bits(model: Any, device: torch.device) -> Floats:
-    """The same in one padded batch."""
+    """Compute the bits of the probe sequences in one padded batch."""
     runner = ModelRunner.whole(model, device)
     return _bits(runner, _probes(runner), budget=_WIDE)
 
@@ -62,8 +66,7 @@ def _probes(runner: ModelRunner) -> list[list[int]]:
 
 
 def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
-    """Sequences that branch early, late, and not at all; one is another's beginning. Same size, same
-    probes."""
+    """Make probe sequences that branch early, late and not at all; one is a prefix of another. Deterministic."""
     draw = np.random.default_rng(20_260_101)
     trunk = draw.integers(0, vocabulary, 28).tolist()
     probes = [trunk]
@@ -76,7 +79,7 @@ def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]
 
 
 def context_limit(config: Any) -> int | None:
-    """Most positions that the configuration allows."""
+    """Return the maximal number of positions in the configuration, or None."""
     value = getattr(config.get_text_config(), "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 1 else None
 
@@ -88,37 +91,39 @@ def _bits(
     alone: bool = False,
     budget: int = _BUDGET,
 ) -> Floats:
-    """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
+    """Compute the bits of all tokens after the first, concatenated; NaN = no number from the model."""
     if alone:
-        found = [one for ids in sequences for one in compute(runner, [ids], budget=budget)]
+        results = [result for ids in sequences for result in compute(runner, [ids], budget=budget)]
     else:
-        found = compute(runner, sequences, budget=budget)
+        results = compute(runner, sequences, budget=budget)
     return np.concatenate(
         [
-            one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
-            for one, ids in zip(found, sequences, strict=True)
+            result.bits[1:] if isinstance(result, Computed) else np.full(len(ids) - 1, np.nan)
+            for result, ids in zip(results, sequences, strict=True)
         ]
     )
 
 
 def apart(a: Floats, b: Floats) -> float:
-    """Largest distance; infinite when it is not a number."""
+    """Return the largest difference; infinite if any is NaN."""
     gap = float(np.abs(a - b).max(initial=0.0))
     return gap if np.isfinite(gap) else float("inf")
 
 
 def tolerance(model: Any) -> float:
-    """Bits by which two ways to the same value may differ in the model's dtype."""
+    """Return the tolerated difference in bits between two computations in the model's dtype."""
     return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
 
 
 def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
-    """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
-    all that the model does after its body (scaling, soft caps)."""
+    """Separate body and head if that reproduces the whole model.
+
+    The head is the output projection, or all that the model does after its body (scaling, soft caps).
+    """
     model = runner.model
     body, head = getattr(model, "base_model", None), model.get_output_embeddings()
     if body is None or body is model or head is None:
-        runner.notes.append("Body and head could not be told apart; all logits are computed.")
+        runner.notes.append("Body and head could not be separated; all logits are computed.")
         return
     inner = model.get_decoder() if hasattr(model, "get_decoder") else body
     ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
@@ -126,7 +131,7 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
         runner.parts = parts_of(runner.head, runner.device)
         try:
             gap = apart(_bits(runner, probes, budget=_WIDE), plain)
-        except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this way out)
             problem = f"{type(error).__name__}"
         else:
             if gap <= allowed:
@@ -135,23 +140,23 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
             problem = f"a difference of {gap:.2g} bits"
     runner.body = runner.head = None
     runner.parts = []
-    runner.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
+    runner.notes.append(f"Body and head do not reproduce the model ({problem}); all logits are computed.")
 
 
-class _Given(torch.nn.Module):
-    """Stands where the body was and hands out hidden rows that are already known."""
+class _FixedBody(torch.nn.Module):
+    """Replacement for the body that returns known hidden rows."""
 
     def __init__(self, states: torch.Tensor) -> None:
         super().__init__()
         self.states = states
 
     def forward(self, *_args: Any, **_named: Any) -> Any:
-        """The rows as a model output."""
+        """Return the rows as a model output."""
         return _Output((self.states,))
 
 
 class _Output(tuple[torch.Tensor, ...]):
-    """A model output with hidden rows and nothing else: other fields are None."""
+    """A model output with only hidden rows; other fields are None."""
 
     @property
     def last_hidden_state(self) -> torch.Tensor:
@@ -163,12 +168,12 @@ class _Output(tuple[torch.Tensor, ...]):
 
 
 def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """All that the model does after its body, as a function of hidden rows [rows, features]."""
+    """Return all that the model does after its body, as a function of hidden rows [rows, features]."""
     name = model.base_model_prefix
 
     def head(states: torch.Tensor) -> torch.Tensor:
         body = model._modules[name]
-        model._modules[name] = _Given(states[None])
+        model._modules[name] = _FixedBody(states[None])
         try:
             ids = torch.zeros((1, states.shape[0]), dtype=torch.long, device=states.device)
             logits: torch.Tensor = model(input_ids=ids).logits
@@ -180,14 +185,18 @@ def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
-    """Switch trees on if the model attends through `block_attention` and they give the plain values, much closer than
-    attention that leaks would."""
+    """Enable trees if the model attends through `block_attention` and they reproduce the plain values.
+
+    The difference must be much smaller than with attention that leaks between sequences.
+    """
     if lengths.counts_places(runner.model.config):
-        runner.notes.append("Scored in length-sorted batches: its attention is scaled by places in the row.")
+        runner.notes.append(
+            "Scored in length-sorted batches: its attention is scaled by positions in the row."
+        )
         return
     if not block_attention.install(runner.model):
         runner.notes.append(
-            "Scored in length-sorted batches: it has its own attention, which may depend on places in the row."
+            "Scored in length-sorted batches: its custom attention may depend on positions in the row."
         )
         return
     runner.blocks = _PROBE_BLOCK
@@ -202,28 +211,27 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
     runner.gap = max(runner.gap, gap)
     runner.blocks = block_attention.WIDTH.get(runner.device.type, block_attention.WIDTH["cpu"])
     runner.reach = lengths.reach(runner.model.config)
-    beyond = f" for texts of up to {runner.reach} tokens, all seen alike" if runner.reach else ""
+    limit = f" for texts of up to {runner.reach} tokens" if runner.reach else ""
     runner.notes.append(
-        f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
+        f"Scored in prefix trees{limit}: probe sentences differ by {gap:.1g} bits from one at a time."
     )
 
 
 def _tree_gap(
     runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
 ) -> tuple[float, float, str]:
-    """How far trees are from the plain values in bits, how far they may be, and the difference in words."""
+    """Return the difference of trees from the plain values in bits, the tolerated difference, and a description."""
     try:
         gap = apart(_bits(runner, probes), plain)
         leak = apart(_leaking(runner, probes, plain), plain)
         problem = f"differ by {gap:.2g} bits from one sentence at a time"
-    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+    except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this way out)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
     return gap, min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak)), problem
 
 
 def _leaking(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
-    """The bits that come out when all probes stand in one row and see each other (plain ones where the row is
-    longer than the model reads)."""
+    """Compute bits with all probes in one row, where they see each other; plain bits beyond the model's context."""
     row = [token for ids in probes for token in ids]
     kept = row[: context_limit(runner.model.config)]
     firsts = np.cumsum([0, *map(len, probes)])[:-1]

@@ -1,8 +1,8 @@
-"""The output projection by parts of the vocabulary. Needs torch; CPU only.
+"""Output projection by parts of the vocabulary. Needs torch; CPU only.
 
-A product with all 50,000 words at once is slower than the same product word block by word block (55 against 87
-GFLOP/s on one core of an AMD EPYC), and its logits are tens of megabytes. By parts, a block of logits stays in the
-cache, and only its log-sum-exp and the few logits that are asked for are kept.
+A product with all 50,000 words at once is slower than in blocks of words (55 versus 87 GFLOP/s on one core of an AMD
+EPYC), and its logits take tens of megabytes. In blocks, logits stay in the cache, and only their log-sum-exp and the
+requested logits are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Project = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Part(NamedTuple):
-    """Logits of the words [start, stop): `project` takes hidden rows [rows, features]."""
+    """Logits of the words [start, stop); `project` maps hidden rows [rows, features] to them."""
 
     start: int
     stop: int
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 class PartedHead(nn.Module):
-    """Stands in for a head: parts whose linear layers `make(weight [words, in], bias)` built, side by side."""
+    """Replacement for a head, with linear layers of parts built by `make(weight [words, in], bias)`."""
 
     def __init__(
         self, layer: nn.Linear, make: Callable[[torch.Tensor, torch.Tensor | None], nn.Module]
@@ -43,12 +43,12 @@ class PartedHead(nn.Module):
         self.layers = nn.ModuleList(make(*_cut(layer, start)) for start in starts)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """All logits."""
+        """Compute all logits."""
         return torch.cat([layer(x) for layer in self.layers], -1)
 
 
 def parts_of(head: Any, device: torch.device) -> list[Part]:
-    """The parts of a head that is nothing but a linear layer on a CPU; none for others."""
+    """Split a head that is a plain linear layer on a CPU; empty for others."""
     if device.type != "cpu" or hasattr(head, "_hf_hook"):
         return []
     if isinstance(head, PartedHead):
@@ -70,9 +70,9 @@ def _linear(head: nn.Linear, start: int) -> Project:
 
 
 def _cut(head: nn.Linear, start: int) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Weight and bias of the part that begins with this word."""
-    own = slice(start, start + WORDS)
-    return head.weight.detach()[own], None if head.bias is None else head.bias.detach()[own]
+    """Return weight and bias of the part that begins with word `start`."""
+    part = slice(start, start + WORDS)
+    return head.weight.detach()[part], None if head.bias is None else head.bias.detach()[part]
 
 
 def look_up_by_parts(
@@ -82,9 +82,11 @@ def look_up_by_parts(
     edge_token: NDArray[np.int64],
     sets: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Nats of token edge_token[k] after hidden row edge_row[k], and nats [rows, sets] of each vocabulary set, in
-    fp32. Each part's maximum is taken off before exponentials are summed; the parts' sums are put together by
-    another log-sum-exp."""
+    """Compute surprisals by parts, in fp32. Each part subtracts its maximum; a log-sum-exp combines the parts.
+
+    Returns:
+        Nats of token edge_token[k] after hidden row edge_row[k], and nats [rows, sets] of each vocabulary set.
+    """
     order = np.argsort(edge_token, kind="stable")
     words = edge_token[order]
     row, word = torch.from_numpy(edge_row[order]), torch.from_numpy(words)

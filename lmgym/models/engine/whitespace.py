@@ -1,14 +1,14 @@
-"""The whitespace-trailing correction: who pays for the end of a word.
+"""The whitespace-trailing correction: move the surprisal of the end of a word to that word.
 
-Where tokens carry their leading blank (" keys"), the decision that a word is over is paid by the first token
-of the next word. Oh & Schuler (2024, arXiv 2406.10851) and Pimentel & Meister (2024, arXiv 2406.14561) move
-it to the word itself. With B = -log2 P(a blank or the end comes next | everything up to a token), in bits:
+If tokens include their leading blank (" keys"), the surprisal of the end of a word is part of the first token of the
+next word. Oh & Schuler (2024, arXiv 2406.10851) and Pimentel & Meister (2024, arXiv 2406.14561) move it to the word
+itself. With B = -log2 P(a blank or the end follows | text up to and including a token), in bits:
 
-    corrected = raw - B(the token before, if a word ends there) + B(the token, if a word ends with it)
+    corrected = raw - B(preceding token, if a word ends there) + B(token, if a word ends with it)
 
-In a region of whole words all inner terms cancel. Before the first word stands no blank, so after a start token
-B is -log2 P(no blank comes next). Where text goes on without a blank no word has ended, and nothing moves.
-Unlike raw ones, corrected word probabilities add up to at most 1.
+In a region of whole words all inner terms cancel. No blank precedes the first word, so after a start token B is
+-log2 P(no blank follows). Where text continues without a blank, no word has ended and nothing moves. Unlike raw ones,
+corrected word probabilities add up to at most 1.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from lmgym.models.engine.scores import TokenScores
 from lmgym.text import BLANKS
 
 BLANK_MARKS = ("Ġ", "Ċ", "ĉ", "č", "▁", " ", "\n", "\t", "\r", "\u00a0", "\u3000")
-"""How blanks begin a token's spelling: byte-level (Ġ Ċ ĉ č), SentencePiece (▁), plain."""
+"""Leading blanks in spellings of tokens: byte-level (Ġ Ċ ĉ č), SentencePiece (▁), plain."""
 BLANK_BYTES = frozenset(("<0x09>", "<0x0A>", "<0x0D>", "<0x20>"))
-"""Blanks that SentencePiece spells as bytes, such as the newline of Llama 2."""
+"""Blanks that SentencePiece spells as bytes, such as Llama 2's newline."""
 
 
 def blank_sets(
     tokens: Sequence[str | None], *, ends: Sequence[int], special: Sequence[int], continuing: str = ""
 ) -> list[tuple[float, float]]:
-    """For each vocabulary entry: whether it (begins with a blank or ends the text, begins without a blank).
+    """Classify vocabulary entries as (begins with a blank or ends the text, begins without a blank).
 
-    `tokens` are the vocabulary's spellings, None for rows without a token. `ends` are end tokens; other
-    `special` ids are in neither set. With `continuing` ("##" of WordPiece, whose tokens show no blanks)
-    every token that does not continue a word counts as beginning one.
+    Args:
+        tokens: spellings, None for rows without a token.
+        ends: ids of end tokens.
+        special: ids of special tokens; those that are not in `ends` belong to neither set.
+        continuing: "##" of WordPiece, whose tokens show no blanks: every other token begins a word.
     """
     ending, odd = set(ends), set(special)
     sets: list[tuple[float, float]] = []
@@ -55,7 +57,7 @@ def blank_sets(
 
 
 def word_ends(text: str, offsets: Sequence[tuple[int, int]], special: Sequence[bool]) -> list[bool]:
-    """The tokens after which a word ends or the first word begins: those whose B moves."""
+    """Flag the tokens after which a word ends or the first word begins: those whose B moves."""
     flags: list[bool] = []
     for at, (start, end) in enumerate(offsets):
         if special[at]:
@@ -63,7 +65,7 @@ def word_ends(text: str, offsets: Sequence[tuple[int, int]], special: Sequence[b
             continue
         reach = next((place for place in range(end, start, -1) if text[place - 1] not in BLANKS), None)
         follows = offsets[at + 1][0] if at + 1 < len(offsets) else len(text)
-        # A token of blanks ends no word, nor does the first of several tokens that share a character.
+        # A token of blanks does not end a word, nor does the first of several tokens that share a character.
         flags.append(reach is not None and follows >= reach and text[reach : reach + 1] in BLANKS)
     return flags
 
@@ -74,8 +76,14 @@ def corrected(
     ends: NDArray[np.bool_],
     starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Corrected bits of the tokens of several texts, one text after the other. `boundary`: B after each token;
-    `ends`: see `word_ends`; `starts`: where each text begins. NaN = no value."""
+    """Correct the bits of concatenated texts.
+
+    Args:
+        bits: raw surprisals; NaN = no value.
+        boundary: B after each token.
+        ends: see `word_ends`.
+        starts: start of each text.
+    """
     moved = np.where(ends, boundary, 0.0)
     before = np.concatenate(([0.0], moved))[:-1]
     before[starts[starts < len(before)]] = 0.0
@@ -83,9 +91,11 @@ def corrected(
 
 
 def corrected_scores(text: str, scores: TokenScores) -> TokenScores:
-    """The scores of one text with the correction made."""
+    """Return the corrected scores of one text."""
     columns = (scores.bits, scores.boundary_bits or [None] * len(scores))
     bits, boundary = (np.array(column, dtype=np.float64) for column in columns)
     ends = np.array(word_ends(text, scores.offsets, scores.special), dtype=np.bool_)
-    found = corrected(bits, boundary, ends, np.zeros(1, np.int64)).tolist()
-    return replace(scores, bits=[None if math.isnan(value) else value for value in found], boundary_bits=None)
+    values = corrected(bits, boundary, ends, np.zeros(1, np.int64)).tolist()
+    return replace(
+        scores, bits=[None if math.isnan(value) else value for value in values], boundary_bits=None
+    )

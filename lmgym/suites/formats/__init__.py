@@ -1,7 +1,4 @@
-"""Reading and writing test suites. Pure: no Django, no network, no model.
-
-`read_suite` takes the bytes of any supported file; see docs/suite-format.md for what is supported.
-"""
+"""Read and write test suites. docs/suite-format.md lists the supported formats."""
 
 from __future__ import annotations
 
@@ -61,9 +58,13 @@ __all__ = [
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
-    """Read a suite from JSON, JSONL pairs, a long or a wide table, told apart by content first, file name second.
+    """Read a suite from JSON, JSONL pairs, a long or a wide table; the content decides, then the file name.
 
-    A table's suite is named after `filename`. Raises `FormatError` and nothing else, whatever the bytes.
+    Args:
+        filename: also names the suite if the format has no name for it.
+
+    Raises:
+        FormatError: the file cannot be read; nothing else is raised, whatever the bytes.
     """
     report = Report()
     text = decode(data, report, MAX_BYTES)

@@ -1,7 +1,7 @@
-"""From numbered cells to sentences: the rules that hold for every file format, checked in one place.
+"""Rules that apply to every file format: check raw cells and assemble them to sentences.
 
-Readers of JSON, long tables and wide tables each produce `RawSentence`s that know where they stood;
-`assemble` checks them against each other and makes `SentenceDoc`s.
+Readers of JSON, long tables and wide tables produce `RawSentence`s with their place in the file; `assemble` checks them
+against each other and makes `SentenceDoc`s.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lmgym.text.problems import Report
 
 @dataclass(slots=True)
 class CellStatistics:
-    """Counts what `tidy` changed, for one notice about the whole suite instead of one per cell."""
+    """Counts changes by `tidy`, for one notice about the suite instead of one per cell."""
 
     leading: int = 0
     trailing: int = 0
@@ -35,7 +35,7 @@ class CellStatistics:
     not_nfc: int = 0
 
     def add(self, raw: str) -> str:
-        """Count one cell's oddities; returns the tidy text."""
+        """Return the tidied text of a cell and count the changes."""
         if not raw.isascii() and not unicodedata.is_normalized("NFC", raw):
             self.not_nfc += 1
         text = tidy(raw)
@@ -48,29 +48,29 @@ class CellStatistics:
         return text
 
     def report(self, report: Report, where: str) -> None:
-        """At most two notices: blanks, and text that is not in Unicode's composed form."""
+        """Add at most two notices: on spaces, and on text that is not in Unicode's composed form."""
         kinds = [
-            (self.leading, "with a leading blank"),
-            (self.trailing, "with a trailing blank"),
-            (self.inner, "with repeated blanks inside"),
+            (self.leading, "with a leading space"),
+            (self.trailing, "with a trailing space"),
+            (self.inner, "with repeated spaces inside"),
             (self.broken, "with a tab or line break inside"),
         ]
-        found = [f"{count(number, 'region')} {what}" for number, what in kinds if number]
-        if found:
-            message = f"{', '.join(found)}: trimmed; the file's own text is kept for exports"
+        changes = [f"{count(number, 'region')} {what}" for number, what in kinds if number]
+        if changes:
+            message = f"{', '.join(changes)}: trimmed; exports can restore the original text"
             report.notice(where, message)
         if self.not_nfc:
-            message = f"{count(self.not_nfc, 'region')} not in Unicode's composed form (NFC), kept as given"
+            message = f"{count(self.not_nfc, 'region')} not in Unicode's composed form (NFC), left unchanged"
             report.notice(where, message)
 
 
 _SAME_CONDITIONS = "Every item needs the same conditions."
-_EVERY_REGION = "Every sentence needs every region once; leave the content of an empty one empty."
+_EVERY_REGION = "Every sentence needs every region once; an empty region has empty content."
 
 
 @dataclass(slots=True)
 class RawRegion:
-    """One cell as it stands in the file."""
+    """One cell of the file. `where` is its place in messages."""
 
     where: str
     number: int
@@ -79,13 +79,13 @@ class RawRegion:
 
     @property
     def number_place(self) -> str:
-        """Where its number stands: a key of its own in JSON, the line in a table."""
+        """Place of its number: a key in JSON, the line in a table."""
         return f"{self.where}.region_number" if self.where.startswith("$") else self.where
 
 
 @dataclass(slots=True)
 class RawSentence:
-    """One sentence as it stands in the file."""
+    """One sentence of the file. `where` and `item_where` are its place and that of its item in messages."""
 
     where: str
     item_where: str
@@ -97,7 +97,7 @@ class RawSentence:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """What `assemble` makes."""
+    """Result of `assemble`."""
 
     region_names: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -105,10 +105,11 @@ class Assembled:
 
 
 def assemble(raws: Sequence[RawSentence], names: Sequence[str] | None, report: Report) -> Assembled:
-    """Check the sentences against each other and tidy their cells.
+    """Check sentences against each other and tidy their cells.
 
-    `names` are the region names in the order of their numbers, or None when the file declares no regions.
-    Every breach becomes a problem in `report`; the result is meaningful only when there is none.
+    Args:
+        names: region names in the order of their numbers; None if the file declares no regions.
+        report: receives every problem. The result is meaningful only if there is none.
     """
     if not _check_limits(raws, report):
         return Assembled((), (), ())
@@ -125,10 +126,10 @@ def assemble(raws: Sequence[RawSentence], names: Sequence[str] | None, report: R
 def _check_limits(raws: Sequence[RawSentence], report: Report) -> bool:
     before = len(report.problems)
     cells = sum(len(raw.regions) for raw in raws)
-    for found, most, what in ((len(raws), MAX_SENTENCES, "sentences"), (cells, MAX_CELLS, "regions in all")):
-        if found > most:
+    for number, most, what in ((len(raws), MAX_SENTENCES, "sentences"), (cells, MAX_CELLS, "regions in all")):
+        if number > most:
             report.problem(
-                "file", f"the suite has {found:,} {what}; at most {most:,} are read", "Split the suite."
+                "file", f"the suite has {number:,} {what}; at most {most:,} are read", "Split the suite."
             )
     return len(report.problems) == before
 
@@ -141,7 +142,7 @@ def _by_item(raws: Sequence[RawSentence]) -> dict[int, list[RawSentence]]:
 
 
 def _check_conditions(raws: Sequence[RawSentence], report: Report) -> tuple[str, ...]:
-    """Every item must have the conditions that most items have, each once. Returns them in the usual order."""
+    """Check that each item has the conditions of most items, each once. Returns them in the most common order."""
     items = _by_item(raws)
     lists: dict[int, tuple[str, ...]] = {}
     for item, sentences in items.items():
@@ -164,7 +165,7 @@ def _check_conditions(raws: Sequence[RawSentence], report: Report) -> tuple[str,
     reordered = [item for item, names in lists.items() if names != order and set(names) == usual]
     if reordered:
         label = f"{'item' if len(reordered) == 1 else 'items'} {listing(reordered)}"
-        message = f"{label}: conditions in another order than in item {model}; matched by name"
+        message = f"{label}: the order of conditions differs from item {model}; they were matched by name"
         report.notice(items[reordered[0]][0].item_where, message)
     return order
 
@@ -177,9 +178,8 @@ def _compare_conditions(
         if names == usual:
             continue
         where = items[item][0].item_where
-        present, wanted = set(names), set(usual)
-        lacking = [f"“{name}”" for name in usual if name not in present]
-        surplus = [f"“{name}”" for name in names if name not in wanted]
+        lacking = [f"“{name}”" for name in usual if name not in names]
+        surplus = [f"“{name}”" for name in names if name not in usual]
         if lacking:
             message = f"item {item} lacks the condition {listing(lacking)}, which item {model} has"
             report.problem(where, message, _SAME_CONDITIONS)
@@ -189,7 +189,7 @@ def _compare_conditions(
 
 
 def _check_regions(raw: RawSentence, names: Sequence[str], report: Report) -> None:
-    """The region numbers must be 1..n, each once, in any order."""
+    """Check that the region numbers are 1..n, each once, in any order."""
     numbers = [region.number for region in raw.regions]
     if numbers == list(range(1, len(names) + 1)):
         return
@@ -225,20 +225,21 @@ def _sentences(raws: Sequence[RawSentence], report: Report) -> tuple[SentenceDoc
 
 def _sentence(raw: RawSentence, statistics: CellStatistics) -> SentenceDoc:
     ordered = sorted(raw.regions, key=lambda region: region.number)
-    given = tuple(region.content for region in ordered)
-    contents = tuple(statistics.add(content) for content in given)
+    raw_contents = tuple(region.content for region in ordered)
+    contents = tuple(statistics.add(content) for content in raw_contents)
     unknown = {str(region.number): region.extra for region in ordered if region.extra}
     extra = {**raw.extra, "regions": unknown} if unknown else raw.extra
-    return SentenceDoc(raw.item, raw.condition, contents, given if given != contents else None, extra)
+    kept_raw = raw_contents if raw_contents != contents else None
+    return SentenceDoc(raw.item, raw.condition, contents, kept_raw, extra)
 
 
 def clean_name(name: str) -> str:
-    """A condition's or region's name without blanks around it, as formulas read it."""
+    """Strip the name of a condition or region, as formulas do."""
     return name.strip()
 
 
 def check_name_length(name: str, where: str, what: str, report: Report) -> None:
-    """Names in tables have the limit that the schema gives names in JSON."""
+    """Apply the schema's limit for names in JSON to a name in a table."""
     if len(name) > MAX_NAME_CHARACTERS:
         report.problem(
             where, f"the {what} has {len(name)} characters; at most {MAX_NAME_CHARACTERS} are read"
@@ -246,9 +247,13 @@ def check_name_length(name: str, where: str, what: str, report: Report) -> None:
 
 
 def region_names(given: dict[int, str], where: str, report: Report) -> list[str] | None:
-    """Names in the order of their numbers, which must be 1..n; nameless regions become “Region k”.
+    """Order region names by number; a region without a name is called “Region k”.
 
-    Returns None, with a problem noted, when the numbers are not consecutive.
+    Args:
+        given: number to name.
+
+    Returns:
+        The names; None if the numbers are not 1..n or too many, with a problem in `report`.
     """
     expected = list(range(1, len(given) + 1))
     if sorted(given) != expected:
@@ -260,9 +265,9 @@ def region_names(given: dict[int, str], where: str, report: Report) -> list[str]
         return None
     nameless = [number for number in expected if not clean_name(given[number])]
     if nameless:
-        called = f"called “Region {nameless[0]}”"
+        default = f"called “Region {nameless[0]}”"
         if len(nameless) == 1:
-            report.notice(where, f"region {nameless[0]} has no name and is {called}")
+            report.notice(where, f"region {nameless[0]} has no name and is {default}")
         else:
-            report.notice(where, f"regions {listing(nameless)} have no names and are {called} and so on")
+            report.notice(where, f"regions {listing(nameless)} have no names and are {default} and so on")
     return [clean_name(given[number]) or f"Region {number}" for number in expected]

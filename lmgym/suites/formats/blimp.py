@@ -1,4 +1,4 @@
-"""Minimal pairs in the JSONL form of BLiMP and its relatives: one object per line, `sentence_good`, `sentence_bad`."""
+"""Read minimal pairs in the JSONL format of BLiMP: one object per line with `sentence_good` and `sentence_bad`."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ _ITEM_KEYS = frozenset({"item_number", "conditions"})
 
 
 def is_jsonl(text: str) -> bool:
-    """Whether the first line is an object of its own with a good and a bad sentence."""
+    """Return whether the first line is an object with a good sentence."""
     first = text.lstrip().split("\n", 1)[0].strip()
     if not first.startswith("{") or GOOD not in first:
         return False
     try:
-        found = json.loads(first)
+        pair = json.loads(first)
     except (ValueError, RecursionError):
-        return True  # a broken first line of pairs: its reader says what is wrong
-    return isinstance(found, dict) and GOOD in found
+        return True  # probably a broken pair: its reader reports the error
+    return isinstance(pair, dict) and GOOD in pair
 
 
 def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
-    """Read minimal pairs: item k is line k, its conditions are `good` and `bad`, the sentence is its only region.
+    """Read minimal pairs. Each line is an item with the conditions `good` and `bad` and one region, the sentence.
 
-    Everything else on a line is kept with its item. Raises `FormatError`; problems name the line.
+    Other keys of a line are kept with its item.
+
+    Raises:
+        FormatError: problems name the line.
     """
     report = Report()
     pairs = _pairs(decode(data, report, MAX_BYTES), report)
@@ -57,7 +60,8 @@ def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
     assembled = assemble(raws, ["Sentence"], report)
     report.raise_problems()
     report.notice(
-        "file", f"{len(pairs)} minimal pairs; a pair holds when its good sentence has fewer bits in all"
+        "file",
+        f"{len(pairs)} minimal pairs; a pair passes if its good sentence has the lower total surprisal",
     )
     return SuiteDocument(
         name=_name(name, [pair for _, pair in pairs]),
@@ -66,7 +70,7 @@ def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
         region_names=assembled.region_names,
         conditions=assembled.conditions,
         sentences=assembled.sentences,
-        predictions=(PredictionDoc(FORMULA, "The good sentence is likelier"),),
+        predictions=(PredictionDoc(FORMULA, "The good sentence is more likely"),),
         extra={"items": unknown} if unknown else {},
         notices=tuple(report.notices),
     )
@@ -104,8 +108,8 @@ def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _name(name: str, pairs: list[dict[str, Any]]) -> str:
-    """BLiMP's own name for the paradigm where all lines agree on it, else the file's."""
+    """Return BLiMP's name of the paradigm (UID) if all lines share it, else the given name."""
     first = pairs[0].get("UID") if pairs else None
-    agreed = isinstance(first, str) and first.strip() and all(pair.get("UID") == first for pair in pairs)
-    chosen = str(first) if agreed else name
-    return chosen.strip()[:MAX_NAME_CHARACTERS].strip() or "Minimal pairs"
+    is_shared = isinstance(first, str) and first.strip() and all(pair.get("UID") == first for pair in pairs)
+    title = str(first) if is_shared else name
+    return title.strip()[:MAX_NAME_CHARACTERS].strip() or "Minimal pairs"

@@ -1,10 +1,10 @@
-"""Factorial designs: ordered factors with ordered levels, crossed into conditions. Pure.
+"""Factorial designs: ordered factors with ordered levels, crossed to conditions.
 
-A design is kept in a document's meta block under `factors`, a list of
+A document stores its design in the meta block under `factors`, a list of
 
     {"name": "number", "levels": ["sing", "plural"], "conditions": {"match_sing": "sing", "match_plural": "plural"}}
 
-A condition has a level of every factor, or of none: then it is outside the design.
+A condition has a level of every factor, or of none if it is outside the design.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ Cell = tuple[str, ...]
 
 
 class DesignError(ValueError):
-    """`where` is a path into the list of factors (`[0].levels`), `message` a sentence."""
+    """An invalid design.
+
+    Attributes:
+        message: the reason, as a sentence.
+        where: path into the list of factors, such as "[0].levels".
+    """
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(message)
@@ -37,7 +42,7 @@ class DesignError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """`conditions`: the level of every condition that is in the design."""
+    """A factor. `conditions` maps each condition in the design to its level."""
 
     name: str
     levels: tuple[str, ...]
@@ -51,41 +56,49 @@ Design = tuple[Factor, ...]
 
 
 def read_factors(value: object, conditions: Sequence[str] | None = None) -> Design:
-    """A list of factors as meta, API and editor write it. Raises DesignError. Where `conditions` is given, the design
-    must name no others, and factors written without `conditions` take those that are called after their levels."""
+    """Parse a list of factors as stored in the meta block.
+
+    Args:
+        value: the list.
+        conditions: conditions of the suite. The design may name no others, and factors without `conditions` are matched
+            to conditions named after their levels.
+
+    Raises:
+        DesignError: the list is invalid.
+    """
     if not isinstance(value, list):
         raise DesignError("Factors are a list of {name, levels, conditions}.")
     if len(value) > MAX_FACTORS:
         raise DesignError(f"{len(value)} factors; a design has at most {MAX_FACTORS}.")
-    design = tuple(_factor(one, f"[{place}]") for place, one in enumerate(value))
+    design = tuple(_factor(entry, f"[{k}]") for k, entry in enumerate(value))
     _check_names(design)
     _check_conditions(design, conditions)
-    if conditions is not None and not any("conditions" in one for one in value):
+    if conditions is not None and not any("conditions" in entry for entry in value):
         return named_after_levels(design, conditions)
     return design
 
 
-def _factor(given: object, where: str) -> Factor:
-    if not isinstance(given, dict):
+def _factor(entry: object, where: str) -> Factor:
+    if not isinstance(entry, dict):
         raise DesignError("A factor is written {name, levels, conditions}.", where)
-    name = _name(given.get("name"), "factor", f"{where}.name")
-    levels = given.get("levels")
-    if not isinstance(levels, list):
+    name = _name(entry.get("name"), "factor", f"{where}.name")
+    raw_levels = entry.get("levels")
+    if not isinstance(raw_levels, list):
         raise DesignError(f"The levels of “{name}” must be a list.", f"{where}.levels")
-    named = tuple(_name(level, "level", f"{where}.levels") for level in levels)
-    if doubled := _doubled(named):
+    levels = tuple(_name(level, "level", f"{where}.levels") for level in raw_levels)
+    if doubled := _doubled(levels):
         raise DesignError(f"“{name}” has the level “{doubled}” twice.", f"{where}.levels")
-    if not 2 <= len(named) <= MAX_LEVELS:
-        wrong = f"“{name}” has {len(named)} level{'' if len(named) == 1 else 's'}"
-        raise DesignError(f"{wrong}; a factor has 2 to {MAX_LEVELS}.", f"{where}.levels")
-    of = given.get("conditions", {})
-    if not isinstance(of, dict):
+    if not 2 <= len(levels) <= MAX_LEVELS:
+        number = f"“{name}” has {len(levels)} level{'' if len(levels) == 1 else 's'}"
+        raise DesignError(f"{number}; a factor has 2 to {MAX_LEVELS}.", f"{where}.levels")
+    raw_conditions = entry.get("conditions", {})
+    if not isinstance(raw_conditions, dict):
         raise DesignError("Conditions are written {condition: level}.", f"{where}.conditions")
-    placed = {tidy(str(condition)): tidy(str(level)) for condition, level in of.items()}
-    unknown = next((level for level in placed.values() if level not in named), None)
+    conditions = {tidy(str(condition)): tidy(str(level)) for condition, level in raw_conditions.items()}
+    unknown = next((level for level in conditions.values() if level not in levels), None)
     if unknown is not None:
         raise DesignError(f"“{name}” has no level “{unknown:.60}”.", f"{where}.conditions")
-    return Factor(name, named, placed)
+    return Factor(name, levels, conditions)
 
 
 def _name(value: object, what: str, where: str) -> str:
@@ -130,13 +143,13 @@ def _check_conditions(design: Design, conditions: Sequence[str] | None) -> None:
 
 
 def factors_in(meta: Mapping[str, Any], conditions: Sequence[str]) -> Design:
-    """The design of a meta block, as far as its conditions are there; () where there is none that can be read."""
-    given = meta.get(KEY, [])
+    """Return the design in a meta block without conditions that do not exist; () without a valid design."""
+    factors = meta.get(KEY, [])
     try:
-        design = read_factors(given)
+        design = read_factors(factors)
     except DesignError:
         return ()
-    if not any("conditions" in one for one in given):
+    if not any("conditions" in factor for factor in factors):
         return named_after_levels(design, conditions)
     for name in {name for factor in design for name in factor.conditions} - set(conditions):
         design = without(design, name)
@@ -144,13 +157,13 @@ def factors_in(meta: Mapping[str, Any], conditions: Sequence[str]) -> Design:
 
 
 def kept(meta: Mapping[str, Any], conditions: Sequence[str]) -> dict[str, Any]:
-    """The meta block for these conditions: a design forgets those that are gone."""
+    """Return the meta block for these conditions, with others removed from its design."""
     design = factors_in(meta, conditions)
     return in_meta(meta, design) if design else dict(meta)
 
 
 def check_meta(meta: Mapping[str, Any], conditions: Sequence[str], report: Report) -> None:
-    """A notice where a file's factors cannot be used. They are kept all the same."""
+    """Add a notice if the factors of a file are invalid. They are kept but not used."""
     if KEY not in meta:
         return
     try:
@@ -161,7 +174,7 @@ def check_meta(meta: Mapping[str, Any], conditions: Sequence[str], report: Repor
 
 
 def written(design: Iterable[Factor]) -> list[dict[str, Any]]:
-    """The design as JSON."""
+    """Convert a design to JSON values."""
     return [
         {"name": factor.name, "levels": list(factor.levels), "conditions": dict(factor.conditions)}
         for factor in design
@@ -169,50 +182,50 @@ def written(design: Iterable[Factor]) -> list[dict[str, Any]]:
 
 
 def in_meta(meta: Mapping[str, Any], design: Design) -> dict[str, Any]:
-    """The meta block with this design."""
+    """Return the meta block with this design."""
     rest = {key: value for key, value in meta.items() if key != KEY}
     return {**rest, KEY: written(design)} if design else rest
 
 
 def with_factors(document: SuiteDocument, factors: object) -> SuiteDocument:
-    """The document with these factors, written as in its meta block. Raises DesignError."""
+    """Return the document with these factors, given as in its meta block. Raises DesignError."""
     design = read_factors(factors, document.conditions)
     return replace(document, meta=in_meta(document.meta, design))
 
 
 def read_lines(text: str) -> Design:
-    """Factors as people type them, one a line: `number: sing, plural`. Raises DesignError."""
-    given = []
+    """Parse factors from text, one a line: `number: sing, plural`. Raises DesignError."""
+    factors = []
     for line in filter(str.strip, text.splitlines()):
         name, colon, levels = line.partition(":")
         if not colon:
             raise DesignError(f"“{tidy(line):.60}”: write a factor as name: level, level.")
-        given.append({"name": name, "levels": [level for level in levels.split(",") if level.strip()]})
-    return read_factors(given)
+        factors.append({"name": name, "levels": [level for level in levels.split(",") if level.strip()]})
+    return read_factors(factors)
 
 
 # ---- cells of the crossing ----
 
 
 def cells(design: Design) -> list[Cell]:
-    """All combinations of levels; the last factor changes fastest."""
+    """List all combinations of levels; the last factor varies fastest."""
     return list(product(*(factor.levels for factor in design))) if design else []
 
 
 def condition_name(cell: Cell) -> str:
-    """What a condition is called after its levels: match_sing."""
+    """Make the name of a condition from its levels: match_sing."""
     return "_".join(cell)
 
 
 def cell_of(design: Design, condition: str) -> Cell | None:
-    """The condition's level of each factor; None when it is outside the design."""
+    """Return the level of each factor for a condition; None if it is outside the design."""
     if not design or any(condition not in factor.conditions for factor in design):
         return None
     return tuple(factor.conditions[condition] for factor in design)
 
 
 def placed(design: Design, names: Mapping[Cell, str]) -> Design:
-    """The design with these conditions in its cells."""
+    """Return the design with these conditions in its cells."""
     return tuple(
         replace(factor, conditions={name: cell[place] for cell, name in names.items()})
         for place, factor in enumerate(design)
@@ -220,36 +233,36 @@ def placed(design: Design, names: Mapping[Cell, str]) -> Design:
 
 
 def named_after_levels(design: Design, conditions: Sequence[str]) -> Design:
-    """The design with those of the conditions whose names are made of its levels, in any order: sing_match, too."""
+    """Match conditions to cells by name: names consist of the levels in any order (match_sing, sing_match)."""
     by_parts = {tuple(sorted(re.split(r"[_\W]+", name.casefold()))): name for name in reversed(conditions)}
-    found: dict[Cell, str] = {}
+    names: dict[Cell, str] = {}
     for cell in cells(design):
         parts = [part for level in cell for part in re.split(r"[_\W]+", level.casefold()) if part]
         name = (
             condition_name(cell) if condition_name(cell) in conditions else by_parts.get(tuple(sorted(parts)))
         )
-        if name is not None and name not in found.values():
-            found[cell] = name
-    return placed(design, found)
+        if name is not None and name not in names.values():
+            names[cell] = name
+    return placed(design, names)
 
 
 def outside(design: Design, conditions: Iterable[str]) -> list[str]:
-    """Conditions without levels."""
+    """List conditions outside the design."""
     return [name for name in conditions if cell_of(design, name) is None] if design else []
 
 
 def empty_cells(design: Design) -> list[Cell]:
-    """Combinations of levels that no condition has."""
+    """List combinations of levels that no condition has."""
     names = dict.fromkeys(name for factor in design for name in factor.conditions)
     taken = {cell_of(design, name) for name in names}
     return [cell for cell in cells(design) if cell not in taken]
 
 
-# ---- what edits do to it ----
+# ---- edits ----
 
 
 def renamed(design: Design, name: str, to: str) -> Design:
-    """The design after a condition got another name."""
+    """Return the design after a condition was renamed."""
     return tuple(
         replace(
             factor,
@@ -260,7 +273,7 @@ def renamed(design: Design, name: str, to: str) -> Design:
 
 
 def without(design: Design, name: str) -> Design:
-    """The design after a condition was deleted."""
+    """Return the design after a condition was deleted."""
     return tuple(
         replace(factor, conditions={key: level for key, level in factor.conditions.items() if key != name})
         for factor in design
@@ -268,6 +281,6 @@ def without(design: Design, name: str) -> Design:
 
 
 def column_of(name: str) -> str:
-    """The column of a factor in tables: factor_number."""
+    """Return the name of a factor's column in tables: factor_number."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return f"factor_{plain or 'unnamed'}"

@@ -1,8 +1,8 @@
-"""What a test suite is, whichever file it came from.
+"""Test suites in memory, independent of the file format.
 
-The names follow the SyntaxGym suite format (docs.syntaxgym.org, "Test suite JSON representation"): a suite
-has *items*; every item has the same *conditions*; an item in a condition is a *sentence*, cut into the same
-numbered *regions*; *predictions* are formulas over the surprisals of regions.
+Names follow the SyntaxGym suite format (docs.syntaxgym.org, "Test suite JSON representation"): a suite has *items*; all
+items have the same *conditions*; an item in one condition is a *sentence*, divided into the same numbered *regions*;
+*predictions* are formulas over the surprisals of regions.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ MAX_CELL_CHARACTERS = 10_000
 MAX_NAME_CHARACTERS = 200
 MAX_ITEM_NUMBER = 999_999_999
 LIMITS = Limits(lines=2 * MAX_CELLS, cells=8 * MAX_CELLS, columns=1_000, values=600_000)
-"""Of a file, asked before it is cut or decoded. Blank lines and columns that are not read count."""
+"""Limits of a file, checked before it is split or decoded. They include blank lines and unused columns."""
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceDoc:
-    """An item in a condition. `contents[k]` is region number k+1, trimmed, inner blanks collapsed.
+    """One item in one condition.
 
-    `raw` has the same length and holds the file's own text; None when it says the same as `contents`.
-    `extra` holds unknown keys of the condition object and, under `"regions"`, a dictionary
-    `{"<region number>": {unknown keys of that region}}`.
+    Attributes:
+        contents: text of each region, trimmed and with inner blanks collapsed; region number k+1 is at index k.
+        raw: text of each region in the file; None if it equals `contents`.
+        extra: unknown keys of the condition object; those of regions under "regions", by region number.
     """
 
     item: int
@@ -50,13 +51,13 @@ class SentenceDoc:
 
     @property
     def text(self) -> str:
-        """The regions that are not empty, joined by one blank (the published suites' own policy)."""
+        """Regions that are not empty, joined by one blank (the policy of the published suites)."""
         return " ".join(content for content in self.contents if content)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionDoc:
-    """A formula as typed, and what its author called it. `extra` holds unknown keys of the object."""
+    """A prediction. `formula` is the text as typed; `extra` has unknown keys of the object."""
 
     formula: str
     name: str = ""
@@ -66,13 +67,15 @@ class PredictionDoc:
 
 @dataclass(frozen=True, slots=True)
 class SuiteDocument:
-    """A whole suite. Two documents are equal when everything but their notices is equal.
+    """A whole suite. Notices are ignored when documents are compared.
 
-    `metric` is one of `METRICS`, `"all"`, or a tuple of metrics, as the file says; see `metrics`.
-    `meta` holds the file's meta block without `name` and `metric`.
-    `conditions` are in the order that most items have; `sentences` in the file's order, grouped by item.
-    `is_table` says that it was read from a table, which carries no name, metric, meta block and predictions.
-    `extra` holds unknown top-level keys and, under `"items"`, `{"<item number>": {its unknown keys}}`.
+    Attributes:
+        metric: one of `METRICS`, "all", or a tuple of metrics, as in the file; see `metrics`.
+        meta: the meta block of the file without `name` and `metric`.
+        conditions: in the order of most items.
+        sentences: in the order of the file, grouped by item.
+        extra: unknown top-level keys; those of items under "items", by item number.
+        is_table: read from a table, which has no name, metric, meta block or predictions.
     """
 
     name: str
@@ -93,27 +96,26 @@ class SuiteDocument:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics the suite asks for, `"all"` spelled out."""
+        """Metrics of the suite, with "all" expanded."""
         if isinstance(self.metric, tuple):
             return self.metric
         return METRICS if self.metric == "all" else (self.metric,)
 
     @property
     def regions(self) -> Mapping[int, str]:
-        """Region number (from 1) to region name, as `lmgym.suites.formulas` wants it."""
+        """Region number (from 1) to region name, as `lmgym.suites.formulas` expects it."""
         return MappingProxyType(dict(enumerate(self.region_names, start=1)))
 
     def table(self) -> dict[tuple[int, str], SentenceDoc]:
-        """`{(item, condition): sentence}`, in the order of `sentences`."""
+        """Map (item, condition) to sentences, in the order of `sentences`."""
         return {(sentence.item, sentence.condition): sentence for sentence in self.sentences}
 
     def sha256(self) -> str:
-        """Hash of what decides the results of a run, as 64 hexadecimal digits.
+        """Hash everything that determines results of runs. Returns 64 hexadecimal digits.
 
-        Covered: region names, the trimmed contents of every sentence with item and condition, the formulas
-        in their order (runs of blanks count as one), the metrics. Not covered: the suite's name and meta
-        block, names and descriptions of predictions, raw whitespace, unknown keys, the order of sentences and
-        of conditions.
+        Included: region names, trimmed contents of all sentences with item and condition, formulas in order (with
+        collapsed blanks), metrics. Excluded: name and meta block of the suite, names and descriptions of predictions,
+        raw whitespace, unknown keys, order of sentences and conditions.
         """
         science = {
             "metrics": self.metrics,

@@ -1,4 +1,4 @@
-"""Suites as files to take away: their forms, their names, and many of them in one zip."""
+"""Suites as files to download: formats, file names, and zip archives of several suites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lmgym.files.zip_writer import add_to_zip
 
 @dataclass(frozen=True)
 class Form:
-    """`name` is what the names of its files have after suite and revision."""
+    """A file format. `name` is the end of its file names, after suite and revision."""
 
     label: str
     name: str
@@ -24,24 +24,24 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 FORMS: dict[str, Form] = {
     "json": Form("JSON", ".json", "application/json"),
-    "json-trimmed": Form("JSON, blanks trimmed", "-trimmed.json", "application/json"),
+    "json-trimmed": Form("JSON, spaces trimmed", "-trimmed.json", "application/json"),
     "json-early": Form("JSON, early dialect", "-early.json", "application/json"),
     "csv": Form("long CSV", "-long.csv", "text/csv"),
     "tsv": Form("wide TSV", "-wide.tsv", "text/tab-separated-values"),
     "xlsx": Form("Excel workbook (.xlsx)", ".xlsx", XLSX),
     "csv-excel": Form("wide CSV with byte order mark, for Excel", "-excel.csv", "text/csv"),
 }
-"""By the names of `WRITERS`."""
+"""Formats by key of `WRITERS`."""
 
 
 def file_name(slug: str, number: int, form: str) -> str:
-    """Names suite, revision and form: `agreement-r2-long.csv`."""
+    """Make a file name from suite, revision and format: agreement-r2-long.csv."""
     return f"{slug}-r{number}{FORMS[form].name}"
 
 
 @dataclass(frozen=True)
 class SuiteFile:
-    """One revision as a file among others. `sha256`: empty for a draft. `address`: of its page."""
+    """One revision as a file. `sha256` is "" for a draft; `address` is the URL of its page."""
 
     slug: str
     number: int
@@ -54,9 +54,9 @@ class SuiteFile:
 
 
 def suites_zip(suites: Iterable[SuiteFile], form: str) -> IO[bytes]:
-    """A temporary zip of these files, one in memory at a time, with a README. The caller closes it."""
+    """Write a temporary zip archive with a README, keeping one suite in memory at a time. The caller closes it."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
-    rows = ["Test suites from LM Gym", "", f"Form: {FORMS[form].label}. One file per suite:", ""]
+    rows = ["Test suites from LM Gym", "", f"Format: {FORMS[form].label}. One file per suite:", ""]
     with zipfile.ZipFile(file, "w") as archive:
         for suite in suites:
             name = file_name(suite.slug, suite.number, form)

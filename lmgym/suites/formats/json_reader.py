@@ -1,4 +1,4 @@
-"""`read_json`: the SyntaxGym JSON format in every published dialect."""
+"""Read the SyntaxGym JSON format in all published dialects."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ _REGION = frozenset({"region_number", "content"})
 def read_json(data: bytes) -> SuiteDocument:
     """Read a suite from the bytes of a JSON file.
 
-    Raises `FormatError` with every problem found: in the bytes, the JSON text, the structure
-    (`suite.schema.json`), and what only shows across items. Nothing else is raised, whatever the bytes.
+    Raises:
+        FormatError: lists every problem of the encoding, the JSON text, the structure (`suite.schema.json`) and between
+            items. Nothing else is raised, whatever the bytes.
     """
     report = Report()
     root = load(decode(data, report, MAX_BYTES), report, LIMITS)
@@ -88,7 +89,7 @@ def _document(root: Any, report: Report) -> SuiteDocument:
 
 
 class _Soundness:
-    """Which parts of the document passed the structural pass: those are checked further."""
+    """Parts of the document without structural problems, which are checked further."""
 
     def __init__(self, broken: set[Path_]) -> None:
         self._broken = broken
@@ -96,16 +97,16 @@ class _Soundness:
         self._items = {path[1] for path in broken if len(path) > 1 and path[0] == "items"}
 
     def __call__(self, part: str) -> bool:
-        """A top-level part is sound throughout."""
+        """Return whether a top-level part is structurally valid."""
         return part not in self._heads
 
     def item(self, index: int) -> bool:
-        """An item is sound throughout."""
+        """Return whether an item is structurally valid."""
         return index not in self._items
 
     @property
     def iterable_items(self) -> bool:
-        """`items` is a list, though entries of it may be broken."""
+        """`items` is a list, even if some entries are invalid."""
         return ("items",) not in self._broken
 
 
@@ -117,17 +118,17 @@ def _head(meta: dict[str, Any], report: Report) -> tuple[str, str | tuple[str, .
     name = str(meta.pop("name", "")).strip()
     metric = meta.pop("metric", None)
     if metric is None:
-        report.notice("$.meta.metric", "no metric given; “sum” is used")
+        report.notice("$.meta.metric", "no metric; “sum” is used")
         return name, "sum"
     return name, tuple(metric) if isinstance(metric, list) else str(metric)
 
 
 def _region_names(root: dict[str, Any], report: Report) -> list[str] | None:
-    given: dict[str, str | None] = root.get("region_meta", {})
-    if not given:
+    region_meta: dict[str, str | None] = root.get("region_meta", {})
+    if not region_meta:
         return None
     numbered: dict[int, str] = {}
-    for key, name in given.items():
+    for key, name in region_meta.items():
         number = int(key)
         if number in numbered:
             message = f"region {number} is declared twice, the second time as {key!r}"
@@ -147,7 +148,7 @@ def _items(root: dict[str, Any], sound: _Soundness, report: Report) -> list[RawS
         number = int(item["item_number"])
         if number in first:
             where = json_path(("items", index, "item_number"))
-            message = f"item {number} exists already, as $.items[{first[number]}]"
+            message = f"the number {number} is already used by entry {first[number] + 1} of the list of items"
             report.problem(where, message, "Give every item its own number.")
             continue
         first[number] = index
@@ -166,7 +167,7 @@ def _sentence(condition: dict[str, Any], item_index: int, index: int, item: int)
     return RawSentence(where, item_where, item, name, regions, _unknown(condition, _CONDITION))
 
 
-# ---- the structural pass: `suite.schema.json` decides, this says it in words a suite's author can use ----
+# ---- structure: `suite.schema.json` decides; its errors are explained for authors of suites ----
 
 Path_: TypeAlias = tuple[str | int, ...]
 
@@ -208,7 +209,7 @@ _KINDS = {
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of everything `read_json` accepts structurally. Do not change it."""
+    """Return the JSON schema (draft 2020-12) of the structures that `read_json` accepts. Do not modify it."""
     loaded: dict[str, Any] = json.loads(_SCHEMA_FILE.read_text(encoding="utf-8"))
     return loaded
 
@@ -219,9 +220,10 @@ def _validator() -> Any:
 
 
 def check_structure(root: Any, report: Report) -> set[Path_]:
-    """Check types, required keys and limits. Adds a problem per breach and returns the places' paths.
+    """Check types, required keys and limits. Adds problems to `report` and returns their paths.
 
-    Raises `FormatError` at once when there are very many.
+    Raises:
+        FormatError: too many problems or predictions.
     """
     places: set[Path_] = set()
     _refuse_many_predictions(root, report)
@@ -234,20 +236,20 @@ def check_structure(root: Any, report: Report) -> set[Path_]:
 
 
 def _refuse_many_predictions(root: Any, report: Report) -> None:
-    """Raise FormatError before any of them is validated or parsed: 100,000 take seconds."""
+    """Raise FormatError before predictions are validated or parsed: 100,000 take seconds."""
     meta = root.get("meta") if isinstance(root, dict) else None
-    for holder, key, where in ((root, "predictions", "$"), (meta, "string_predictions", "$.meta")):
-        given = holder.get(key) if isinstance(holder, dict) else None
-        if isinstance(given, list) and len(given) > MAX_PREDICTIONS:
-            message = f"has {len(given):,} entries; at most {MAX_PREDICTIONS} are read"
+    for parent, key, where in ((root, "predictions", "$"), (meta, "string_predictions", "$.meta")):
+        entries = parent.get(key) if isinstance(parent, dict) else None
+        if isinstance(entries, list) and len(entries) > MAX_PREDICTIONS:
+            message = f"has {len(entries):,} entries; at most {MAX_PREDICTIONS} are read"
             report.problem(f"{where}.{key}", message, "Split the suite.")
             report.raise_problems()
 
 
 def _sketch(root: Any) -> Any:
-    """The document with plain lists of regions cut to their first: nearly all of a suite, and slow to validate.
+    """Shorten valid lists of regions to one entry: they are most of a suite, and jsonschema is slow.
 
-    A list that is not plain stays whole, so that the schema says what is wrong with it.
+    A list with an invalid region is kept, so that the schema reports it.
     """
     if not isinstance(root, dict) or not isinstance(root.get("items"), list):
         return root
@@ -278,7 +280,7 @@ def _is_plain(region: Any) -> bool:
 
 def _explain(error: Any, where: Path_) -> tuple[str, str]:
     explain = _EXPLANATIONS.get(error.validator)
-    if explain is None:  # a keyword that the schema gained and this module did not: say it plainly
+    if explain is None:  # a keyword added to the schema but not to this module
         return f"does not match the schema's “{error.validator}”", _hint(where)
     if error.validator == "required":
         return explain(error), _HINTS.get(_missing(error)[0], "")
@@ -297,7 +299,7 @@ def _hint(where: Path_) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words: `text`, `a list`."""
+    """Describe the type of a JSON value in words: "text", "a list"."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -310,8 +312,8 @@ def kind_of(value: Any) -> str:
 
 
 def _type(error: Any) -> str:
-    wanted = error.validator_value
-    names = [_KINDS[name] for name in ([wanted] if isinstance(wanted, str) else wanted)]
+    types = error.validator_value
+    names = [_KINDS[name] for name in ([types] if isinstance(types, str) else types)]
     return f"must be {' or '.join(names)}, but is {kind_of(error.instance)}"
 
 

@@ -1,4 +1,4 @@
-"""Places in a suite's JSON by the names that are there: "item 3, condition match, region 2 (verb)". Pure."""
+"""Name places in a suite's JSON by its own numbers and names: "item 3, condition match, region 2 (verb)"."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import Any
 from lmgym.text.problems import PLACE, Problem
 
 MOST = 40
-"""Characters of a name."""
+"""Characters of a name that are shown."""
 
 
 def with_names(problems: Iterable[Problem], root: Any) -> list[Problem]:
-    """The problems of a file whose JSON is `root`, each with its place by names where it is in an item."""
+    """Add the place by names to each problem inside an item. `root` is the JSON value of the file."""
     return [replace(problem, names=named(problem.where, root)) for problem in problems]
 
 
 def named(where: str, root: Any) -> str:
-    """The place of a JSON path by numbers and names as the file has them, which may be broken; "" where it is in no
-    item."""
-    found = PLACE.match(where)
-    if not found or found["item"] is None:
+    """Name a JSON path by the numbers and names in the file, which may be invalid; "" outside items."""
+    match = PLACE.match(where)
+    if not match or match["item"] is None:
         return ""
-    item = _entry(root, "items", found["item"])
-    parts = [f"item {_number(item, 'item_number', found['item'])}"]
-    if found["condition"] is None:
+    item = _entry(root, "items", match["item"])
+    parts = [f"item {_number(item, 'item_number', match['item'])}"]
+    if match["condition"] is None:
         return parts[0]
-    condition = _entry(item, "conditions", found["condition"])
-    parts.append(f"condition {_text(condition, 'condition_name') or int(found['condition']) + 1}")
-    if found["region"] is not None:
-        region = _entry(condition, "regions", found["region"])
-        number = _number(region, "region_number", found["region"])
+    condition = _entry(item, "conditions", match["condition"])
+    parts.append(f"condition {_text(condition, 'condition_name') or int(match['condition']) + 1}")
+    if match["region"] is not None:
+        region = _entry(condition, "regions", match["region"])
+        number = _number(region, "region_number", match["region"])
         name = _text(root.get("region_meta") if isinstance(root, dict) else None, str(number))
         parts.append(f"region {number} ({name})" if name else f"region {number}")
     return ", ".join(parts)
@@ -43,11 +42,11 @@ def _entry(whole: Any, key: str, index: str) -> Any:
 
 
 def _number(entry: Any, key: str, index: str) -> int:
-    """The number that the entry has, else its place counted from 1."""
-    given = entry.get(key) if isinstance(entry, dict) else None
-    return given if type(given) is int and given >= 0 else int(index) + 1
+    """Return the number in the entry, or its position from 1 without a valid one."""
+    number = entry.get(key) if isinstance(entry, dict) else None
+    return number if type(number) is int and number >= 0 else int(index) + 1
 
 
 def _text(entry: Any, key: str) -> str:
-    given = entry.get(key) if isinstance(entry, dict) else None
-    return given.strip()[:MOST] if isinstance(given, str) else ""
+    text = entry.get(key) if isinstance(entry, dict) else None
+    return text.strip()[:MOST] if isinstance(text, str) else ""

@@ -1,9 +1,10 @@
-"""Predictions in their five encodings, and the check of their formulas.
+"""Read predictions in their five encodings, and check their formulas.
 
-1. `{"type": "formula", "formula": "…"}` (current), 2. a plain string (early documentation),
-3. `meta.string_predictions` with an empty top-level list (the files of the 2020 paper),
-4. `{"relation": "greaterthan", "region_number": 3, "l_operand": "that", "r_operand": "what"}` (oldest),
-5. an object with `name` and `description` beside the formula (the website's wording, and ours).
+1. `{"type": "formula", "formula": "…"}` (current);
+2. a plain string (early documentation);
+3. `meta.string_predictions` with an empty top-level list (files of the 2020 paper);
+4. `{"relation": "greaterthan", "region_number": 3, "l_operand": "that", "r_operand": "what"}` (oldest);
+5. an object with `formula`, `name` and `description` (the SyntaxGym website and LM Gym).
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ _LEGACY = ("relation", "region_number", "l_operand", "r_operand")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A prediction and the place of its formula in the file."""
+    """A prediction with the place of its formula in the file."""
 
     where: str
     prediction: PredictionDoc
 
 
 def read_predictions(root: dict[str, Any], meta: dict[str, Any], report: Report) -> list[Placed]:
-    """The predictions of a structurally valid suite; `string_predictions` leaves `meta` when it is used."""
-    given: list[Any] = root.get("predictions", [])
-    if given:
+    """Read the predictions of a structurally valid suite; removes `string_predictions` from `meta` if used."""
+    entries: list[Any] = root.get("predictions", [])
+    if entries:
         if meta.get("string_predictions"):
-            report.notice("$.meta.string_predictions", "kept, not used: the suite has predictions of its own")
-        placed = [_read_one(value, index, report) for index, value in enumerate(given)]
-        return [one for one in placed if one is not None]
+            report.notice("$.meta.string_predictions", "kept but not used: the suite has current predictions")
+        placed = [_read_one(value, index, report) for index, value in enumerate(entries)]
+        return [prediction for prediction in placed if prediction is not None]
     formulas: list[str] = meta.get("string_predictions", [])
     if formulas:
         del meta["string_predictions"]
-        report.notice("$.meta.string_predictions", "the predictions were read from here (an old dialect)")
+        report.notice("$.meta.string_predictions", "predictions were read from here (an old dialect)")
         return [
             Placed(json_path(("meta", "string_predictions", index)), PredictionDoc(formula))
             for index, formula in enumerate(formulas)
@@ -99,45 +100,49 @@ def _from_relation(value: dict[str, Any], where: str, report: Report) -> str | N
 def check_formulas(
     placed: Sequence[Placed], names: Sequence[str] | None, conditions: Sequence[str], report: Report
 ) -> None:
-    """Every formula must parse and name only regions and conditions of the suite; warnings become notices.
+    """Check that every formula parses and names only regions and conditions of the suite.
 
-    `names` None or no conditions: those are in trouble themselves, and references are not checked.
+    Warnings of formulas become notices.
+
+    Args:
+        names: region names; None (or empty conditions) if these are invalid, so that references are not checked.
     """
     if len(placed) > MAX_PREDICTIONS:
         report.problem("$.predictions", f"{len(placed)} predictions; at most {MAX_PREDICTIONS} are read")
         return
-    characters = sum(len(one.prediction.formula) for one in placed)
+    characters = sum(len(entry.prediction.formula) for entry in placed)
     if characters > MAX_FORMULA_CHARACTERS:
-        long = (
-            f"the formulas have {characters:,} characters; together they may have {MAX_FORMULA_CHARACTERS:,}"
+        message = (
+            f"the formulas have {characters:,} characters in all; at most {MAX_FORMULA_CHARACTERS:,} are read"
         )
-        report.problem("$.predictions", long, "Split the suite.")
+        report.problem("$.predictions", message, "Split the suite.")
         return
-    for one in placed:
+    for entry in placed:
         try:
-            formula = parse(one.prediction.formula)
+            formula = parse(entry.prediction.formula)
         except FormulaError as error:
-            _report_error(one, error, report)
+            _report_error(entry, error, report)
             continue
         for warning in formula.warnings:
-            report.notice(one.where, str(warning).rstrip("."))
+            report.notice(entry.where, str(warning).rstrip("."))
         if names is not None and conditions:
             regions = dict(enumerate(names, start=1))
             for breach in formula.check(regions, conditions):
-                _report_error(one, breach, report)
+                _report_error(entry, breach, report)
 
 
 def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
-    """A new version of `older` read from a table: its name, metric, meta block and predictions go on.
+    """Make a new version of a suite from a table, keeping name, metric, meta block and predictions of `older`.
 
-    Raises `FormatError` when a prediction does not fit the table's regions and conditions any more.
+    Raises:
+        FormatError: a prediction names a region or condition that the table lacks.
     """
     report = Report()
     placed = [Placed(f"prediction {number}", row) for number, row in enumerate(older.predictions, start=1)]
     check_formulas(placed, table.region_names, table.conditions, report)
     report.raise_problems()
-    kept = Notice("file", "name, metric, metadata and predictions are those of the version before")
-    notices = tuple(notice for notice in table.notices if "carries no" not in notice.message)
+    kept = Notice("file", "name, metric, metadata and predictions were kept from the previous version")
+    notices = tuple(notice for notice in table.notices if "table has no" not in notice.message)
     return replace(
         table,
         name=older.name,
@@ -149,6 +154,6 @@ def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
     )
 
 
-def _report_error(one: Placed, error: FormulaError, report: Report) -> None:
+def _report_error(entry: Placed, error: FormulaError, report: Report) -> None:
     message = f"character {error.position + 1} of the formula: {str(error.message).rstrip('.')}"
-    report.problem(one.where, message, error.hint)
+    report.problem(entry.where, message, error.hint)

@@ -1,8 +1,8 @@
-"""Suites as tables: the long CSV of the SyntaxGym site and the wide form people keep in spreadsheets.
+"""Read suites from tables: the long CSV of the SyntaxGym site, and the wide form of spreadsheets.
 
 Long: `item_number,condition_name,region_number,region_name,content`, one row per region.
-Wide: `item`, `condition`, then one column per region, one row per sentence.
-Comma, semicolon and tab are told apart by the header. Neither form carries predictions.
+Wide: `item`, `condition`, then one column per region; one row per sentence.
+The header shows whether comma, semicolon or tab separates cells. Neither form has predictions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from lmgym.text.problems import Report
 
 DELIMITERS = (",", "\t", ";")
 DATA = "data"
-"""Key of `SentenceDoc.extra` under which columns of a table that are no regions are kept: heading -> cell."""
+"""Key of `SentenceDoc.extra` for item data of a table: heading to cell."""
 _COLUMNS = {
     "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
     "condition": ("condition_name", "condition", "conditionname", "cond"),
@@ -52,27 +52,32 @@ _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 _LONG_HEADER = "item_number,condition_name,region_number,region_name,content"
 _LONG_HINT = f"A long table begins with {_LONG_HEADER}."
 _HEADER_HINT = (
-    f"A long table begins with {_LONG_HEADER}; a wide one with item, condition and the regions' names."
+    f"A long table begins with {_LONG_HEADER}; a wide one with item, condition and the names of regions."
 )
 
 
 @dataclass(slots=True)
 class Row:
-    """One record of a table and the line on which it begins."""
+    """One record of a table. `line` is the number of its first line, from 1."""
 
     line: int
     cells: list[str]
 
     @property
     def where(self) -> str:
-        """`line 17`."""
+        """Place in messages: "line 17"."""
         return f"line {self.line}"
 
 
 @dataclass(slots=True)
 class Table:
-    """A header, its rows, and which column plays which part (the first column of that name). `data`: columns that are
-    no regions but kept with the sentences, each under a heading of its own."""
+    """A table.
+
+    Attributes:
+        line: line number of the header.
+        roles: role to column index (the first column of that name).
+        data: columns of item data, which are kept with the sentences; their headings are unique.
+    """
 
     line: int
     header: list[str]
@@ -82,20 +87,24 @@ class Table:
 
     @property
     def where(self) -> str:
-        """The header's line."""
+        """Place of the header in messages."""
         return f"line {self.line}"
 
     @property
     def is_long(self) -> bool:
-        """One row per region rather than per sentence."""
-        named = {role for role in ("region", "name") if role in self.roles}
-        return bool(named) or ("content" in self.roles and len(self.header) == 3 + len(self.data))
+        """The table has one row per region instead of one per sentence."""
+        has_region_column = "region" in self.roles or "name" in self.roles
+        return has_region_column or ("content" in self.roles and len(self.header) == 3 + len(self.data))
 
 
 def read_long_csv(data: bytes, name: str = "") -> SuiteDocument:
-    """Read a long table (comma, semicolon or tab). `name` is the suite's name, which tables do not carry.
+    """Read a long table (comma, semicolon or tab). Unknown columns are kept in `extra` of the sentences.
 
-    Raises `FormatError`; problems name the line. Unknown columns are kept in the sentences' `extra`.
+    Args:
+        name: name of the suite, which tables do not have.
+
+    Raises:
+        FormatError: problems name the line.
     """
     report = Report()
     return read_long_table(parse_table(decode(data, report, MAX_BYTES), report), name, report)
@@ -104,20 +113,24 @@ def read_long_csv(data: bytes, name: str = "") -> SuiteDocument:
 def read_wide_table(data: bytes, name: str = "") -> SuiteDocument:
     """Read a wide table (comma, semicolon or tab): `item`, `condition`, then one column per region, in order.
 
-    Raises `FormatError`; problems name the line.
+    Args:
+        name: name of the suite, which tables do not have.
+
+    Raises:
+        FormatError: problems name the line.
     """
     report = Report()
     return read_wide(parse_table(decode(data, report, MAX_BYTES), report), name, report)
 
 
 def parse_table(text: str, report: Report) -> Table:
-    """Split text into a header and rows of equal length. Raises `FormatError`."""
+    """Split text into a header and rows of equal length. Raises FormatError."""
     check_table(text, report)
     bad = CONTROL.search(text)
     if bad:
         line = len(re.findall(r"\r\n|\r|\n", text[: bad.start()])) + 1
         message = f"control character U+{ord(bad[0]):04X}"
-        report.problem(f"line {line}", message, "Remove it; it is often the trace of a wrong encoding.")
+        report.problem(f"line {line}", message, "Remove it; it often results from a wrong encoding.")
     report.raise_problems()
     rows = _records(text, report)
     report.raise_problems()
@@ -129,8 +142,8 @@ def parse_table(text: str, report: Report) -> Table:
         header.pop()
     roles = _find_roles(header)
     if "item" not in roles or "condition" not in roles:
-        found = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
-        message = f"the header lacks a column for item or condition; it has {found}"
+        headings = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
+        message = f"the header lacks a column for item or condition; it has {headings}"
         report.problem(rows[0].where, message, _HEADER_HINT)
     body = rows[1:]
     table = Table(rows[0].line, header, roles, body)
@@ -146,7 +159,7 @@ def parse_table(text: str, report: Report) -> Table:
 
 
 def check_table(text: str, report: Report) -> None:
-    """Raise `FormatError` for more lines and cells than are read, before any is made."""
+    """Raise FormatError for too many lines or cells, before the text is split."""
     try:
         check(text, LIMITS, "".join(DELIMITERS))
         check_columns(_preamble(io.StringIO(text))[1], LIMITS, "".join(DELIMITERS))
@@ -155,7 +168,7 @@ def check_table(text: str, report: Report) -> None:
 
 
 def _preamble(stream: io.StringIO) -> tuple[int, str]:
-    """How many lines stand before the header (blank ones and Excel's `sep=;`), and the header's first line."""
+    """Return the number of lines before the header (blank, or Excel's `sep=;`), and the first line of the header."""
     for skipped, line in enumerate(stream):
         if line.strip() and not re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
             return skipped, line
@@ -163,7 +176,7 @@ def _preamble(stream: io.StringIO) -> tuple[int, str]:
 
 
 def _sniff(line: str) -> str:
-    """The delimiter under which the header has the most known columns, then the most columns."""
+    """Choose the delimiter that gives the most known columns, then the most columns."""
 
     def score(delimiter: str) -> tuple[int, int]:
         try:
@@ -185,7 +198,7 @@ def _find_roles(header: list[str]) -> dict[str, int]:
 
 
 def _records(text: str, report: Report) -> list[Row]:
-    """Every record that has any text, with the line on which it begins; quoted cells may span lines."""
+    """List records with any text and their first line; quoted cells may span lines."""
     stream = io.StringIO(text, newline="")
     skipped, first = _preamble(stream)
     rows: list[Row] = []
@@ -197,8 +210,8 @@ def _records(text: str, report: Report) -> list[Row]:
                 rows.append(Row(begin + skipped, record))
             begin = reader.line_num + 1
     except csv.Error as error:
-        message = f"not a readable table row: {error}"
-        hint = "A cell that begins with a quotation mark must end with one; double those inside."
+        message = f"the row cannot be read: {error}"
+        hint = "A cell that begins with a quotation mark must end with one; double the marks inside."
         report.problem(f"line {begin + skipped}", message, hint)
     return rows
 
@@ -237,9 +250,9 @@ def _condition(row: Row, column: int, report: Report) -> str:
 
 
 def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
-    """The suite in a parsed long table. Raises `FormatError`."""
-    wanted = {"region": "region_number", "content": "content"}
-    missing = [column for role, column in wanted.items() if role not in table.roles]
+    """Make a suite from a parsed long table. Raises FormatError."""
+    required = {"region": "region_number", "content": "content"}
+    missing = [column for role, column in required.items() if role not in table.roles]
     if missing:
         message = f"the header lacks the column {' and '.join(missing)}"
         report.problem(table.where, message, _LONG_HINT)
@@ -264,26 +277,26 @@ def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
         sentences.setdefault((item, condition), sentence).regions.append(cell)
     declared = region_names({k: title for k, (title, _) in names.items()}, "file", report) if names else None
     if "name" not in table.roles:
-        report.notice(table.where, "no region names; they are called “Region 1” and so on")
+        report.notice(table.where, "no region names; regions are called “Region 1” and so on")
     return _document(list(sentences.values()), declared, name, report)
 
 
 def _note_name(
     row: Row, column: int | None, region: int, names: dict[int, tuple[str, int]], report: Report
 ) -> None:
-    """One region number has one name throughout; an empty cell repeats it."""
+    """Check that a region number always has the same name; an empty cell repeats it."""
     name = "" if column is None else clean_name(unguard(row.cells[column]))
     check_name_length(name, row.where, "region name", report)
     known, line = names.get(region, ("", row.line))
     if name and known and name != known:
         message = f"region {region} is called “{name[:40]}” here, but “{known[:40]}” in line {line}"
-        report.problem(row.where, message, "Give every region one name.")
+        report.problem(row.where, message, "Use one name for each region.")
     elif not known:
         names[region] = (name, row.line)
 
 
 def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
-    """The suite in a parsed wide table. Raises `FormatError`."""
+    """Make a suite from a parsed wide table. Raises FormatError."""
     fixed = (table.roles["item"], table.roles["condition"])
     columns = [k for k in range(len(table.header)) if k not in fixed and k not in table.data]
     if not columns:
@@ -309,12 +322,12 @@ def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
 def _document(raws: list[RawSentence], names: list[str] | None, name: str, report: Report) -> SuiteDocument:
     assembled = assemble(raws, names, report)
     report.raise_problems()
-    report.notice("file", "a table carries no predictions and no metric; the metric is “sum”")
+    report.notice("file", "a table has no predictions and no metric; the metric is “sum”")
     printable = "".join(character for character in name if character.isprintable())
     title = printable.strip()[:MAX_NAME_CHARACTERS].strip()
     if not title:
         title = "Untitled suite"
-        report.notice("file", f"a table carries no name; the suite is called “{title}”")
+        report.notice("file", f"a table has no name; the suite is called “{title}”")
     return SuiteDocument(
         name=title,
         metric="sum",
@@ -328,5 +341,5 @@ def _document(raws: list[RawSentence], names: list[str] | None, name: str, repor
 
 
 def name_from(filename: str) -> str:
-    """`uploads/my_suite.csv` -> `my_suite`: a table's suite is called after its file."""
+    """Name the suite of a table after its file: `uploads/my_suite.csv` -> `my_suite`."""
     return PurePath(filename.replace("\\", "/")).stem

@@ -1,7 +1,7 @@
-"""Documents back to files: JSON in two dialects, long CSV, wide TSV.
+"""Write suites: JSON in two dialects, long CSV, wide TSV, Excel.
 
-JSON loses nothing: `read_json(write_json(doc).encode()) == doc`. Tables carry sentences and region names,
-and guard cells that a spreadsheet would run; the readers take the guard off again.
+JSON is lossless: `read_json(write_json(doc).encode()) == doc`. Tables contain sentences and region names, and guard
+cells that a spreadsheet would execute; the readers remove the guard.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ Whitespace: TypeAlias = Literal["as-imported", "trimmed"]
 def write_json(
     doc: SuiteDocument, dialect: Dialect = "current", whitespace: Whitespace = "as-imported"
 ) -> str:
-    """The suite as JSON text, indented, not escaped to ASCII, ending with a line break.
+    """Write a suite as indented JSON, not escaped to ASCII and ending with a line break.
 
-    `current` writes predictions as `{"type": "formula", "formula": …}` with name, description and unknown
-    keys; `early` writes them as plain strings, which drops those. `as-imported` gives cells back with the
-    blanks that the imported file had; `trimmed` gives what is scored.
+    Args:
+        dialect: "current" writes predictions as `{"type": "formula", "formula": …}` with name, description and unknown
+            keys; "early" writes plain strings, without these.
+        whitespace: "as-imported" restores the blanks of the imported file; "trimmed" writes the text that is scored.
     """
     meta = {key: value for key, value in doc.meta.items() if key not in ("name", "metric")}
-    if not doc.predictions:  # an old import's formulas would come back to life otherwise
+    if not doc.predictions:  # otherwise readers would restore deleted formulas of an old import
         meta.pop("string_predictions", None)
     metric = list(doc.metric) if isinstance(doc.metric, tuple) else doc.metric
     extra = dict(doc.extra)
@@ -51,9 +52,9 @@ def write_json(
 
 
 def _prediction(prediction: PredictionDoc) -> dict[str, Any]:
-    named = {"name": prediction.name, "description": prediction.description}
-    given = {key: value for key, value in named.items() if value}
-    return {"type": "formula", "formula": prediction.formula, **given, **prediction.extra}
+    labels = {"name": prediction.name, "description": prediction.description}
+    filled = {key: value for key, value in labels.items() if value}
+    return {"type": "formula", "formula": prediction.formula, **filled, **prediction.extra}
 
 
 def _condition(sentence: SentenceDoc, whitespace: Whitespace) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _cells(sentence: SentenceDoc, whitespace: Whitespace) -> tuple[str, ...]:
 
 
 def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
-    """The suite as the long CSV of the SyntaxGym site, with CRLF line ends (RFC 4180)."""
+    """Write the long CSV of the SyntaxGym site, with CRLF line ends (RFC 4180)."""
     rows: list[list[str]] = [["item_number", "condition_name", "region_number", "region_name", "content"]]
     for sentence in doc.sentences:
         for number, content in enumerate(_cells(sentence, whitespace), start=1):
@@ -83,7 +84,7 @@ def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -
 
 
 def write_wide_tsv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
-    """The suite as a tab-separated table: item, condition, one column per region; pastes into a sheet."""
+    """Write a tab-separated table with item, condition and one column per region, for pasting into a sheet."""
     return _table(_wide(doc, whitespace, guard), "\t")
 
 
@@ -96,19 +97,19 @@ def _wide(doc: SuiteDocument, whitespace: Whitespace, text: Callable[[str], str]
 
 
 def write_excel_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
-    """The wide table with commas and a byte order mark, without which Excel takes UTF-8 for Windows-1252."""
+    """Write the wide table with commas and a byte order mark, without which Excel reads UTF-8 as Windows-1252."""
     return "\ufeff" + _table(_wide(doc, whitespace, guard), ",")
 
 
 def write_workbook(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> bytes:
-    """The wide table as an .xlsx workbook, every cell a text. Bytes; the others are text."""
+    """Write the wide table as an .xlsx workbook in which every cell but the item number is text."""
     rows = _wide(doc, whitespace, str)
     return write_xlsx([("Sentences", [rows[0], *([int(row[0]), *row[1:]] for row in rows[1:])])]).read()
 
 
 def _table(rows: list[list[str]], delimiter: str) -> str:
     buffer = io.StringIO(newline="")
-    # The one writer of suite tables: every text cell has passed `guard`.
+    # All suite tables are written here; every text cell has passed `guard`.
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")  # noqa: TID251
     writer.writerows(rows)
     return buffer.getvalue()
@@ -123,4 +124,4 @@ WRITERS: dict[str, Callable[[SuiteDocument], str | bytes]] = {
     "csv-excel": write_excel_csv,
     "xlsx": write_workbook,
 }
-"""Every format a suite is written in."""
+"""All formats that suites are written in."""

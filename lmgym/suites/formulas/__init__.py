@@ -1,7 +1,7 @@
-"""The prediction language of test suites: reading, checking, evaluating, chance level, prose.
+"""The prediction language of test suites: parsing, checking, evaluation, chance level, description in words.
 
-Pure Python and numpy. Text is never run as code: a tokenizer and a parser make a tree of eight node types,
-and the tree is interpreted. Language reference: docs/formulas.md.
+Formulas are never executed as code: a tokenizer and a parser build a tree of eight node types, which is interpreted
+with numpy. Language reference: docs/formulas.md.
 """
 
 from .certainty import Slopes

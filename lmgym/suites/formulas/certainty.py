@@ -1,7 +1,7 @@
-"""Which items' answers small errors of the values could change. Vectorised over items, like `evaluation`.
+"""Find items whose outcome could change within the error of their surprisals. Vectorised over items.
 
-The slope of a margin by a region's value says how often, and with what factor, that region enters it. Margins are
-piecewise linear in the values, except where regions are multiplied or divided; there the slope is that at the point.
+The slope of a margin with respect to a region's value tells how often, and with which factor, the region enters it.
+Margins are piecewise linear in the values unless regions are multiplied or divided; then the local slope is used.
 """
 
 from __future__ import annotations
@@ -29,26 +29,30 @@ from .nodes import (
 )
 
 Slopes = Mapping[tuple[str, Region], Floats]
-"""By reference: the derivative of a number by that value, float64[n] or one number for all items. A reference that is
-not there has 0."""
+"""Derivative of a number with respect to each reference: float64[n], or one number for all items. A missing reference
+has slope 0."""
 
 Bound = Callable[[Slopes], Floats]
-"""How far a margin with these slopes may be off, in bits."""
+"""Maximal error in bits of a margin with these slopes."""
 
 _Dual = tuple[Floats, Slopes]
 
 
 def doubtful(root: Boolean, values: Values, count: int, bound: Bound) -> NDArray[np.bool_]:
-    """bool[count]: items for which other answers of comparisons inside their bound would give another answer.
+    """Find items whose outcome depends on comparisons with a margin below its error bound.
 
-    A comparison with equal sides is never in doubt. One that decides nothing, such as the left of `… & false`, puts
-    nothing in doubt."""
+    A comparison with equal sides is never doubtful. One that does not decide the outcome, such as the left side of
+    `… & false`, does not make an item doubtful.
+
+    Returns:
+        bool[count].
+    """
     with np.errstate(all="ignore"):
         return np.broadcast_to(_doubt(root, values, bound)[1], (count,)).copy()
 
 
 def _doubt(node: Boolean, values: Values, bound: Bound) -> tuple[Truths, Truths]:
-    """Truth, and whether it is in doubt."""
+    """Return truth, and whether it is doubtful."""
     match node:
         case Comparison():
             truth, margin = evaluation.compare(node, values)
@@ -58,15 +62,15 @@ def _doubt(node: Boolean, values: Values, bound: Bound) -> tuple[Truths, Truths]
             return ~truth, doubt
         case Logic():
             parts = [_doubt(part, values, bound) for part in node.operands]
-            some = reduce(np.logical_or, [doubt for _, doubt in parts])
-            decides = node.operator == "|"
-            settled = reduce(np.logical_or, [(truth == decides) & ~doubt for truth, doubt in parts])
-            join = np.logical_or if decides else np.logical_and
-            return reduce(join, [truth for truth, _ in parts]), some & ~settled
+            any_doubtful = reduce(np.logical_or, [doubt for _, doubt in parts])
+            decisive = node.operator == "|"
+            settled = reduce(np.logical_or, [(truth == decisive) & ~doubt for truth, doubt in parts])
+            join = np.logical_or if decisive else np.logical_and
+            return reduce(join, [truth for truth, _ in parts]), any_doubtful & ~settled
 
 
 def margin_slopes(node: Comparison, values: Values) -> Slopes:
-    """The slopes of a comparison's margin; where they jump, those of one side."""
+    """Return the slopes of a comparison's margin; where they jump, those of one side."""
     (a, da), (b, db) = _dual(node.left, values), _dual(node.right, values)
     if node.operator in ("=", "!="):
         sign, apart = (1.0 if node.operator == "=" else -1.0), _sign(a - b)
@@ -76,7 +80,7 @@ def margin_slopes(node: Comparison, values: Values) -> Slopes:
 
 
 def _dual(node: Numeric, values: Values) -> _Dual:
-    """The value with its slopes."""
+    """Evaluate a number with its slopes."""
     match node:
         case Number():
             return np.asarray(node.value, dtype=np.float64), {}
@@ -113,12 +117,12 @@ def _product(parts: Sequence[_Dual], operators: Sequence[str]) -> _Dual:
 
 def _call(node: Call, values: Values) -> _Dual:
     parts = [_dual(argument, values) for argument in node.arguments]
-    given, slopes = [value for value, _ in parts], [own for _, own in parts]
+    values_of, slopes = [value for value, _ in parts], [part_slopes for _, part_slopes in parts]
     match node.function:
         case "abs":
-            return np.asarray(np.abs(given[0])), _mixed(slopes, [_sign(given[0])])
+            return np.asarray(np.abs(values_of[0])), _mixed(slopes, [_sign(values_of[0])])
         case "min" | "max":
-            rows = np.stack(np.broadcast_arrays(*given))
+            rows = np.stack(np.broadcast_arrays(*values_of))
             chosen = rows.argmin(axis=0) if node.function == "min" else rows.argmax(axis=0)
             value = rows.min(axis=0) if node.function == "min" else rows.max(axis=0)
             return value, _mixed(
@@ -126,11 +130,11 @@ def _call(node: Call, values: Values) -> _Dual:
             )
         case "sum" | "mean":
             share = np.float64(1 / len(parts) if node.function == "mean" else 1)
-            return np.asarray(share * reduce(np.add, given)), _mixed(slopes, [share] * len(parts))
+            return np.asarray(share * reduce(np.add, values_of)), _mixed(slopes, [share] * len(parts))
 
 
 def _mixed(parts: Sequence[Slopes], factors: Sequence[Floats | np.float64]) -> Slopes:
-    """The slopes of a sum of parts, each times its factor."""
+    """Return the slopes of a weighted sum of parts."""
     mixed: dict[tuple[str, Region], Floats] = {}
     for slopes, factor in zip(parts, factors, strict=True):
         for key, slope in slopes.items():
@@ -139,5 +143,5 @@ def _mixed(parts: Sequence[Slopes], factors: Sequence[Floats | np.float64]) -> S
 
 
 def _sign(values: Floats) -> Floats:
-    """-1 below 0, else 1."""
+    """Return -1 below 0, else 1."""
     return np.where(values < 0, -1.0, 1.0)

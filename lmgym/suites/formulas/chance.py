@@ -1,15 +1,14 @@
-"""How often a formula is true when nothing but chance decides.
+"""Chance level: the probability that a formula is true of random surprisals.
 
-The ideal: all distinct ``(condition, region)`` values are independent draws from one continuous
-distribution over positive numbers of bits. ``(*;%c%)`` is the sum of all regions of ``c``: of those that the
-formula names beside it, and a rest. Two different continuous quantities are then equal with probability 0, so
-that the tolerance of ``=`` plays no part.
+The model: all distinct ``(condition, region)`` values are independent draws from one continuous distribution over
+positive numbers of bits. ``(*;%c%)`` is the sum of all regions of ``c``: those that the formula names as well, and the
+rest. Two different quantities are then equal with probability 0, so the tolerance of ``=`` does not matter.
 
-Exact answers come from four facts: parts that share no value are independent; a difference whose coefficients
-read the same with all signs turned is positive half of the time; a sum of positive values is positive; and
-where only the order of the values matters, all orders are equally likely and are counted (up to 8 values).
-The second and the last ask that the values are alike: a region is not like the rest of a sentence. Everything
-else is simulated with gamma-distributed surprisals (shape 2, mean 8 bits; the rest of m regions has shape 2m).
+Exact results follow from four facts: parts that share no value are independent; a difference whose coefficients are
+the same with all signs flipped is positive half of the time; a sum of positive values is positive; and if only the
+order of the values matters, all orders are equally likely and are counted (up to 8 values). The second and fourth
+require identically distributed values, which a region and the rest of a sentence are not. All other formulas are
+simulated with gamma-distributed surprisals (shape 2, mean 8 bits; the rest of m regions has shape 2m).
 """
 
 from __future__ import annotations
@@ -57,11 +56,14 @@ _Key = tuple[str, Region]
 class ChanceLevel:
     """Probability that a formula is true by chance.
 
-    ``exact`` levels have ``standard_error`` 0; the others are simulated and carry the standard error of the
-    simulation. ``assumed_bits``: the mean of the surprisals that were drawn, where the level hangs on it because the
-    formula compares bits with a constant; None = the level is the same on every scale. ``assumed_regions``: how many
-    regions the sentence ``*`` was taken to have, where the level is simulated with it. ``assumes_independence``: the
-    formula joins comparisons, and the level moves if they go together more, or less, than by the values they share.
+    Attributes:
+        exact: computed, not simulated.
+        standard_error: of the simulation; 0 if exact.
+        assumed_bits: mean of the simulated surprisals if the level depends on it, because the formula compares bits
+            with a constant; None if the level is the same on every scale.
+        assumed_regions: number of regions of a sentence used to simulate ``*``; None if not needed.
+        assumes_independence: the formula joins comparisons, and the level changes if these correlate beyond the values
+            they share.
     """
 
     value: float
@@ -74,7 +76,7 @@ class ChanceLevel:
 
 @dataclass(frozen=True, slots=True)
 class _Ideal:
-    """How values are drawn. ``rest``: of a condition, for how many regions its ``*`` stands in the tree."""
+    """How values are drawn. ``rest`` maps a condition to the number of regions that ``*`` represents in the tree."""
 
     seed: int
     rest: Mapping[str, int]
@@ -85,10 +87,12 @@ class _Ideal:
 
 @lru_cache(maxsize=512)
 def chance_level(root: Boolean, seed: int = 0, n_regions: int | None = None) -> ChanceLevel:
-    """The chance level of a tree. The same tree and seed give the same answer.
+    """Compute the chance level of a formula. Deterministic for a tree and a seed.
 
-    ``n_regions`` of the suite matters for ``*`` alone. Without it, as many as the formula lets one tell: the highest
-    number it names, and one more than it names of a condition.
+    Args:
+        n_regions: number of regions of the suite, which matters only for ``*``. The default is the smallest number
+            consistent with the formula: at least its highest region number, and one more than the regions it names of
+            any condition.
     """
     tree, ideal, regions = _spell_out(root, seed, n_regions)
     level = _level_of(tree, ideal)
@@ -101,8 +105,11 @@ def chance_level(root: Boolean, seed: int = 0, n_regions: int | None = None) -> 
 
 
 def _spell_out(root: Boolean, seed: int, n_regions: int | None) -> tuple[Boolean, _Ideal, int | None]:
-    """The tree with every sentence as the sum of its regions that the formula names and of the rest, for which ``*``
-    stands from here on; and the number of regions of a sentence, None without any ``*``."""
+    """Replace each sentence by the sum of its named regions and of the rest, which ``*`` represents in the result.
+
+    Returns:
+        The tree, how values are drawn, and the number of regions of a sentence (None without ``*``).
+    """
     keys = {reference.key for reference in references(root)}
     sentences = {condition for condition, region in keys if region == "*"}
     if not sentences:
@@ -127,7 +134,7 @@ def _spell_out(root: Boolean, seed: int, n_regions: int | None) -> tuple[Boolean
 
 
 def _with_sentences(node: AnyNode, sentence: Callable[[Reference], Numeric]) -> Any:
-    """The tree with ``sentence`` in the place of every ``*``."""
+    """Replace every ``*`` by ``sentence``."""
 
     def spelled(part: AnyNode) -> Any:
         return _with_sentences(part, sentence)
@@ -185,7 +192,7 @@ def _part(node: Logic, operands: Sequence[Boolean]) -> Boolean:
 
 
 def _connected(operands: Iterable[Boolean]) -> list[list[Boolean]]:
-    """Operands grouped so that operands of different groups share no value."""
+    """Group operands so that different groups share no value."""
     groups: list[tuple[set[_Key], list[Boolean]]] = []
     for operand in operands:
         keys = {reference.key for reference in references(operand)}
@@ -202,7 +209,7 @@ def _connected(operands: Iterable[Boolean]) -> list[list[Boolean]]:
 
 
 def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
-    """All of several independent events (``&``), or at least one of them (``|``)."""
+    """Combine independent events: all of them (``&``), or at least one (``|``)."""
     values = [part.value if operator == "&" else 1.0 - part.value for part in parts]
     product = math.prod(values)
     value = product if operator == "&" else 1.0 - product
@@ -210,7 +217,7 @@ def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
     if decided or all(part.exact for part in parts):
         return ChanceLevel(value, True)
     assumed = next((part.assumed_bits for part in parts if part.assumed_bits is not None), None)
-    mean, variance = 1.0, 0.0  # of the product, factor by factor: the difference of its squares would cancel
+    mean, variance = 1.0, 0.0  # of the product, factor by factor: a difference of squares would cancel
     for part, share in zip(parts, values, strict=True):
         error = part.standard_error**2
         variance = variance * (share * share + error) + mean * mean * error
@@ -236,12 +243,12 @@ def _single(node: Comparison | Logic, ideal: _Ideal) -> ChanceLevel:
 
 
 def _keys(node: Boolean) -> list[_Key]:
-    """Distinct references in the order of the text, so that renaming a condition changes nothing."""
+    """List distinct references in the order of the text, so that renaming a condition changes nothing."""
     return list(dict.fromkeys(reference.key for reference in references(node)))
 
 
 def _compared(node: Comparison, ideal: _Ideal) -> float | None:
-    """The chance of a comparison with nothing else beside it, where it follows from symmetry."""
+    """Return the chance level of a single comparison if it follows from symmetry, else None."""
     form = _linear(Arithmetic(node.left, (("-", node.right),)))
     if form is None or not form.coefficients or form.constant != 0:
         return None
@@ -258,7 +265,7 @@ def _is_about_order(node: Boolean) -> bool:
 
 
 def _is_rank(node: Numeric) -> bool:
-    """Whether the node is always one of its values: a reference, or the extreme of some."""
+    """Return whether a node always equals one of its values: a reference, or the extreme of some."""
     if isinstance(node, Call) and (node.function in ("min", "max") or len(node.arguments) == 1):
         return node.function != "abs" and all(_is_rank(argument) for argument in node.arguments)
     return isinstance(node, Reference)
@@ -272,7 +279,7 @@ def _count_orders(node: Boolean, keys: Sequence[_Key]) -> ChanceLevel:
 
 @lru_cache(maxsize=MAX_COUNTED_VALUES)
 def _orders(count: int) -> NDArray[np.float64]:
-    """All orders of ``count`` values, float64[count, count!]."""
+    """Return all orders of ``count`` values, float64[count, count!]."""
     orders = np.array(list(permutations(range(count))), dtype=np.float64).T.copy()
     orders.setflags(write=False)
     return orders
@@ -283,24 +290,26 @@ def _simulate(node: Boolean, ideal: _Ideal) -> ChanceLevel:
     if not keys:
         return ChanceLevel(float(evaluate(node, {}, 1).passed), True)
     count = min(SAMPLES, _MAX_DRAWS // len(keys))
-    shapes = GAMMA_SHAPE * np.array([[ideal.regions(key)] for key in keys])  # of a sum of such values
+    shapes = GAMMA_SHAPE * np.array([[ideal.regions(key)] for key in keys])  # a sum of gammas is a gamma
     draws = np.random.default_rng(ideal.seed).gamma(shapes, GAMMA_SCALE, size=(len(keys), count))
     passed = evaluate(node, dict(zip(keys, draws, strict=True)), count).passed
-    smoothed = (passed + 1) / (count + 2)  # so that 0 of n does not claim certainty
+    smoothed = (passed + 1) / (count + 2)  # 0 of n must not claim certainty
     assumed = None if _is_scale_free(node) else GAMMA_SHAPE * GAMMA_SCALE
     return ChanceLevel(passed / count, False, math.sqrt(smoothed * (1 - smoothed) / count), assumed)
 
 
-# --- formulas that say the same of bits, nats and any other unit
+# --- formulas that do not depend on the unit
 
 
 _ANY = object()
-"""The power of 0, which is 0 in every unit."""
+"""Power of the constant 0, which is 0 in every unit."""
 
 
 def _is_scale_free(root: Boolean) -> bool:
-    """Whether multiplying all surprisals by one number changes no answer: both sides of every comparison grow by the
-    same power of it. The tolerance of ``=`` plays no part, as above."""
+    """Return whether the formula is invariant when all surprisals are multiplied by one number.
+
+    This is so if both sides of every comparison scale with the same power. The tolerance of ``=`` is ignored.
+    """
     for node, _ in walk(root):
         if isinstance(node, Comparison):
             left, right = _power(node.left), _power(node.right)
@@ -310,7 +319,7 @@ def _is_scale_free(root: Boolean) -> bool:
 
 
 def _power(node: Numeric) -> object | None:
-    """The power of the unit that a number has, 0 for a constant; None where its terms have different ones."""
+    """Return the power of the unit in which a node scales (0 for a constant); None if its terms differ."""
     match node:
         case Number():
             return _ANY if node.value == 0 else 0
@@ -347,7 +356,7 @@ def _common(powers: Sequence[object | None]) -> object | None:
 
 @dataclass(frozen=True, slots=True)
 class _Linear:
-    """A sum of multiples of values, plus a constant; no coefficient is 0."""
+    """A linear form of values plus a constant; no coefficient is 0."""
 
     coefficients: dict[_Key, Fraction]
     constant: Fraction
@@ -367,7 +376,7 @@ def _bounded(coefficients: dict[_Key, Fraction], constant: Fraction) -> _Linear 
 
 
 def _linear(node: Numeric) -> _Linear | None:
-    """``node`` as a linear form in exact arithmetic; None where it is not one, or its numbers grow huge."""
+    """Convert a node to a linear form in exact arithmetic; None if it is not linear or its numbers become huge."""
     zero = _Linear({}, Fraction(0))
     match node:
         case Number():
@@ -419,7 +428,7 @@ def _linear_call(node: Call) -> _Linear | None:
 
 
 def _simplify(node: Boolean) -> Boolean:
-    """The same truth values under the ideal, with every comparison as simple as its linear form."""
+    """Simplify comparisons by their linear forms; truth values under the model stay the same."""
     match node:
         case Not():
             return Not(_simplify(node.operand))

@@ -1,19 +1,21 @@
-"""The one exception of the formula language."""
+"""Exception of the formula language."""
 
 from __future__ import annotations
 
 
 def shorten(text: str, limit: int) -> str:
-    """``text``, cut to ``limit`` characters with an ellipsis: for messages only."""
+    """Shorten text for a message to ``limit`` characters, with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class FormulaError(ValueError):
-    """A formula that cannot be read, or that names something that is not there.
+    """A formula cannot be parsed, or names a region or condition that does not exist.
 
-    ``position`` is a 0-based character offset into the formula's text and ``length`` the number of
-    characters concerned (at least 0; 0 at the end of the text). ``hint`` says how to mend it, or is empty.
-    ``str(error)`` counts columns from 1, as people do.
+    Attributes:
+        message: a sentence.
+        position: character offset in the formula, from 0; ``str(error)`` counts columns from 1.
+        hint: how to fix it, or "".
+        length: number of characters concerned; 0 at the end of the text.
     """
 
     def __init__(self, message: str, position: int = 0, hint: str = "", length: int = 1) -> None:

@@ -1,7 +1,7 @@
-"""Truth and margin of a tree over many items at once. No loop over items, no warnings printed.
+"""Evaluate a formula over many items at once, vectorised with numpy.
 
-Equality is numpy's ``isclose(a, b, rtol=1e-5, atol=1e-3)``, as syntaxgym-core 0.8a1 has it:
-``|a - b| <= 1e-3 + 1e-5 * |b|`` bits, which is not symmetric in its two sides.
+Equality is numpy's ``isclose(a, b, rtol=1e-5, atol=1e-3)`` as in syntaxgym-core 0.8a1:
+``|a - b| <= 1e-3 + 1e-5 * |b|`` bits, which is not symmetric.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ Values = Mapping[tuple[str, Region], Floats]
 
 @dataclass(frozen=True, eq=False)
 class ItemOutcomes:
-    """What a formula says about n items.
+    """Outcomes of a formula on n items.
 
-    ``outcome``: uint8[n], one of FALSE, TRUE, TIE, NOT_EVALUABLE. ``margin``: float64[n] in bits, how far the
-    item is from the other answer; positive when true, negative when false, 0 for a tie (and for an
-    inclusive comparison that just holds), NaN where not evaluable.
+    Attributes:
+        outcome: uint8[n], FALSE, TRUE, TIE or NOT_EVALUABLE.
+        margin: float64[n], distance in bits from the opposite outcome: positive if true, negative if false, 0 for a tie
+            (and for an inclusive comparison with equal sides), NaN if not evaluable.
     """
 
     outcome: NDArray[np.uint8]
@@ -58,22 +59,22 @@ class ItemOutcomes:
 
     @property
     def passed(self) -> int:
-        """Items for which the formula is true."""
+        """Number of items for which the formula is true."""
         return self._count(TRUE)
 
     @property
     def failed(self) -> int:
-        """Items for which it is false, ties not counted; the four counts add up to ``total``."""
+        """Number of items for which it is false, without ties; the four counts add up to ``total``."""
         return self._count(FALSE)
 
     @property
     def ties(self) -> int:
-        """Items for which it is false, though by exactly 0 bits."""
+        """Number of items for which it is false by exactly 0 bits."""
         return self._count(TIE)
 
     @property
     def not_evaluable(self) -> int:
-        """Items in which some value is missing."""
+        """Number of items with a missing value."""
         return self._count(NOT_EVALUABLE)
 
     def _count(self, code: int) -> int:
@@ -81,10 +82,12 @@ class ItemOutcomes:
 
 
 def gather(root: Boolean, mapping: Mapping[tuple[str, Region], ArrayLike], count: int) -> Values:
-    """The values that ``root`` refers to, each float64[count], in bits.
+    """Collect the values that a formula refers to, each float64[count] in bits.
 
-    A missing ``(condition, "*")`` is the sum of the condition's regions in the order of their numbers. Raises
-    FormulaError for a reference without a value or with values of another shape.
+    A missing ``(condition, "*")`` is the sum of the condition's regions.
+
+    Raises:
+        FormulaError: a reference has no value, or values of a different shape.
     """
     values: dict[tuple[str, Region], Floats] = {}
     for reference in references(root):
@@ -113,7 +116,7 @@ def _sentence_total(reference: Reference, mapping: Mapping[tuple[str, Region], A
     )
     if reference.region != "*" or not regions:
         raise FormulaError(
-            f"There is no value for {canonical(reference)}.",
+            f"No value for {canonical(reference)}.",
             reference.start,
             "",
             reference.end - reference.start,
@@ -128,7 +131,11 @@ def _sentence_total(reference: Reference, mapping: Mapping[tuple[str, Region], A
 
 
 def evaluate(root: Boolean, values: Values, count: int) -> ItemOutcomes:
-    """Outcome and margin for ``count`` items; ``values`` holds float64[count] for every reference."""
+    """Compute outcomes and margins of ``count`` items.
+
+    Args:
+        values: float64[count] for every reference, from `gather`.
+    """
     with np.errstate(all="ignore"):
         truth, margin = _boolean(root, values)
     truth = np.broadcast_to(truth, (count,))
@@ -142,7 +149,7 @@ def evaluate(root: Boolean, values: Values, count: int) -> ItemOutcomes:
 
 
 def _boolean(node: Boolean, values: Values) -> tuple[Truths, Floats]:
-    """Truth, and margin, which is NaN wherever any comparison below has a side that is no number."""
+    """Return truth and margin; the margin is NaN if a side of any comparison below is NaN."""
     match node:
         case Comparison():
             return compare(node, values)
@@ -158,7 +165,7 @@ def _boolean(node: Boolean, values: Values) -> tuple[Truths, Floats]:
 
 
 def compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
-    """Truth and margin of one comparison."""
+    """Return truth and margin of one comparison."""
     a, b = _numeric(node.left, values), _numeric(node.right, values)
     missing = np.isnan(a) | np.isnan(b)
     truth: Truths
@@ -174,7 +181,7 @@ def compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
 
 
 def sides(node: Comparison, values: Values) -> tuple[Floats, Floats]:
-    """The two sides of a comparison, in bits; NaN where they have no value."""
+    """Return both sides of a comparison in bits; NaN = no value."""
     with np.errstate(all="ignore"):
         return _numeric(node.left, values), _numeric(node.right, values)
 

@@ -1,4 +1,4 @@
-"""``parse`` and what it returns."""
+"""Parsed formulas: ``parse`` and ``Formula``."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ _PIECE_KINDS: dict[Kind, PieceKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a formula's text, for rendering.
+    """A span of a formula's text, for rendering.
 
-    ``kind`` "op" includes commas and function names. ``condition``, ``region`` and ``label`` ("Verb in
-    mismatch") belong to kind "ref"; ``start`` is the 0-based offset.
+    Attributes:
+        kind: "op" includes commas and function names.
+        condition, region, label: of kind "ref"; a label is "Verb in mismatch".
+        start: offset from 0.
     """
 
     kind: PieceKind
@@ -48,7 +50,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSides:
-    """A comparison with both sides of one item, in words and in bits (NaN = no value)."""
+    """Both sides of a comparison for one item, in words and in bits (NaN = no value)."""
 
     left: str
     operator: str
@@ -59,10 +61,13 @@ class ComparedSides:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that has been read and found well-formed. Made by ``parse``.
+    """A well-formed formula. Created by ``parse``.
 
-    ``text`` is the formula as typed, ``ast`` its tree, ``warnings`` what was accepted but is worth a look.
-    Two formulas are equal when they were typed alike and read alike.
+    Attributes:
+        text: the formula as typed.
+        ast: its tree.
+        warnings: sentences about accepted but questionable parts.
+        tokens: its tokens, ignored in comparisons.
     """
 
     text: str
@@ -72,30 +77,38 @@ class Formula:
 
     @cached_property
     def references(self) -> frozenset[tuple[str, Region]]:
-        """The ``(condition, region)`` pairs it names; region is an int or ``"*"``."""
+        """All ``(condition, region)`` pairs; a region is an int or ``"*"``."""
         return frozenset(reference.key for reference in references(self.ast))
 
     @cached_property
     def conditions(self) -> frozenset[str]:
-        """The conditions it names."""
+        """All conditions."""
         return frozenset(condition for condition, _ in self.references)
 
     @cached_property
     def regions(self) -> frozenset[int]:
-        """The region numbers it names, without ``"*"``."""
+        """All region numbers, without ``"*"``."""
         return frozenset(region for _, region in self.references if not isinstance(region, str))
 
     def canonical(self) -> str:
-        """The formula in one standard spelling: single blanks, round brackets around every compound part.
+        """Return the formula in standard form: single blanks, round brackets around every compound part.
 
-        Parsing it gives an equal ``ast`` under every reading, provided that it is not over MAX_LENGTH.
+        Parsing it gives an equal ``ast``, provided it is not longer than MAX_LENGTH.
         """
         return canonical(self.ast)
 
     def renamed(self, regions: Mapping[int, int], conditions: Mapping[str, str]) -> Formula | None:
-        """The same formula in other region numbers and condition names; None where one of its own has no new one.
+        """Replace region numbers and condition names.
 
-        Raises FormulaError where the new names make it too long.
+        Args:
+            regions: old to new region number.
+            conditions: old to new condition.
+
+        Returns:
+            The formula; None if a region or condition has no new name.
+
+        Raises:
+            FormulaError: the new formula is too long.
         """
         pieces = []
         for token in self.tokens:
@@ -110,21 +123,33 @@ class Formula:
         return parse("".join(pieces))
 
     def evaluate(self, values: Mapping[tuple[str, Region], float]) -> bool:
-        """Whether the formula is true of one item, given surprisals in bits.
+        """Evaluate the formula for one item.
 
-        Without a ``(condition, "*")`` key that is the sum of the condition's regions. A tie is false, and so
-        is a formula that meets NaN or divides by 0. Raises FormulaError for a reference without a value.
+        A tie is false, and so is a formula with NaN or division by 0.
+
+        Args:
+            values: surprisal in bits by (condition, region). A missing ``(condition, "*")`` is the sum of the
+                condition's regions.
+
+        Raises:
+            FormulaError: a reference has no value.
         """
         items = {key: np.asarray([value], dtype=np.float64) for key, value in values.items()}
         gathered = evaluation.gather(self.ast, items, 1)
         return bool(evaluation.evaluate(self.ast, gathered, 1).outcome[0] == TRUE)
 
     def evaluate_items(self, values: Mapping[tuple[str, Region], ArrayLike]) -> ItemOutcomes:
-        """Outcome and margin of n items at once; each value is an array of shape (n,), in bits.
+        """Evaluate the formula for n items at once.
 
-        An item is NOT_EVALUABLE when a side of any comparison is not a number there: a referenced value is
-        NaN, something is divided by 0, or infinities cancel. This holds even where the other half of an ``|``
-        would decide. Raises FormulaError for a reference without values and for shapes that differ.
+        Args:
+            values: float64[n] in bits by (condition, region).
+
+        Returns:
+            Outcomes and margins. An item is NOT_EVALUABLE if a side of any comparison is NaN: a value is missing,
+            division by 0, or infinities cancel; even if the other half of an ``|`` would decide.
+
+        Raises:
+            FormulaError: a reference has no values, or shapes differ.
         """
         count = _count(values)
         return evaluation.evaluate(self.ast, evaluation.gather(self.ast, values, count), count)
@@ -132,33 +157,42 @@ class Formula:
     def compared(
         self, values: Mapping[tuple[str, Region], float], regions: Mapping[int, str]
     ) -> list[ComparedSides]:
-        """Every comparison of the formula with the values of one item, in the order of the text; values and errors as
-        for `evaluate`."""
+        """Evaluate both sides of every comparison for one item, in the order of the text.
+
+        Values and errors are as for `evaluate`.
+        """
         items = {key: np.asarray([value], dtype=np.float64) for key, value in values.items()}
         gathered = evaluation.gather(self.ast, items, 1)
-        found = []
+        compared_sides = []
         for node, _ in walk(self.ast):
             if isinstance(node, Comparison):
                 left, right = (
                     float(np.broadcast_to(side, (1,))[0]) for side in evaluation.sides(node, gathered)
                 )
                 names = prose.side_label(node.left, regions), prose.side_label(node.right, regions)
-                found.append(ComparedSides(names[0], node.operator, names[1], left, right))
-        return found
+                compared_sides.append(ComparedSides(names[0], node.operator, names[1], left, right))
+        return compared_sides
 
     def doubtful_items(
         self, values: Mapping[tuple[str, Region], ArrayLike], bound: certainty.Bound
     ) -> NDArray[np.bool_]:
-        """bool[n]: items whose answer might be another, values as for `evaluate_items`.
+        """Find items whose outcome could change within the error of their values.
 
-        ``bound`` gets the slopes of a comparison's margin by the values it is made of, and says how far that margin
-        may be off, in bits. Raises FormulaError as `evaluate_items` does.
+        Args:
+            values: as for `evaluate_items`.
+            bound: maps the slopes of a comparison's margin to the maximal error of that margin in bits.
+
+        Returns:
+            bool[n].
+
+        Raises:
+            FormulaError: as `evaluate_items`.
         """
         count = _count(values)
         return certainty.doubtful(self.ast, evaluation.gather(self.ast, values, count), count, bound)
 
     def check(self, regions: Mapping[int, str], conditions: Sequence[str]) -> list[FormulaError]:
-        """What the formula names and a suite lacks: one error per unknown name, in text order."""
+        """List references to regions and conditions that the suite lacks, one error per name in text order."""
         problems: dict[tuple[str, Region], FormulaError] = {}
         for reference in references(self.ast):
             region, condition = reference.region, reference.condition
@@ -169,8 +203,12 @@ class Formula:
         return list(problems.values())
 
     def chance_level(self, seed: int = 0, *, n_regions: int | None = None) -> chance.ChanceLevel:
-        """How often the formula would be true by chance: see ``lmgym.suites.formulas.chance``. ``n_regions``: of the
-        suite; it matters for ``*``, and without it the least number that fits the formula is taken."""
+        """Compute how often the formula is true by chance; see ``lmgym.suites.formulas.chance``.
+
+        Args:
+            n_regions: number of regions of the suite, which matters only for ``*``. The default is the smallest number
+                consistent with the formula.
+        """
         return chance.chance_level(self.ast, seed, n_regions if self._names_a_sentence else None)
 
     @cached_property
@@ -178,29 +216,30 @@ class Formula:
         return any(region == "*" for _, region in self.references)
 
     def describe(self, regions: Mapping[int, str]) -> str:
-        """The formula in plain English, such as "surprisal at Verb is higher in mismatch than in match"."""
+        """Describe the formula in plain English: "surprisal at Verb is higher in mismatch than in match"."""
         return prose.describe(self.ast, regions)
 
     def pieces(self, regions: Mapping[int, str]) -> list[Piece]:
-        """The text cut into pieces; joined together they are the text again."""
+        """Split the text into pieces for rendering; joined, they give the text."""
         return [_piece(token, regions) for token in self.tokens if token.kind != "end"]
 
 
 def _count(values: Mapping[tuple[str, Region], ArrayLike]) -> int:
-    """How many items these are values of."""
+    """Return the number of items of these values."""
     shapes = [np.shape(value) for value in values.values()]
     if any(len(shape) != 1 for shape in shapes):
-        raise FormulaError("Values for several items are arrays of one dimension.")
+        raise FormulaError("Values for several items must be one-dimensional arrays.")
     return int(shapes[0][0]) if shapes else 0
 
 
 def parse(text: str) -> Formula:
-    """Read a formula.
+    """Parse a formula.
 
-    Without brackets ``&`` binds before ``|``. Where syntaxgym-core 0.8a1, which gives both the same weight, would read
-    something else, a warning says so.
+    ``&`` binds more tightly than ``|``. syntaxgym-core 0.8a1 gives both the same precedence; a warning is added if it
+    would parse the formula differently.
 
-    Raises FormulaError with position and hint; limits are MAX_LENGTH, MAX_DEPTH and MAX_NODES.
+    Raises:
+        FormulaError: with position and hint; also beyond MAX_LENGTH, MAX_DEPTH or MAX_NODES.
     """
     tree, tokens, warnings = parse_tree(text)
     return Formula(text, tree, warnings, tokens)
@@ -217,8 +256,8 @@ def _piece(token: Token, regions: Mapping[int, str]) -> Piece:
 def _unknown_region(reference: Reference, regions: Mapping[int, str]) -> FormulaError:
     hint = "The suite has no regions."
     if regions and isinstance(reference.region, int):
-        wanted = reference.region
-        nearest = min(sorted(regions), key=lambda number: abs(number - wanted))
+        unknown = reference.region
+        nearest = min(sorted(regions), key=lambda number: abs(number - unknown))
         hint = f"The nearest is region {nearest} ({regions[nearest]})."
     length = reference.end - reference.start
     return FormulaError(f"There is no region {reference.region}.", reference.start, hint, length)

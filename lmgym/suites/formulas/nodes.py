@@ -1,8 +1,8 @@
-"""The syntax tree of a formula: eight frozen node types and nothing else.
+"""The syntax tree of a formula: eight frozen node types.
 
-Two families never mix: *numeric* nodes stand for bits, *boolean* nodes for true or false. ``start`` and
-``end`` are offsets into the text; they take no part in comparisons, so that two formulas that say the same
-have equal trees wherever their blanks and redundant brackets are.
+*Numeric* nodes are numbers of bits, *boolean* nodes are true or false; the two never mix. ``start`` and ``end`` are
+offsets in the text and are ignored in comparisons, so that equivalent formulas with other blanks or redundant brackets
+have equal trees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FUNCTIONS: tuple[FunctionName, ...] = ("abs", "min", "max", "sum", "mean")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What all nodes share: where they stand in the text."""
+    """Base of all nodes, with the span of the text."""
 
     start: int = field(default=0, compare=False, repr=False)
     end: int = field(default=0, compare=False, repr=False)
@@ -43,7 +43,7 @@ class Reference(Node):
 
     @property
     def key(self) -> tuple[str, Region]:
-        """The key under which evaluation looks the value up."""
+        """Key of the value in evaluation."""
         return (self.condition, self.region)
 
 
@@ -56,7 +56,7 @@ class Negative(Node):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Node):
-    """A run of ``+ -`` or a run of ``* /`` (never both), computed from left to right."""
+    """A sequence of ``+ -`` or of ``* /`` (never both), evaluated from left to right."""
 
     first: Numeric
     rest: tuple[tuple[ArithmeticOperator, Numeric], ...]
@@ -72,7 +72,7 @@ class Call(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Node):
-    """Two numeric sides; ``==`` and the Unicode signs are stored under their plain names."""
+    """Two numeric sides; ``==`` and Unicode operators are stored as their plain form."""
 
     operator: CompareOperator
     left: Numeric
@@ -102,7 +102,7 @@ BOOLEAN = (Comparison, Not, Logic)
 
 
 def children(node: AnyNode) -> tuple[AnyNode, ...]:
-    """The direct parts of a node, in the order of the text."""
+    """Return the direct parts of a node, in the order of the text."""
     match node:
         case Number() | Reference():
             return ()
@@ -119,7 +119,7 @@ def children(node: AnyNode) -> tuple[AnyNode, ...]:
 
 
 def walk(root: AnyNode) -> Iterator[tuple[AnyNode, int]]:
-    """Every node with its depth (the root has 1), in the order of the text; needs no recursion."""
+    """Yield every node with its depth (from 1), in the order of the text, without recursion."""
     stack: list[tuple[AnyNode, int]] = [(root, 1)]
     while stack:
         node, depth = stack.pop()
@@ -128,14 +128,14 @@ def walk(root: AnyNode) -> Iterator[tuple[AnyNode, int]]:
 
 
 def references(root: AnyNode) -> tuple[Reference, ...]:
-    """Every reference, repeated ones included, in the order of the text."""
+    """List all references, with repetitions, in the order of the text."""
     return tuple(node for node, _ in walk(root) if isinstance(node, Reference))
 
 
 def canonical(node: AnyNode) -> str:
-    """The tree as text: ASCII operators, single blanks, round brackets around every part that has parts.
+    """Write a tree as text: ASCII operators, single blanks, round brackets around every compound part.
 
-    Parsing the result gives an equal tree under every reading, as long as it fits the length limit.
+    Parsing the result gives an equal tree, provided it fits the length limit.
     """
     match node:
         case Number():

@@ -1,8 +1,8 @@
-"""Text to tokens, and tokens to a type-checked tree.
+"""Tokenizer and recursive-descent parser of formulas, with a type check.
 
-Every character ends up in exactly one token, so that the text can be put together again. Loosest to tightest: ``|``,
-``&``, ``~``, one comparison, ``+ -``, ``* /``, unary ``- +``, atoms. Sources: the two SyntaxGym format documents, and
-syntaxgym-core 0.8a1 where it decides what they leave open (docs/formulas.md lists each point).
+Every character belongs to exactly one token, so that the tokens give the text. Precedence from loosest to tightest:
+``|``, ``&``, ``~``, one comparison, ``+ -``, ``* /``, unary ``- +``, atoms. Sources: the two SyntaxGym format
+documents, and syntaxgym-core 0.8a1 where these are silent (docs/formulas.md lists each point).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _BLANK = re.compile(r"\s+")
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[^\W\d]\w*")
 _REFERENCE_HEAD = re.compile(r"\(\s*(\*|[0-9]+)\s*;")
-# A bracket that can only have been meant as a reference: what stands before the ; : or , is no region number,
-# or the ; is another mark.
+# A bracket that can only be intended as a reference: the text before ; : or , is not a region number, or the separator
+# is not ;.
 _ODD_HEAD = re.compile(r"\(\s*([A-Za-z0-9_.,+\-−\s]*?)\s*(;|[:,](?=\s*%))")
 _STAR_HEAD = re.compile(r"\(\s*\*")
 _SPACES = re.compile(r"\s*")
@@ -88,7 +88,7 @@ _LONGEST_REGION_NUMBER = 6
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece of the text: ``text`` as typed, ``plain`` its normalised operator or bracket."""
+    """One token: ``text`` as typed, ``plain`` the normalised operator or bracket."""
 
     kind: Kind
     text: str
@@ -105,9 +105,10 @@ class Token:
 
 
 def scan(text: str) -> tuple[Token, ...]:
-    """All tokens of ``text``, blanks included, closed by an empty ``end`` token.
+    """Split text into tokens, including blanks, followed by an empty ``end`` token.
 
-    Raises FormulaError at the first character that begins no token.
+    Raises:
+        FormulaError: at the first character that begins no token.
     """
     tokens: list[Token] = []
     position = 0
@@ -178,11 +179,11 @@ def _reference(text: str, start: int) -> Token:
 
 
 def _refuse_head(head: re.Match[str]) -> NoReturn:
-    """Say what is wrong with `(-1;`, `(1.5;`, `(1,2;`, `(verb;`, `(;` and `(2:`."""
+    """Explain the error in `(-1;`, `(1.5;`, `(1,2;`, `(verb;`, `(;` or `(2:`."""
     number, mark = head.groups()
     at = head.start(1)
     if number.isdecimal():
-        message = f'Between region and condition stands a ;, not "{mark}".'
+        message = f'Region and condition are separated by ;, not by "{mark}".'
         raise FormulaError(message, head.start(2), f"Write ({shorten(number, 10)};%condition%).")
     if not number:
         raise FormulaError("The region number is missing.", at, _EXAMPLE)
@@ -200,7 +201,7 @@ def _refuse_head(head: re.Match[str]) -> NoReturn:
         hint = "A reference names one region. Add up several: (1;%condition%) + (2;%condition%)."
     else:
         hint = _EXAMPLE
-    raise FormulaError(f'"{shown}" is no region number.', at, hint, len(number))
+    raise FormulaError(f'"{shown}" is not a region number.', at, hint, len(number))
 
 
 def _region(digits: str, start: int) -> Region:
@@ -215,7 +216,7 @@ def _check_name(name: str, position: int) -> None:
     if not name:
         raise FormulaError("The condition name is empty.", position, _EXAMPLE, 2)
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise FormulaError("The condition name holds a control character.", position, "", len(name) + 2)
+        raise FormulaError("The condition name contains a control character.", position, "", len(name) + 2)
 
 
 def _skip(text: str, position: int) -> int:
@@ -235,17 +236,17 @@ _WORD_HINTS = {"and": "Write & for and.", "or": "Write | for or.", "not": "Write
 _WORD_HINTS |= dict.fromkeys(
     ("inf", "infinity", "infinite"), "There is no infinity. Write a large number, such as 1e6."
 )
-_WORD_HINTS["nan"] = "Items with a missing value are not evaluable; no formula asks for them."
+_WORD_HINTS["nan"] = "Items with a missing value are not evaluable; a formula cannot test for them."
 _VALUE_EXPECTED = "a number, a region reference or a bracket"
 _T = TypeVar("_T")
 
 
 def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
-    """The tree of ``text``, all its tokens and the warnings. Raises FormulaError, and nothing else."""
+    """Parse text to a tree, its tokens and warnings. Raises FormulaError and nothing else."""
     if not isinstance(text, str):
-        raise FormulaError("A formula is a text.")
+        raise FormulaError("A formula must be a string.")
     if len(text) > MAX_LENGTH:
-        message = f"A formula has at most {MAX_LENGTH} characters; this has {len(text)}."
+        message = f"A formula has at most {MAX_LENGTH} characters; this one has {len(text)}."
         raise FormulaError(message, MAX_LENGTH)
     if not text.strip():
         raise FormulaError("The formula is empty.", 0, "For example: (2;%mismatch%) > (2;%match%)", 0)
@@ -254,7 +255,9 @@ def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
     root = parser.whole()
     _check_size(root)
     if not any(token.kind == "reference" for token in tokens):
-        parser.warnings.append("The formula refers to no region, so that it is the same for every sentence.")
+        parser.warnings.append(
+            "The formula refers to no region, so it has the same value for every sentence."
+        )
     return root, tokens, tuple(parser.warnings)
 
 
@@ -267,8 +270,11 @@ def _check_size(root: AnyNode) -> None:
 
 
 def group(operands: Sequence[_T], operators: Sequence[str], join: Callable[[str, list[_T]], _T]) -> _T:
-    """Bracket one unbracketed run of ``&`` and ``|``: ``&`` binds first. ``join`` puts two or more operands under one
-    operator."""
+    """Group an unbracketed sequence of ``&`` and ``|``; ``&`` binds more tightly.
+
+    Args:
+        join: combines two or more operands under one operator.
+    """
     alternatives: list[list[_T]] = [[operands[0]]]
     for operator, operand in zip(operators, operands[1:], strict=True):
         if operator == "|":
@@ -280,7 +286,7 @@ def group(operands: Sequence[_T], operators: Sequence[str], join: Callable[[str,
 
 
 def _from_left_to_right(sources: Sequence[str], operators: Sequence[str]) -> str:
-    """The same run as syntaxgym-core reads it, which gives ``&`` and ``|`` the same weight."""
+    """Group the sequence as syntaxgym-core does, with equal precedence of ``&`` and ``|``."""
     run, current = [sources[0]], operators[0]
     for operator, source in zip(operators, sources[1:], strict=True):
         if operator != current:
@@ -290,7 +296,7 @@ def _from_left_to_right(sources: Sequence[str], operators: Sequence[str]) -> str
 
 
 class _Parser:
-    """Recursive descent; ``depth`` bounds the recursion before Python would."""
+    """Recursive-descent parser; ``depth`` limits the recursion before Python does."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
@@ -314,12 +320,12 @@ class _Parser:
         return self.token.kind == "operator" and self.token.plain in operators
 
     def skip_comma(self) -> bool:
-        found = self.token.kind == "comma"
-        self.index += found
-        return found
+        is_comma = self.token.kind == "comma"
+        self.index += is_comma
+        return is_comma
 
     def source(self, node: AnyNode) -> str:
-        """What was typed for ``node``, cut when it is long: for messages only."""
+        """Return the text of a node for a message, shortened if it is long."""
         return shorten(self.text[node.start : node.end], 120)
 
     # --- the levels of the grammar, loosest first
@@ -353,14 +359,14 @@ class _Parser:
         return group(checked, signs, _join)
 
     def mixed(self, operands: list[Boolean], operators: list[Token]) -> None:
-        """Warn of ``&`` beside ``|`` without brackets, on which programs disagree."""
+        """Warn about ``&`` and ``|`` without brackets, which programs group differently."""
         sources = [self.source(node) for node in operands]
         signs = [sign.plain for sign in operators]
         chosen = shorten(group(sources, signs, _join_text)[1:-1], 400)
         other = shorten(_from_left_to_right(sources, signs)[1:-1], 400)
-        warning = f"& and | stand side by side without brackets; read as {chosen}"
+        warning = f"& and | are combined without brackets; read as {chosen}"
         if chosen != other:
-            warning += f", though other programs read {other}"
+            warning += f", but other programs read {other}"
         self.warnings.append(warning + ".")
 
     def negation(self) -> AnyNode:
@@ -476,7 +482,7 @@ class _Parser:
         if isinstance(node, BOOLEAN):
             return node
         raise FormulaError(
-            f"{sign.plain} joins true or false, and this is a number of bits.",
+            f"{sign.plain} joins conditions that are true or false, but this is a number of bits.",
             node.start,
             f"Compare it with something: {self.source(node)} > 0",
             node.end - node.start,
@@ -487,7 +493,7 @@ class _Parser:
             return node
         hint = "~ negates a whole comparison: ~[a > b]." if isinstance(node, Not) else ""
         raise FormulaError(
-            f"{sign.plain} needs numbers, and this is true or false.",
+            f"{sign.plain} needs numbers, but this is true or false.",
             node.start,
             hint or "Join comparisons with & or |.",
             node.end - node.start,
@@ -503,7 +509,7 @@ class _Parser:
             sides.append(self.source(self.arithmetic("+-")))
         pairs = zip(sides, signs, sides[1:], strict=False)
         raise FormulaError(
-            "A comparison has two sides, and this has more.",
+            "A comparison has two sides, but this one has more.",
             second.start,
             shorten("Write " + " & ".join(f"[{a} {operator} {b}]" for a, operator, b in pairs), 400),
             len(second.text),
@@ -511,15 +517,18 @@ class _Parser:
 
     def refuse_start(self, token: Token) -> NoReturn:
         if token.kind == "end":
-            raise FormulaError(f"The formula ends where {_VALUE_EXPECTED} is due.", token.start, "", 0)
+            raise FormulaError(f"The formula ends where {_VALUE_EXPECTED} is expected.", token.start, "", 0)
         if token.kind == "word":
             self.refuse_word(token)
         if token.plain == "~":
             raise FormulaError(
-                "~ cannot stand here.", token.start, "It negates a whole comparison: ~[a > b]."
+                "~ is not allowed here.", token.start, "It negates a whole comparison: ~[a > b]."
             )
         raise FormulaError(
-            f'"{token.text}" stands where {_VALUE_EXPECTED} is due.', token.start, "", len(token.text)
+            f'"{token.text}" is not allowed here: {_VALUE_EXPECTED} is expected.',
+            token.start,
+            "",
+            len(token.text),
         )
 
     def refuse_leftover(self, token: Token) -> NoReturn:
@@ -529,7 +538,7 @@ class _Parser:
             raise FormulaError(f"This {token.plain} closes nothing.", token.start)
         if token.kind == "comma":
             hint = "Decimals have a point; commas separate the arguments of min, max, sum and mean."
-            raise FormulaError("A comma cannot stand here.", token.start, hint)
+            raise FormulaError("A comma is not allowed here.", token.start, hint)
         if token.plain == "~":
             raise FormulaError("An operator is missing before ~.", token.start, "Join with & or |.")
         raise FormulaError(

@@ -1,4 +1,4 @@
-"""A formula in plain English, for people who know the suite but not the language."""
+"""Describe formulas in plain English, for readers who know the suite but not the formula language."""
 
 from __future__ import annotations
 
@@ -41,25 +41,29 @@ _GROUPS = {"min": "the smallest of", "max": "the largest of", "sum": "the sum of
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """Surprisal of one or more regions of one condition."""
+    """Total surprisal of one or more regions of one condition."""
 
     condition: str
     places: tuple[Region, ...]
 
 
 def describe(root: Boolean, regions: Mapping[int, str]) -> str:
-    """``root`` as a phrase without capital or full stop; ``regions`` gives names by number."""
+    """Describe a formula as a phrase without capital letter or full stop.
+
+    Args:
+        regions: region number to name.
+    """
     return _Writer(regions).boolean(root)
 
 
 def reference_label(reference: Reference, regions: Mapping[int, str]) -> str:
-    """A short name of what a reference stands for, such as "Verb in mismatch"."""
+    """Name a reference: "Verb in mismatch"."""
     writer = _Writer(regions)
     return f"{writer.names((reference.region,))} in {_quote(reference.condition)}"
 
 
 def side_label(node: Numeric, regions: Mapping[int, str]) -> str:
-    """A side of a comparison: "Verb in mismatch" for regions of one condition, else as in `describe`."""
+    """Name a side of a comparison: "Verb in mismatch" for regions of one condition, else as in `describe`."""
     writer, total = _Writer(regions), _total(node)
     return f"{writer.names(total.places)} in {_quote(total.condition)}" if total else writer.phrase(node)
 
@@ -93,7 +97,7 @@ class _Writer:
         return f", {word} ".join(clauses)
 
     def clause(self, node: Comparison) -> tuple[str, str]:
-        """A comparison as a beginning and an end; clauses with the same beginning need it only once."""
+        """Split a comparison into stem and tail; consecutive clauses with the same stem state it once."""
         operator, left, right = _turned(node)
         word, than = _WORDS[operator]
         a, b = _total(left), _total(right)
@@ -133,7 +137,7 @@ class _Writer:
                 return ""
 
     def term(self, node: Numeric) -> str:
-        """A phrase that may stand inside a longer one without being misread."""
+        """Return a phrase that is unambiguous inside a longer one."""
         closed = _total(node) or not isinstance(node, Arithmetic)
         return self.phrase(node) if closed else f"({self.phrase(node)})"
 
@@ -190,7 +194,7 @@ class _Writer:
 
 
 def _total(node: Numeric) -> _Total | None:
-    """``node`` as regions of one condition added up, if that is what it is."""
+    """Return a node as the total of regions of one condition, or None."""
     if isinstance(node, Reference):
         return _Total(node.condition, (node.region,))
     terms: tuple[Numeric, ...] = ()
@@ -199,15 +203,15 @@ def _total(node: Numeric) -> _Total | None:
     elif isinstance(node, Call) and node.function == "sum":
         terms = node.arguments
     totals = [_total(term) for term in terms]
-    found = [total for total in totals if total]
-    if not found or len(found) < len(totals) or len({total.condition for total in found}) > 1:
+    known = [total for total in totals if total]
+    if not known or len(known) < len(totals) or len({total.condition for total in known}) > 1:
         return None
-    places = tuple(place for total in found for place in total.places)
-    return _Total(found[0].condition, places) if len(set(places)) == len(places) else None
+    places = tuple(place for total in known for place in total.places)
+    return _Total(known[0].condition, places) if len(set(places)) == len(places) else None
 
 
 def _sides(node: Numeric) -> tuple[Numeric, Numeric] | None:
-    """The two sides of a plain difference."""
+    """Return the two sides of a plain difference, or None."""
     if isinstance(node, Arithmetic) and len(node.rest) == 1 and node.rest[0][0] == "-":
         return node.first, node.rest[0][1]
     return None
@@ -220,7 +224,7 @@ def _difference(node: Numeric) -> tuple[_Total, _Total] | None:
 
 
 def _turned(node: Comparison) -> tuple[str, Numeric, Numeric]:
-    """The comparison as people say it: ``a - b > 0`` as ``a > b``, and a lone number last."""
+    """Normalise a comparison for prose: ``a - b > 0`` to ``a > b``, and a single number to the right."""
     if node.right == Number(0.0) and (sides := _sides(node.left)):
         return node.operator, *sides
     if node.left == Number(0.0) and (sides := _sides(node.right)):

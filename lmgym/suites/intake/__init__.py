@@ -15,6 +15,7 @@ from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import read_cells, read_sheet
+from lmgym.text import listing
 from lmgym.text.problems import FormatError, Notice, Problem
 
 ENCODINGS = {
@@ -25,65 +26,80 @@ ENCODINGS = {
     "windows-1254": "Windows-1254 (Turkish)",
     "mac-roman": "Mac Roman (old Macs)",
 }
-"""Names that Python knows, offered for texts that are no UTF-8; the first that fits is proposed."""
+"""Python's names of encodings offered for text that is not UTF-8; the first that fits is proposed."""
 PREVIEWED = 4
-"""Lines with letters beyond ASCII that are shown in each."""
+"""Lines with non-ASCII letters shown for each encoding."""
 WORKBOOK_LIMITS = replace(LIMITS, seconds=30)
 
 
 def parse_upload(
     data: bytes,
     filename: str,
-    answers: ParseOptions = NOTHING,
+    options: ParseOptions = NOTHING,
     known: SuiteDocument | None = None,
     *,
     pasted: bool = False,
 ) -> ParseResult:
-    """As the file readers have it; a table that they refuse, one with columns that may be no regions, and what was
-    pasted, is looked at cell by cell, as a spreadsheet. With `known`, names that this suite lacks are asked about.
-    Never raises."""
+    """Parse a file, or text that was pasted from a spreadsheet. Never raises.
+
+    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are read as a
+    spreadsheet, cell by cell.
+
+    Args:
+        options: choices of the user; the defaults let the parser decide.
+        known: suite whose names the file must use; other names are asked about.
+        pasted: the text comes from the clipboard.
+    """
     if len(data) <= MAX_BYTES and is_workbook(data):
-        return _workbook(data, filename, answers, known)
+        return _workbook(data, filename, options, known)
     if not _is_unicode(data):
-        if answers.encoding not in ENCODINGS:
+        if options.encoding not in ENCODINGS:
             return _which_encoding(data, filename)
-        data = data.decode(answers.encoding, "replace").encode()
-    reading = None if answers.about_cells or pasted else _as_file(data, filename)
-    if reading is not None and not (reading.document and reading.document.is_table):
-        return reading
+        data = data.decode(options.encoding, "replace").encode()
+    result = None if options.about_cells or pasted else _as_file(data, filename)
+    if result is not None and not (result.document and result.document.is_table):
+        return result
     text = (
         data.decode("utf-8-sig", "replace")
         if not data.startswith(_UTF16)
         else data.decode("utf-16", "replace")
     )
-    sheet = read_sheet(text.replace("\r\n", "\n"), name_from(filename), answers, known)
-    return sheet if reading is None or known or sheet.asks else reading
+    sheet = read_sheet(text.replace("\r\n", "\n"), name_from(filename), options, known)
+    return sheet if result is None or known or sheet.asks else result
 
 
 class NotUnderstood(FormatError):
-    """A file that cannot be read as a suite without further answers. `reading` holds what was recognised and asked."""
+    """A file cannot be read as a suite, or not without further options.
 
-    def __init__(self, reading: ParseResult) -> None:
-        super().__init__(reading.problems)
-        self.reading = reading
+    Attributes:
+        result: what was recognised; `result.asks` names the options that are needed.
+    """
+
+    def __init__(self, result: ParseResult) -> None:
+        super().__init__(result.problems)
+        self.result = result
 
 
-def read_any(data: bytes, filename: str, answers: ParseOptions = NOTHING) -> SuiteDocument:
-    """Non-interactive `parse_upload`: the document, with how a sheet was read as notices. Raises NotUnderstood."""
-    reading = parse_upload(data, filename, answers)
-    if reading.document is None:
-        raise NotUnderstood(reading)
-    if reading.kind == "file":
-        return reading.document
-    notices = tuple(Notice("sheet", line.rstrip(".")) for line in reading.understood)
-    return replace(reading.document, notices=notices)
+def read_any(data: bytes, filename: str, options: ParseOptions = NOTHING) -> SuiteDocument:
+    """Parse a file without asking back; notices of the document say how a sheet was read.
+
+    Raises:
+        NotUnderstood: the file has problems or needs options.
+    """
+    result = parse_upload(data, filename, options)
+    if result.document is None:
+        raise NotUnderstood(result)
+    if result.kind == "file":
+        return result.document
+    notices = tuple(Notice("sheet", line.rstrip(".")) for line in result.understood)
+    return replace(result.document, notices=notices)
 
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _as_file(data: bytes, filename: str) -> ParseResult | None:
-    """None: a table that is to be looked at as a sheet."""
+    """Read a file with the strict readers; None for a table that must be read as a sheet."""
     try:
         document = read_suite(data, filename)
     except FormatError as error:
@@ -100,7 +116,7 @@ def _as_file(data: bytes, filename: str) -> ParseResult | None:
 
 def _is_unicode(data: bytes) -> bool:
     if data.startswith(_UTF16) or len(data) > MAX_BYTES:
-        return True  # the readers say what is wrong
+        return True  # the readers report the problem
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -109,51 +125,55 @@ def _is_unicode(data: bytes) -> bool:
 
 
 def _which_encoding(data: bytes, filename: str) -> ParseResult:
-    """The readers' own problem, with how the letters look in each encoding that fits."""
+    """Report the problems of the readers, with a preview in each encoding that fits."""
     try:
         read_suite(data, filename)
         problems: list[Problem] = []
     except FormatError as error:
         problems = list(error.problems)
-    reading = ParseResult("file", problems=problems)
+    result = ParseResult("file", problems=problems)
     if data.count(b"\0") or not any(sign in data for sign in b",;\t{"):
-        return reading  # no table and no JSON in any of them
+        return result  # neither a table nor JSON in any encoding
     for encoding in ENCODINGS:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
         lines = [line.strip()[:120] for line in text.splitlines() if not line.isascii()]
-        reading.encodings[encoding] = lines[:PREVIEWED]
-    if reading.encodings:
-        reading.asks = ("encoding",)
-    return reading
+        result.encodings[encoding] = lines[:PREVIEWED]
+    if result.encodings:
+        result.asks = ("encoding",)
+    return result
 
 
-def _workbook(data: bytes, filename: str, answers: ParseOptions, known: SuiteDocument | None) -> ParseResult:
+def _workbook(data: bytes, filename: str, options: ParseOptions, known: SuiteDocument | None) -> ParseResult:
     try:
         sheets = read_workbook(data, WORKBOOK_LIMITS)
     except Refused as error:
         return ParseResult("sheet", problems=[Problem("file", error.message, error.hint)])
     if not sheets:
         return ParseResult("sheet", problems=[Problem("file", "the workbook is empty")])
-    sheet = _chosen(sheets, answers)
+    sheet = _chosen(sheets, options)
     if sheet is None:
-        names = [one.name for one in sheets]
-        problem = Problem("file", f"the workbook has {len(names)} sheets", "Say which one holds the suite.")
+        names = [sheet.name for sheet in sheets]
+        quoted_names = listing([f"“{name}”" for name in names], 12)
+        message = f"the workbook has {len(names)} sheets: {quoted_names}"
+        if options.sheet:
+            message = f"the workbook has no sheet “{options.sheet}”; it has {quoted_names}"
+        problem = Problem("file", message, "Choose the sheet with the suite.")
         return ParseResult("sheet", problems=[problem], asks=("sheet",), sheets=names)
-    reading = read_cells(sheet.rows, name_from(filename), answers, known)
-    reading.sheets = [one.name for one in sheets]
+    result = read_cells(sheet.rows, name_from(filename), options, known)
+    result.sheets = [other.name for other in sheets]
     if len(sheets) > 1:
-        reading.understood.append(f"Sheet “{sheet.name}” of {len(sheets)}; the others were not read.")
-    return reading
+        result.understood.append(f"Sheet “{sheet.name}” of {len(sheets)}; the others were not read.")
+    return result
 
 
-def _chosen(sheets: list[Sheet], answers: ParseOptions) -> Sheet | None:
-    """The one that was named, or the only one that can be a suite."""
-    if answers.sheet:
-        return next((one for one in sheets if one.name == answers.sheet), None)
+def _chosen(sheets: list[Sheet], options: ParseOptions) -> Sheet | None:
+    """Return the sheet named in the options, or the only one that looks like a suite."""
+    if options.sheet:
+        return next((sheet for sheet in sheets if sheet.name == options.sheet), None)
     if len(sheets) == 1:
         return sheets[0]
-    fitting = [one for one in sheets if read_cells(one.rows[:20]).kind in ("wide", "long")]
+    fitting = [sheet for sheet in sheets if read_cells(sheet.rows[:20]).kind in ("wide", "long")]
     return fitting[0] if len(fitting) == 1 else None

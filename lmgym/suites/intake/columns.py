@@ -1,8 +1,8 @@
-"""Which columns of a wide sheet may be no regions: lists, counts, answers and factors that stand beside the text. Pure.
+"""Find columns of a wide sheet that may not be regions: lists, counts, answers and factors next to the text.
 
-A column is doubted for its heading, for what its cells look like, or because it stands outside the sentence that the
-other columns make. Whether a doubted column is a region is asked; it is never decided here. A text that is constant
-within an item or a condition is no sign by itself: so are the openings and complementizers of most published suites.
+A column is doubtful because of its heading, its cells, or its position outside the sentence in the other columns.
+The user decides about it. Text that is constant within an item or condition is not doubtful as such: openings and
+complementizers of most published suites are constant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HEADINGS = re.compile(
     r"liste|gruppe|.*frage|.*antwort|datei(name)?|notiz(en)?|anmerkung(en)?|kommentar(e)?|quelle|länge|häufigkeit",
 )
 _FACTOR = re.compile(r"number|type|variant|version|person|case|match|agreement|attractor")
-"""Headings of factors that regions have, too."""
+"""Headings of factors that also occur as headings of regions."""
 _SENTENCE = re.compile(r"(full_|whole_)?(sentences?|stimul(us|i)|satz|sätze)")
 _NUMBER = re.compile(r"[-+−]?(\d[\d.,]*|[.,]\d+)(e[-+]?\d+)?\s*%?|n/?a|nan", re.IGNORECASE)
 _CODE = re.compile(
@@ -51,21 +51,22 @@ _ABBREVIATION = re.compile(
 _LONGEST_END = 12
 """Characters that decide whether a text ends with an abbreviation."""
 _LONGEST_CODE = 60
-"""Characters of a cell that is looked at as a code: the pattern takes quadratic time."""
+"""Characters of a cell that is matched as a code: the pattern takes quadratic time."""
 _CLOSING = "\"'”’»)] "
 _SHORTEST_SENTENCE = 3
-"""Words of a cell that is taken for a whole sentence."""
+"""Words of a cell that counts as a whole sentence."""
 _COMPARED = 200
-"""Rows that are looked at for a column that repeats the others."""
+"""Rows that are compared to find a column that repeats the others."""
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether a text ends with a mark that ends sentences, closing quotation marks and brackets aside."""
+    """Return whether text ends with a full stop, ?, ! or …, ignoring closing quotation marks and brackets."""
     return text.rstrip(_CLOSING).endswith((".", "!", "?", "…", "。", "！", "？"))
 
 
 def closes_sentence(text: str) -> bool:
-    """The same, where text after it would stand in another sentence: no ellipsis, no abbreviation such as “Mr.”."""
+    """Return whether following text would begin a new sentence: like `ends_sentence`, but without ellipses and
+    abbreviations such as “Mr.”."""
     bare = text.rstrip(_CLOSING)
     return (
         ends_sentence(text)
@@ -75,7 +76,7 @@ def closes_sentence(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number, or NA."""
+    """Return whether a cell is a number or NA."""
     return bool(_NUMBER.fullmatch(text.strip()))
 
 
@@ -86,35 +87,35 @@ def doubts(
     conditions: Cells,
     sure: Collection[str] = (),
 ) -> dict[int, str]:
-    """Columns that may be no regions.
+    """Find columns that may not be regions.
 
     Args:
-        names: headings of the columns beside item and condition, as they are written.
-        columns: their cells, trimmed, one for each row.
-        items, conditions: those of each row.
+        names: headings of all columns except item and condition, as written.
+        columns: trimmed cells of these columns.
+        items, conditions: item and condition of each row.
         sure: headings that are known to be regions.
 
     Returns:
-        Place of the column in `names` -> why it is doubted, in words; in the order of the columns.
+        Column index in `names` to the reason in words, in the order of columns.
     """
-    found = {
+    doubted = {
         k: reason
         for k, name in enumerate(names)
         if name not in sure and (reason := _by_itself(name, columns[k], is_alone=len(names) == 1))
     }
-    text = [k for k in range(len(names)) if k not in found]
-    found |= _outside(names, columns, text, sure)
+    text = [k for k in range(len(names)) if k not in doubted]
+    doubted |= _outside(names, columns, text, sure)
     while (
-        label := _label(names, columns, [k for k in text if k not in found], items, conditions)
+        label := _label(names, columns, [k for k in text if k not in doubted], items, conditions)
     ) is not None:
         if names[label] in sure:
             break
-        found[label] = LABEL
-    return dict(sorted(found.items()))
+        doubted[label] = LABEL
+    return dict(sorted(doubted.items()))
 
 
 def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
-    """Why a column is doubted whatever stands beside it; empty: it is not."""
+    """Return the reason to doubt a column regardless of the others, or ""."""
     filled = [cell for cell in cells if cell]
     if not filled:
         return ""
@@ -137,27 +138,27 @@ def _is_code(cell: str) -> bool:
 def _outside(
     names: Sequence[str], columns: Sequence[Cells], text: list[int], sure: Collection[str]
 ) -> dict[int, str]:
-    """Columns that repeat the sentence, or stand before its beginning or after its end."""
-    found: dict[int, str] = {}
+    """Find columns that repeat the sentence, precede its beginning or follow its end."""
+    reasons: dict[int, str] = {}
     if (repeated := _repeated(columns, text)) is not None:
-        found[repeated] = REPEATS
+        reasons[repeated] = REPEATS
         text = [k for k in text if k != repeated]
     whole = [k for k in text if _is_whole(columns[k])]
-    named = [k for k in whole if _SENTENCE.fullmatch(_normal(names[k]))]
+    headed = [k for k in whole if _SENTENCE.fullmatch(_normal(names[k]))]
     opening = next((k for k in text if _begins(columns[k])), None)
-    if named or (whole and whole[0] == opening):
-        body = (named or whole)[0]
-        found |= {k: BEFORE if k < body else AFTER for k in text if k != body}
+    if headed or (whole and whole[0] == opening):
+        body = (headed or whole)[0]
+        reasons |= {k: BEFORE if k < body else AFTER for k in text if k != body}
     else:
-        found |= dict.fromkeys(_after_end(columns, text), AFTER)
-        rest = [k for k in text if k not in found]
+        reasons |= dict.fromkeys(_after_end(columns, text), AFTER)
+        rest = [k for k in text if k not in reasons]
         if opening is not None and opening in rest and any(_most(columns[k], closes_sentence) for k in rest):
-            found |= {k: BEFORE for k in rest if k < opening}
-    return {k: reason for k, reason in found.items() if names[k] not in sure}
+            reasons |= {k: BEFORE for k in rest if k < opening}
+    return {k: reason for k, reason in reasons.items() if names[k] not in sure}
 
 
 def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
-    """The column that says what the others say together."""
+    """Find a column whose text is that of all other columns together."""
     if len(text) < 2:
         return None
     rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]
@@ -173,7 +174,7 @@ def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
 
 
 def _after_end(columns: Sequence[Cells], text: list[int]) -> list[int]:
-    """Columns most of whose cells come after one that ended the sentence."""
+    """List columns most of whose cells follow a cell that ended the sentence."""
     ended = [False] * (len(columns[text[0]]) if text else 0)
     late = []
     for k in text:
@@ -189,7 +190,7 @@ def _after_end(columns: Sequence[Cells], text: list[int]) -> list[int]:
 def _label(
     names: Sequence[str], columns: Sequence[Cells], text: list[int], items: Cells, conditions: Cells
 ) -> int | None:
-    """A column at either edge of the text whose words label items or conditions: factors, plausibility, groups."""
+    """Find a column at either edge of the text whose words label items or conditions: factors, plausibility, groups."""
     if len(text) < 2:
         return None
     for k, neighbour in ((text[0], text[1]), (text[-1], text[-2])):
@@ -208,22 +209,22 @@ def _label(
 
 
 def _is_constant(cells: Cells, groups: Cells) -> bool:
-    """The same within each group of rows, of which there are several, each with several rows."""
+    """Return whether cells are constant within each group of rows; needs several groups of several rows."""
     texts: dict[str, list[str]] = defaultdict(list)
     for cell, group in zip(cells, groups, strict=True):
         texts[group].append(cell)
-    return len(texts) > 1 and all(len(one) > 1 and len(set(one)) == 1 for one in texts.values())
+    return len(texts) > 1 and all(len(group) > 1 and len(set(group)) == 1 for group in texts.values())
 
 
 def _is_part(label: str, condition: str) -> bool:
-    """“plural” of plur_match, “amb” of ambiguous."""
+    """Return whether a label is part of a condition's name: “plural” of plur_match, “amb” of ambiguous."""
     word = label.casefold()
     parts = [part for part in re.split(r"[\W_]+", condition.casefold()) if len(part) >= 3]
     return len(word) >= 3 and any(part.startswith(word) or word.startswith(part) for part in parts)
 
 
 def _is_whole(cells: Cells) -> bool:
-    """Most cells are sentences from capital letter to full stop."""
+    """Return whether most cells are whole sentences, from capital letter to full stop."""
 
     def is_sentence(cell: str) -> bool:
         return cell[:1].isupper() and closes_sentence(cell) and len(cell.split()) >= _SHORTEST_SENTENCE
@@ -232,12 +233,12 @@ def _is_whole(cells: Cells) -> bool:
 
 
 def _begins(cells: Cells) -> bool:
-    """Most cells begin with a capital letter."""
+    """Return whether three quarters of the cells begin with a capital letter."""
     return 4 * sum(cell.lstrip("\"'“‘«([¿¡ ")[:1].isupper() for cell in cells) >= 3 * max(1, len(cells))
 
 
-def _most(cells: Cells, holds: Callable[[str], bool]) -> bool:
-    return bool(cells) and 2 * sum(map(holds, cells)) >= len(cells)
+def _most(cells: Cells, predicate: Callable[[str], bool]) -> bool:
+    return bool(cells) and 2 * sum(map(predicate, cells)) >= len(cells)
 
 
 def _letters(text: str) -> str:
@@ -249,7 +250,7 @@ def _normal(name: str) -> str:
 
 
 def in_words(doubted: Sequence[tuple[str, str, str]]) -> str:
-    """`C “list” (a usual heading …), E “freq” (numbers)`, of (letter, heading, reason)."""
+    """Format (letter, heading, reason) of columns: C “list” (metadata by its heading), E “freq” (numbers)."""
     shown = [
         f"{letter} “{name[:40]}” ({why})" if name else f"{letter} ({why})"
         for letter, name, why in doubted[:12]

@@ -1,4 +1,4 @@
-"""What was understood of a sheet, what a person may say about it, and what it is asked. Pure."""
+"""Results and options of parsing a sheet or file."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ ROLES = {
     "data": "item data",
     "skip": "not read",
 }
-"""What a column can be, in words. Sheets of one row per region have region, name and content; others have text. Item
-data is kept with the suite and never scored."""
+"""Roles of a column, with labels. Sheets with one row per region use region, name and content; others use text. Item
+data is stored with the suite but never scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """What a person said about a sheet that the sheet does not say. Empty: nothing, the reader finds out.
+    """Choices of the user about a file; empty values are detected.
 
-    `encoding` is a name of Python's; `sheet` one of a workbook's; `header` "yes" or "no"; `columns` letter -> one of
-    ROLES; `conditions` and `regions` name in the sheet -> name in the suite, "" to leave it out.
+    Attributes:
+        encoding: Python's name of the text encoding.
+        sheet: name of a sheet of a workbook.
+        header: "yes" or "no": the first row names the columns.
+        columns: column letter to one of ROLES.
+        conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """
 
     encoding: str = ""
@@ -40,13 +44,19 @@ class ParseOptions:
 
     @property
     def about_cells(self) -> bool:
-        """Whether they change how a text is cut into a suite."""
+        """An option affects how a table is split to a suite."""
         return bool(self.header or self.columns or self.conditions or self.regions)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the sheet and what it was taken for; `role` is one of ROLES. `doubt`: why it may be no region."""
+    """A column of the sheet.
+
+    Attributes:
+        meaning: its role in words.
+        role: one of ROLES.
+        doubt: why it may not be a region, or "".
+    """
 
     letter: str
     header: str
@@ -57,8 +67,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Texts of a sheet that are put into a suite: neither every sentence nor every region need be there. `texts` are
-    (item, condition, place of the region in `regions`, text); a region without a name is called ""."""
+    """Texts of a sheet to insert into a suite; sentences and regions may be missing.
+
+    Attributes:
+        regions: names of regions; "" for one without a name.
+        texts: (item, condition, index in `regions`, text).
+    """
 
     regions: tuple[str, ...]
     texts: tuple[tuple[int, str, int, str], ...]
@@ -66,9 +80,19 @@ class Part:
 
 @dataclass(slots=True)
 class ParseResult:
-    """Result of parsing a sheet or file. `document` (`part`, if a part was requested) is None when there are problems.
-    `asks` names the `ParseOptions` that would resolve them; `preview` (first rows), `unknown` (field -> names),
-    `sheets` and `encodings` (name -> decoded lines) help to choose."""
+    """Result of parsing a sheet or file.
+
+    Attributes:
+        kind: "file", "JSON", "sheet", "wide" or "long".
+        document: the suite; None if there are problems.
+        part: the texts instead, if a part of a suite was requested.
+        understood: how the sheet was interpreted, as sentences.
+        asks: names of `ParseOptions` that would resolve the problems.
+        preview: first rows.
+        unknown: "conditions" or "regions" to names that the known suite lacks.
+        sheets: names of the sheets of a workbook.
+        encodings: encoding to sample lines decoded with it.
+    """
 
     kind: str = ""
     document: SuiteDocument | None = None
@@ -85,14 +109,14 @@ class ParseResult:
 
     @property
     def proposed_columns(self) -> dict[str, str]:
-        """Letter -> role, for each column that is read: what a person is asked to confirm."""
+        """Letter to role of each column that is read, for the user to confirm."""
         return {
             column.letter: column.role for column in self.columns if column.role and column.role != "skip"
         }
 
     @property
     def sample(self) -> Sequence[SentenceDoc]:
-        """The first sentences, for showing."""
+        """The first sentences, for display."""
         return self.document.sentences[:SAMPLE] if self.document else ()
 
 
@@ -100,7 +124,7 @@ NOTHING = ParseOptions()
 
 
 def column_letter(index: int) -> str:
-    """Spreadsheet name of a column counted from 0: A, B, … Z, AA."""
+    """Return the spreadsheet name of a column index from 0: A, B, … Z, AA."""
     letters = ""
     index += 1
     while index:

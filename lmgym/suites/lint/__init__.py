@@ -1,7 +1,7 @@
-"""What a careful reviewer would notice in a suite. Pure: no Django, no model.
+"""Checks of a suite that need no model. The codes are listed in docs/suite-format.md.
 
-The codes are listed in docs/suite-format.md. The method is the suite's own design: what most items do is
-taken for the plan, and an item that does otherwise is pointed out with the cells concerned.
+The design is inferred from the suite itself: a pattern that most items share is taken as intended, and items that
+deviate are reported with the cells concerned.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ __all__ = ["CODES", "Cell", "Finding", "Severity", "lint"]
 
 CODES = {
     "formula-error": "a prediction's formula cannot be read",
-    "dangling-reference": "a formula names a region or condition that is not there",
+    "dangling-reference": "a formula names a region or condition that does not exist",
     "identical-sentences": "two conditions of an item are the same sentence",
     "tie-risk": "a formula compares regions that are the same text after the same text",
     "empty-reference": "a formula refers to a region without text",
     "sum-beside-metric": "a formula has `*`, a sum, but the metric of regions is not sum",
     "empty-sentence": "a sentence has no text at all",
     "swapped-conditions": "the contents of two conditions of an item look exchanged",
-    "odd-empty-region": "a region is empty, or is not, unlike in the other items",
-    "odd-equality-pattern": "other conditions share a region's text than in the other items",
-    "final-punctuation": "an item's sentences end otherwise than the others'",
-    "initial-capital": "an item's sentences begin otherwise than the others'",
-    "doubled-word": "a word was typed twice",
+    "odd-empty-region": "a region is empty in some conditions, unlike in the other items",
+    "odd-equality-pattern": "the conditions that share a region's text differ from those in the other items",
+    "final-punctuation": "an item's sentences end differently from those of the other items",
+    "initial-capital": "an item's sentences begin differently from those of the other items",
+    "doubled-word": "a word typed twice",
     "a-or-an": "“a” before a vowel, or “an” before a consonant",
     "relative-agreement": "a noun and the verb after its “who” disagree in number",
     "odd-word": "texts that begin or end with the same word in other items",
     "number-region": "a region that is a number in most sentences",
-    "text-after-end": "text after the end of a sentence, such as questions and answers in a sheet",
-    "slash-in-text": "slashes, bars or underscores between words, at which other programs cut or join them",
-    "pre-tokenised": "blanks before punctuation or clitics, as in text cut into tokens",
+    "text-after-end": "text after the end of a sentence, such as questions and answers from a sheet",
+    "slash-in-text": "slashes, bars or underscores between words, which other programs use as separators",
+    "pre-tokenised": "spaces before punctuation or clitics, as in tokenised text",
     "duplicate-items": "two items are the same in every condition",
-    "straddle-risk": "a region border where a blank is not natural",
-    "invisible-character": "a character that cannot be seen",
+    "straddle-risk": "a region border where a space is not natural",
+    "invisible-character": "an invisible character",
     "special-token": "text that tokenizers read as a special token, such as <s> or <|endoftext|>",
     "not-nfc": "text that is not in Unicode's composed form",
-    "leading-space": "regions with a leading blank, which scoring ignores",
-    "trailing-space": "regions with a trailing blank, which scoring ignores",
+    "leading-space": "regions with a leading space, which scoring ignores",
+    "trailing-space": "regions with a trailing space, which scoring ignores",
     "inner-space": "regions with repeated spaces or line breaks, which scoring reads as one space",
     "unused-condition": "a condition that no prediction uses",
     "few-items": "fewer than ten items",
@@ -47,16 +47,19 @@ CODES = {
 }
 
 SETTINGS = {"straddle-risk": "join"}
-"""Findings that another setting of the suite may answer: how its regions are joined."""
+"""Findings that a setting of the suite can resolve, by code: the join policy of regions."""
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def lint(doc: SuiteDocument, join: str = "space") -> list[Finding]:
-    """All findings of a document whose regions are joined by this policy: errors first, then warnings, then remarks; in
-    each group in the order of `CODES`.
+    """Check a suite. Deterministic; never raises for a document that `lmgym.suites.formats` has read.
 
-    Never raises for a document that a reader of `lmgym.suites.formats` has made. Deterministic.
+    Args:
+        join: join policy of its regions, see `lmgym.suites.regions.join`.
+
+    Returns:
+        Findings: errors, then warnings, then information, each in the order of `CODES`.
     """
     design = Design(doc)
     identical, same = ties.check_identical(design)

@@ -1,4 +1,4 @@
-"""What a check reports, and the view of a suite that the checks share."""
+"""Findings of checks, and the view of a suite that all checks share."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from lmgym.suites.formulas.nodes import Comparison, references, walk
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Cell: TypeAlias = tuple[int, str, int]
-# (item, condition) -> the sentence, for the sentences that another condition of the item has as well.
+# (item, condition) -> the sentence, for sentences that another condition of the item shares.
 Identical: TypeAlias = dict[tuple[int, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a careful reviewer would point out.
+    """One problem or remark of a check.
 
-    `error`: a prediction cannot come out as meant, whatever the model. `warning`: most likely a slip.
-    `info`: worth knowing. `where` names item, condition and region in words (`item 5, region 3 (Verb)`,
-    `prediction 2`, `suite`); `cells` lists the cells concerned as (item, condition, region number).
+    Attributes:
+        severity: "error": a prediction cannot work as intended with any model; "warning": most likely a mistake;
+            "info": worth knowing.
+        where: the place in words, such as "item 5, region 3 (Verb)", "prediction 2" or "suite".
+        cells: the cells concerned, as (item, condition, region number from 1).
     """
 
     code: str
@@ -35,7 +37,7 @@ class Finding:
 
 
 class Design:
-    """A suite seen as a table of items x conditions x regions, with its formulas parsed."""
+    """A suite as a table of items x conditions x regions, with its formulas parsed."""
 
     def __init__(self, doc: SuiteDocument) -> None:
         self.doc = doc
@@ -44,7 +46,7 @@ class Design:
         self.table: dict[tuple[int, str], SentenceDoc] = doc.table()
         self.formulas: list[tuple[int, Formula]] = []
         self.unreadable: list[tuple[int, FormulaError]] = []
-        self.verdicts: dict[object, str] = {}  # what `ties` found out, by formula and shape of the item
+        self.verdicts: dict[object, str] = {}  # cache of `ties`, by formula and shape of the item
         for number, prediction in enumerate(doc.predictions, start=1):
             try:
                 self.formulas.append((number, parse(prediction.formula)))
@@ -52,16 +54,16 @@ class Design:
                 self.unreadable.append((number, error))
 
     def row(self, item: int, region: int) -> tuple[str, ...]:
-        """The contents of one region (from 0) in every condition, in the order of `conditions`."""
+        """Return the text of one region (index from 0) in each condition, in the order of `conditions`."""
         return tuple(self.table[item, condition].contents[region] for condition in self.conditions)
 
     def region(self, number: int) -> str:
-        """`region 3 (Verb)`, from the number (from 1)."""
+        """Format a region number (from 1): "region 3 (Verb)"."""
         return f"region {number} ({self.doc.region_names[number - 1]})"
 
     @cached_property
     def _reach(self) -> dict[tuple[str, str], float]:
-        """For two conditions in one comparison of a formula: the last region that such a comparison looks at."""
+        """The last region number in comparisons of two conditions, by pair of conditions."""
         reach: dict[tuple[str, str], float] = {}
         for _, formula in self.formulas:
             for node, _ in walk(formula.ast):
@@ -74,9 +76,9 @@ class Design:
         return reach
 
     def compares(self, one: str, other: str, region: int = 1) -> bool:
-        """Whether a formula sets the two conditions against each other at this region (from 1) or later.
+        """Return whether a formula compares two conditions at this region (from 1) or later.
 
-        Without any readable formula every pair counts as compared: nothing is known.
+        Without any valid formula every pair counts as compared.
         """
         if not self.formulas:
             return True
@@ -84,8 +86,10 @@ class Design:
 
     @cached_property
     def _compared(self) -> set[tuple[str, str, int | str]]:
-        """(condition, condition, region) where both sides of one comparison name the region. `*` names none: a suite
-        that compares whole sentences may vary another region in each item."""
+        """(condition, condition, region) of comparisons with the region on both sides.
+
+        `*` is ignored: a suite that compares whole sentences may vary a different region in each item.
+        """
         return {
             (one.condition, other.condition, one.region)
             for _, formula in self.formulas
@@ -96,19 +100,19 @@ class Design:
         }
 
     def compares_at(self, one: str, other: str, region: int) -> bool:
-        """Whether a formula sets the two conditions against each other at this very region (from 1)."""
+        """Return whether a formula compares two conditions at exactly this region (from 1)."""
         return (one, other, region) in self._compared
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """`“text”`, shortened; `nothing` for an empty one."""
+    """Put text in quotation marks, shortened to `limit` characters; "nothing" for an empty text."""
     if not text:
         return "nothing"
     return f"“{text}”" if len(text) <= limit else f"“{text[: limit - 1]}…”"
 
 
 def items_phrase(items: list[int]) -> str:
-    """`item 5`; `items 5, 6 and 3 more`."""
+    """Format item numbers: "item 5", "items 5, 6 and 3 more"."""
     shown = ", ".join(str(item) for item in items[:10])
     left = f" and {len(items) - 10} more" if len(items) > 10 else ""
     return f"item{'s' if len(items) > 1 else ''} {shown}{left}"

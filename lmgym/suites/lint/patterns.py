@@ -1,10 +1,10 @@
-"""What sets an item apart from the others: the pattern that most items share is taken for the design.
+"""Find items that deviate from the pattern of most items, which is taken as the design.
 
-Per region, the *equality pattern* says which conditions have the same text and the *empty pattern* which have
-none. Published suites follow their own patterns almost without exception, so the exceptions are worth a look.
+For each region, the *equality pattern* records which conditions share their text, and the *empty pattern* which have no
+text. Published suites follow their own patterns almost without exception, so exceptions deserve attention.
 
-Three quarters of the items make a pattern. In a region that a formula compares, more than half do: other words there
-are part of the measured difference, and a slip in 3 of 8 items leaves no pattern of three quarters.
+A pattern needs three quarters of the items, but only more than half in a region that a formula compares: differing
+words there enter the measured difference, and mistakes in 3 of 8 items leave no pattern of three quarters.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _MOST_SWAPPABLE = 12
 
 
 def equality(cells: Sequence[str]) -> Pattern:
-    """`("a", "b", "a")` -> `(0, 1, 0)`: every cell's first equal."""
+    """Map each cell to the index of the first equal cell: ("a", "b", "a") -> (0, 1, 0)."""
     first: dict[str, int] = {}
     return tuple(first.setdefault(cell, index) for index, cell in enumerate(cells))
 
 
 def emptiness(cells: Sequence[str]) -> Pattern:
-    """1 where there is no text."""
+    """Map each cell to 1 if it is empty, else 0."""
     return tuple(int(not cell) for cell in cells)
 
 
 def usual(patterns: Sequence[Pattern]) -> Pattern | None:
-    """The pattern of at least three quarters of the items, if there are enough items to say so."""
+    """Return the pattern of at least three quarters of the items; None without one or with too few items."""
     pattern, number = _commonest(patterns)
     return pattern if number >= MAJORITY * len(patterns) else None
 
 
 def prevalent(patterns: Sequence[Pattern]) -> Pattern | None:
-    """The pattern of more than half of the items, if there are enough items to say so."""
+    """Return the pattern of more than half of the items; None without one or with too few items."""
     pattern, number = _commonest(patterns)
     return pattern if 2 * number > len(patterns) else None
 
@@ -57,34 +57,35 @@ def _commonest(patterns: Sequence[Pattern]) -> tuple[Pattern | None, int]:
 
 @dataclass(frozen=True)
 class Norm:
-    """The design of one region (from 0); None where the items do not agree on one."""
+    """Patterns of one region (index from 0); None where most items have no common pattern."""
 
     region: int
     equality: Pattern | None
     emptiness: Pattern | None
 
     def odd_empty(self, cells: Sequence[str]) -> bool:
-        """Text where the others have none or the other way round, in some conditions but not in all."""
-        found = emptiness(cells)
-        if self.emptiness is None or found == self.emptiness:
+        """Return whether other conditions are empty than in most items, unless all or none are."""
+        pattern = emptiness(cells)
+        if self.emptiness is None or pattern == self.emptiness:
             return False
-        return len(set(found)) > 1 or len(set(self.emptiness)) > 1
+        return len(set(pattern)) > 1 or len(set(self.emptiness)) > 1
 
     def odd_equality(self, cells: Sequence[str]) -> bool:
-        """Other conditions share their text than in most items, though the same ones are empty."""
+        """Return whether other conditions share their text than in most items, while the same ones are empty."""
         if self.equality is None or (self.emptiness is not None and emptiness(cells) != self.emptiness):
             return False
         return equality(cells) != self.equality
 
     def fits(self, cells: Sequence[str]) -> bool:
-        """Nothing odd at this region."""
+        """Return whether an item follows both patterns."""
         return not self.odd_empty(cells) and not self.odd_equality(cells)
 
 
 def check_patterns(design: Design, identical: Identical) -> Iterator[Finding]:
-    """Swapped conditions, odd empty regions, odd equalities; in that order of precedence for an item.
+    """Report swapped conditions, odd empty regions and odd equalities, in that order of precedence for an item.
 
-    `identical` holds sentences already reported as identical: what follows from that is not reported again.
+    Args:
+        identical: sentences already reported as identical; their consequences are not reported again.
     """
     norms = [
         Norm(
@@ -115,9 +116,9 @@ def check_patterns(design: Design, identical: Identical) -> Iterator[Finding]:
 
 
 def _confounds(design: Design, norms: list[Norm], identical: Identical) -> Iterator[Finding]:
-    """Deviations from a bare majority, in compared regions without a pattern of three quarters.
+    """Report deviations from a bare majority in compared regions without a pattern of three quarters.
 
-    Only between conditions that have text there: `empty-reference` reports compared regions without any.
+    Only conditions with text are considered: `empty-reference` reports compared regions without text.
     """
     for region in (norm.region for norm in norms if norm.equality is None):
         rows = {item: design.row(item, region) for item in design.items}
@@ -138,11 +139,11 @@ def _confounds(design: Design, norms: list[Norm], identical: Identical) -> Itera
 
 
 def _find_swap(design: Design, norms: list[Norm], odd: list[Norm], item: int) -> Finding | None:
-    """Two conditions whose contents, exchanged, make the item like the others."""
+    """Look for two conditions that, once exchanged, make the item like the others."""
     if len(design.conditions) > _MOST_SWAPPABLE:
         return None
     rows = {norm.region: design.row(item, norm.region) for norm in norms}
-    for scope in (norms, odd):  # whole sentences first, then only the regions that stand out
+    for scope in (norms, odd):  # whole sentences first, then only the deviating regions
         regions = {norm.region for norm in scope}
         pairs = [
             (one, other)
@@ -169,11 +170,11 @@ def _fits_swapped(
 def _swap_finding(
     design: Design, odd: list[int], pairs: list[tuple[int, int]], item: int, *, whole: bool
 ) -> Finding:
-    named = [(design.conditions[one], design.conditions[other]) for one, other in pairs]
-    (one, other), region = named[0], odd[0]
+    names = [(design.conditions[one], design.conditions[other]) for one, other in pairs]
+    (one, other), region = names[0], odd[0]
     texts = [design.table[item, condition].contents[region] for condition in (one, other)]
     what = "the sentences" if whole else "the contents"
-    alternatives = [f"{a} and {b}" for a, b in named[1:3]]
+    alternatives = [f"{a} and {b}" for a, b in names[1:3]]
     or_else = f" (or those of {', or of '.join(alternatives)})" if alternatives else ""
     message = (
         f"{what} of {one} and {other} look swapped{or_else}: "
@@ -181,16 +182,17 @@ def _swap_finding(
         f"unlike in the other items"
     )
     cells = tuple((item, condition, k + 1) for k in odd for condition in (one, other))
-    hint = "Exchange them, and every item has the same pattern."
+    hint = "Exchange them, so that all items have the same pattern."
     return Finding("swapped-conditions", "error", f"item {item}", message, hint, cells)
 
 
 def _empty_finding(design: Design, norm: Norm, item: int) -> Finding:
     cells = design.row(item, norm.region)
     expected = norm.emptiness or ()
-    found = emptiness(cells)
-    lacking = [c for c, now, then in zip(design.conditions, found, expected, strict=True) if now and not then]
-    filled = [c for c, now, then in zip(design.conditions, found, expected, strict=True) if then and not now]
+    pattern = emptiness(cells)
+    pairs = list(zip(design.conditions, pattern, expected, strict=True))
+    lacking = [c for c, is_empty, usually_empty in pairs if is_empty and not usually_empty]
+    filled = [c for c, is_empty, usually_empty in pairs if usually_empty and not is_empty]
     parts = [f"empty in {', '.join(lacking)}"] if lacking else []
     if filled:
         text = design.table[item, filled[0]].contents[norm.region]
@@ -203,7 +205,7 @@ def _empty_finding(design: Design, norm: Norm, item: int) -> Finding:
 
 
 def _severity(design: Design, norm: Norm, item: int, identical: Identical) -> Severity | None:
-    """Warning where a formula compares what breaks the pattern, else info; None: known already."""
+    """Return "warning" if a formula compares the deviating conditions, else "info"; None if already reported."""
     broken = _broken(design, norm, item, identical)
     if not broken:
         return None
@@ -212,15 +214,15 @@ def _severity(design: Design, norm: Norm, item: int, identical: Identical) -> Se
 
 
 def _broken(design: Design, norm: Norm, item: int, identical: Identical) -> list[tuple[str, str]]:
-    """Pairs of conditions that share their text here and not in the pattern, or the other way round."""
+    """List pairs of conditions that share their text in the item but not in the pattern, or vice versa."""
     expected = norm.equality or ()
-    found = equality(design.row(item, norm.region))
+    pattern = equality(design.row(item, norm.region))
     broken = [
         (design.conditions[a], design.conditions[b])
-        for a, b in combinations(range(len(found)), 2)
-        if (found[a] == found[b]) != (expected[a] == expected[b])
+        for a, b in combinations(range(len(pattern)), 2)
+        if (pattern[a] == pattern[b]) != (expected[a] == expected[b])
     ]
-    # Sentences that are the same as a whole are known already, and so is what follows for their conditions.
+    # Identical sentences are already reported, and so are the consequences for their conditions.
     same = [pair for pair in broken if len({identical.get((item, name), name) for name in pair}) == 1]
     known = {name for pair in same for name in pair}
     return [pair for pair in broken if known.isdisjoint(pair)]
@@ -238,9 +240,9 @@ def _equality_finding(design: Design, norm: Norm, items: list[int], severity: Se
     alike = sum(equality(design.row(one, region)) == pattern for one in design.items)
     others = "the other" if alike + len(items) == len(design.items) else f"{alike} of {len(design.items)}"
     message = f"{example}{spelled}; in {others} items {_design_in_words(design, pattern)}"
-    hint = "Make it like the other items, unless it is meant."
+    hint = "Make it like the other items, unless it is intended."
     if severity == "info":
-        hint = "No formula compares what differs here; nothing to do if it is meant."
+        hint = "No formula compares the differing conditions here: ignore this if it is intended."
     cells: tuple[Cell, ...] = tuple(
         (i, condition, region + 1) for i in items for condition in design.conditions
     )
@@ -258,12 +260,12 @@ def _design_in_words(design: Design, pattern: Pattern) -> str:
     if not shared:
         return "every condition has its own text"
     return f"{'; '.join(shared)} share their text" + (
-        "" if len(shared) == len(blocks) else ", the rest differs"
+        "" if len(shared) == len(blocks) else ", the rest differ"
     )
 
 
 def check_marks(design: Design) -> Iterator[Finding]:
-    """Items whose sentences begin or end otherwise than the others': capital letter, final punctuation."""
+    """Report items whose capital letter or final punctuation differs from the other items."""
     yield from _odd_marks(design, "final-punctuation", ends_sentence, "end", "with a full stop, ? or !")
     yield from _odd_marks(design, "initial-capital", _begins_upper, "begin", "with a capital letter")
 
@@ -283,20 +285,24 @@ def _odd_marks(
         if pattern != expected:
             odd[pattern].append(item)
     for pattern, items in odd.items():
-        differing = [k for k, (now, then) in enumerate(zip(pattern, expected, strict=True)) if now != then]
+        differing = [
+            k
+            for k, (mark, usual_mark) in enumerate(zip(pattern, expected, strict=True))
+            if mark != usual_mark
+        ]
         names = [design.conditions[k] for k in differing]
         whole = len(differing) == len(design.conditions)
         present = bool(pattern[differing[0]])
         if whole:
-            does = f"all sentences {verb if present else f'do not {verb}'}"
+            clause = f"all sentences {verb if present else f'do not {verb}'}"
         else:
-            does = f"the sentence of {', '.join(names)} {f'{verb}s' if present else f'does not {verb}'}"
+            clause = f"the sentence of {', '.join(names)} {f'{verb}s' if present else f'does not {verb}'}"
         severity: Severity = "info" if whole else "warning"
-        message = f"{does} {what}, unlike in the other items"
+        message = f"{clause} {what}, unlike in the other items"
         yield Finding(code, severity, items_phrase(items), message, "Make all items alike.")
 
 
 def _begins_upper(text: str) -> bool:
     first = next((character for character in text if character.isalpha()), "")
-    # Scripts without case (Chinese, Hebrew, Hindi …) have no lower-case form and count as fine.
+    # Letters of scripts without case (Chinese, Hebrew, Hindi …) are never lower case and pass.
     return first == "" or not first.islower()

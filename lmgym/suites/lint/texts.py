@@ -1,8 +1,8 @@
-"""Checks of the text itself: blanks, joins between regions, odd characters, doubled words, repeated items; and of
-wording: articles, agreement after “who”, words that differ where the design has one, text cut into tokens.
+"""Checks of the text: spaces, joins between regions, unusual characters, doubled words and repeated items, and of
+wording: articles, agreement after “who”, words that differ where other items share one, tokenised text.
 
-Those of wording are remarks, no more: each keeps quiet where a good part of the items does the same, because then it is
-the design, and the English ones keep quiet in other languages.
+Findings about wording are only informational. Each is suppressed if many items have it, because it is then part of the
+design, and checks of English are skipped in other languages.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m|t)\b|n['’]t\b|[-‐‑]\w)
 # "whistles. Does", but not "J. Smith" and "e.g. Smith".
 _INNER_END = re.compile(r"""([^\W\d_]{2}[.?!]["'”’»)]*)\s+["'“‘«(]*([^\W\d_])""")
 _LONGEST_END = 20
-"""Characters before a full stop that are looked at for an abbreviation."""
+"""Characters before a full stop that are searched for an abbreviation."""
 _PUNCTUATION = ".,;:!?…)]}”»%"
-# French sets no-break spaces inside « » and before double marks; those are no accidents.
+# French puts no-break spaces inside « » and before double marks.
 _INVISIBLE = re.compile(
     "(?<!«)\u00a0(?![;:!?»%])|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]"
 )
-# Of the families of BERT, RoBERTa, T5, Llama, GPT-2, ChatML, Llama 3, Gemma, Mistral and DeepSeek.
+# Special tokens of BERT, RoBERTa, T5, Llama, GPT-2, ChatML, Llama 3, Gemma, Mistral and DeepSeek.
 _SPECIAL = re.compile(
     r"</?s>|<(?:pad|unk|mask|bos|eos|cls|sep|start_of_turn|end_of_turn|extra_id_\d+)>|\[(?:CLS|SEP|PAD|UNK|MASK|BOS|EOS)\]"
     r"|\[/?INST\]|<</?SYS>>|<\|[^\s<>|]{1,40}\|>|<｜[^\s<>｜]{1,40}｜>"
 )
 # "near the ladders/whistles", "every_morning"; not "1/2".
 _PART_MARK = re.compile(r"[^\W\d_]\W?\s*([/|])\s*\W?[^\W\d_]|[^\W\d_](_)[^\W\d_]")
-# Words that never stand twice in a row in well-formed English; "that that" and "had had" do.
+# Words that never occur twice in a row in well-formed English; "that that" and "had had" do.
 _DOUBLED = re.compile(
     r"\b(the|a|an|of|at|with|and|or|but|as|were|are|be|been|these|those|my|our|their|who|which|will|would)\s+\1\b",
     re.IGNORECASE,
@@ -49,24 +49,22 @@ _DOUBLED = re.compile(
 
 
 def check_sizes(design: Design) -> Iterator[Finding]:
-    """Few items, no predictions, conditions that no prediction uses, sentences without any text."""
+    """Report few items, missing predictions, unused conditions and sentences without text."""
     number = len(design.items)
     if number < FEW_ITEMS:
         items = "1 item" if number == 1 else f"{number} items"
-        message = f"the suite has {items}: pass rates will be coarse" if number else "the suite has no items"
+        message = f"the suite has {items}: pass rates are coarse" if number else "the suite has no items"
         yield Finding("few-items", "info", "suite", message, f"{FEW_ITEMS} or more items are usual.")
     if not design.doc.predictions:
         hint = "Add a formula such as (2;%mismatch%) > (2;%match%)."
-        yield Finding(
-            "no-predictions", "info", "suite", "no predictions yet: there is nothing to score", hint
-        )
+        yield Finding("no-predictions", "info", "suite", "the suite has no predictions yet", hint)
     elif not design.unreadable:
         used = {condition for _, formula in design.formulas for condition in formula.conditions}
         unused = [condition for condition in design.conditions if condition not in used]
         if unused:
             message = f"no prediction uses {', '.join(unused)}"
             yield Finding(
-                "unused-condition", "info", "suite", message, "Fine if it is there for exploration."
+                "unused-condition", "info", "suite", message, "Ignore this if it is only for exploration."
             )
     for (item, condition), sentence in design.table.items():
         if not sentence.text:
@@ -75,7 +73,7 @@ def check_sizes(design: Design) -> Iterator[Finding]:
 
 
 def check_blanks(design: Design) -> Iterator[Finding]:
-    """Blanks that the import trimmed: harmless, but other tools refuse such files."""
+    """Report spaces that the import trimmed: harmless, but other tools refuse such files."""
     kinds: dict[str, list[Cell]] = defaultdict(list)
     for sentence in design.doc.sentences:
         for number, raw in enumerate(sentence.raw or (), start=1):
@@ -87,10 +85,10 @@ def check_blanks(design: Design) -> Iterator[Finding]:
             if _INNER.search(raw.strip(BLANKS)):
                 kinds["inner"].append(cell)
     for kind, cells in kinds.items():
-        what = "repeated blanks, a tab or a line break inside" if kind == "inner" else f"a {kind} blank"
+        what = "repeated spaces, a tab or a line break inside" if kind == "inner" else f"a {kind} space"
         effect = "scoring reads one space" if kind == "inner" else "scoring ignores it"
         message = f"{len(cells)} region{'' if len(cells) == 1 else 's'} with {what}; {effect}"
-        hint = "Export with trimmed whitespace: some tools refuse files with such blanks."
+        hint = "Export with trimmed whitespace: some tools refuse files with such spaces."
         yield Finding(f"{kind}-space", "info", _regions_of(design, cells), message, hint, tuple(cells))
 
 
@@ -100,8 +98,8 @@ def _regions_of(design: Design, cells: list[Cell]) -> str:
 
 
 def check_joins(design: Design, join: str) -> Iterator[Finding]:
-    """Region borders at which the policy puts a blank that is not natural: before clitics, hyphens, punctuation, in
-    Chinese and the like."""
+    """Report region borders where the join policy adds an unnatural space: before clitics, hyphens and punctuation, and
+    in scripts such as Chinese."""
     if join == "none":
         return
     clitics: dict[int, list[Cell]] = defaultdict(list)
@@ -126,35 +124,40 @@ def check_joins(design: Design, join: str) -> Iterator[Finding]:
         message = (
             f"begins with a clitic or hyphen in {len(cells)} of {total} sentences, such as {quoted(example)}"
         )
-        hint = f"With the join policy “{join}” models read it as a word of its own; join it to the region before."
+        hint = (
+            f"With the join policy “{join}” models read a separate word; attach it to the preceding region."
+        )
         yield Finding("straddle-risk", "warning", design.region(number), message, hint, tuple(cells))
     for number, cells in marks.items():
         example = design.table[cells[0][:2]].contents[number - 1]
         message = (
             f"begins with punctuation in {len(cells)} of {total} sentences, such as {quoted(example, 30)}"
         )
-        found = dict.fromkeys(design.table[cell[:2]].contents[number - 1][0] for cell in cells)
-        natural = all(mark in ATTACHED for mark in found)
-        spelled = " or ".join(f"“ {mark}”" for mark in found)
-        remedy = "“natural” leaves the blank out" if natural else "join it to the region before"
+        found_marks = dict.fromkeys(design.table[cell[:2]].contents[number - 1][0] for cell in cells)
+        natural = all(mark in ATTACHED for mark in found_marks)
+        spelled = " or ".join(f"“ {mark}”" for mark in found_marks)
+        remedy = "“natural” adds no space" if natural else "attach it to the preceding region"
         hint = f"With the join policy “{join}” models read {spelled}; {remedy}."
         yield Finding("straddle-risk", "info", design.region(number), message, hint, tuple(cells))
     if unspaced:
         number = len({cell[:2] for cell in unspaced})
-        message = f"{number} of {total} sentences are in a script without blanks between words"
-        hint = f"Use the join policy “none”; “{join}” puts blanks between the regions."
+        message = f"{number} of {total} sentences are in a script without spaces between words"
+        hint = f"Use the join policy “none”; “{join}” puts spaces between the regions."
         yield Finding("straddle-risk", "warning", "suite", message, hint, tuple(unspaced))
 
 
 def check_special_tokens(design: Design) -> Iterator[Finding]:
-    """Spellings of start and end tokens, separators and the like: most tokenizers make the token of them wherever they
-    stand, so a model is told that the text ends there, and the bits of the token count in the region."""
-    found: dict[str, list[Cell]] = defaultdict(list)
+    """Report spellings of special tokens such as start and end tokens.
+
+    Most tokenizers convert them to the token wherever they occur: the model reads an end of the text there, and the
+    surprisal of the token counts in the region.
+    """
+    cells_of: dict[str, list[Cell]] = defaultdict(list)
     for sentence in design.doc.sentences:
         for number, content in enumerate(sentence.contents, start=1):
             for token in dict.fromkeys(_SPECIAL.findall(content)):
-                found[token].append((sentence.item, sentence.condition, number))
-    for token, cells in found.items():
+                cells_of[token].append((sentence.item, sentence.condition, number))
+    for token, cells in cells_of.items():
         items = sorted({item for item, _, _ in cells})
         times = "1 region" if len(cells) == 1 else f"{len(cells)} regions"
         message = f"{quoted(token, 40)} in {times} is a special token for some models, not text"
@@ -163,7 +166,7 @@ def check_special_tokens(design: Design) -> Iterator[Finding]:
 
 
 def check_characters(design: Design) -> Iterator[Finding]:
-    """Characters that cannot be seen but that tokenizers see, and text that is not NFC."""
+    """Report invisible characters, which tokenizers do see, and text that is not NFC."""
     invisible: dict[str, list[Cell]] = defaultdict(list)
     decomposed: list[Cell] = []
     for sentence in design.doc.sentences:
@@ -177,14 +180,12 @@ def check_characters(design: Design) -> Iterator[Finding]:
                 decomposed.append(cell)
     for character, cells in invisible.items():
         name = unicodedata.name(character, "unnamed").lower()
-        message = f"contains U+{ord(character):04X} ({name}), which cannot be seen, in {len(cells)} regions"
-        hint = "Write an ordinary blank, unless it is meant." if character == "\u00a0" else "Remove it."
+        message = f"contains the invisible character U+{ord(character):04X} ({name}) in {len(cells)} regions"
+        hint = "Write an ordinary space, unless it is intended." if character == "\u00a0" else "Remove it."
         yield Finding("invisible-character", "warning", _place(cells), message, hint, tuple(cells))
     if decomposed:
-        message = (
-            f"{len(decomposed)} regions are not in Unicode's composed form: the same letters, other tokens"
-        )
-        hint = "Convert the text to NFC, unless the difference is meant."
+        message = f"{len(decomposed)} regions are not in Unicode's composed form: the same letters give other tokens"
+        hint = "Convert the text to NFC, unless the difference is intended."
         yield Finding("not-nfc", "warning", _place(decomposed), message, hint, tuple(decomposed))
 
 
@@ -195,14 +196,16 @@ def _place(cells: list[Cell]) -> str:
 
 
 def check_strays(design: Design) -> Iterator[Finding]:
-    """What a sheet holds for people and programs, imported as text: regions of numbers, text after the end of a
-    sentence, marks at which programs for reading experiments cut it up."""
+    """Report notes of a sheet imported as text: regions of numbers, text after the end of a sentence, and separators of
+    programs for reading experiments."""
     for number in range(1, len(design.doc.region_names) + 1):
         column = [(one.item, one.condition, number, one.contents[number - 1]) for one in design.doc.sentences]
         cells = tuple((item, condition, k) for item, condition, k, text in column if is_number(text))
         if cells and 2 * len(cells) > len(column):
             message = f"a number in {len(cells)} of {len(column)} sentences"
-            hint = "Delete the region if it is a count or a list: models read it as part of the sentence."
+            hint = (
+                "Delete the region if it is a count or a list number: models read it as part of the sentence."
+            )
             yield Finding("number-region", "warning", design.region(number), message, hint, cells)
         yield from _part_marks(design, column)
     late = [cell for sentence in design.doc.sentences if (cell := _after_end(sentence))]
@@ -218,29 +221,33 @@ def check_strays(design: Design) -> Iterator[Finding]:
 
 
 def _part_marks(design: Design, column: list[tuple[int, str, int, str]]) -> Iterator[Finding]:
-    """One finding where more than half of a region's texts hold a slash, bar or underscore between words: “and/or” here
-    and there is ordinary text."""
-    found = [
+    """Report a region with a slash, bar or underscore between words in more than half of its texts.
+
+    An occasional “and/or” is ordinary text.
+    """
+    marked = [
         ((item, condition, number), mark[1] or mark[2], text)
         for item, condition, number, text in column
         if (mark := _PART_MARK.search(_SPECIAL.sub(" ", text)))
     ]
     filled = sum(bool(text) for *_, text in column)
-    if 2 * len(found) <= filled:
+    if 2 * len(marked) <= filled:
         return
-    cells = tuple(cell for cell, _, _ in found)
-    marks = dict.fromkeys(mark for _, mark, _ in found)
+    cells = tuple(cell for cell, _, _ in marked)
+    marks = dict.fromkeys(mark for _, mark, _ in marked)
     spelled = " or ".join(f"“{mark}”" for mark in marks)
-    message = f"{spelled} between words in {len(found)} of {filled} sentences, such as {quoted(found[0][2])}"
-    todo = dict.fromkeys(
-        "write a blank for “_”" if mark == "_" else "make each part a region of its own" for mark in marks
+    message = (
+        f"{spelled} between words in {len(marked)} of {filled} sentences, such as {quoted(marked[0][2])}"
     )
-    hint = f"Models read the mark as text: {' and '.join(todo)}, unless it is meant."
+    remedies = dict.fromkeys(
+        "replace “_” with a space" if mark == "_" else "make each part a separate region" for mark in marks
+    )
+    hint = f"Models read the mark as text: {' and '.join(remedies)}, unless it is intended."
     yield Finding("slash-in-text", "warning", design.region(cells[0][2]), message, hint, cells)
 
 
 def _after_end(sentence: SentenceDoc) -> Cell | None:
-    """The first region with text after a full stop, ? or !."""
+    """Return the first region with text after a full stop, ? or !."""
     ended = False
     for number, content in enumerate(sentence.contents, start=1):
         inside = any(
@@ -254,32 +261,32 @@ def _after_end(sentence: SentenceDoc) -> Cell | None:
 
 
 def check_words(design: Design) -> Iterator[Finding]:
-    """Words typed twice; one finding per item and word."""
-    found: dict[tuple[int, str], list[str]] = defaultdict(list)
+    """Report words typed twice, one finding per item and word."""
+    conditions_of: dict[tuple[int, str], list[str]] = defaultdict(list)
     for sentence in design.doc.sentences:
         doubled = _DOUBLED.search(sentence.text)
         if doubled:
-            found[sentence.item, doubled[0].lower()].append(sentence.condition)
-    for (item, words), conditions in found.items():
+            conditions_of[sentence.item, doubled[0].lower()].append(sentence.condition)
+    for (item, words), conditions in conditions_of.items():
         message = f"{quoted(words)} in {', '.join(conditions)}: a word typed twice"
         yield Finding("doubled-word", "warning", f"item {item}", message, "Remove one of the two.")
 
 
 def check_repeats(design: Design) -> Iterator[Finding]:
-    """Items that are the same as each other in every condition."""
+    """Report items that are identical in every condition."""
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
     for item in design.items:
         groups[tuple(design.table[item, condition].contents for condition in design.conditions)].append(item)
     for items in groups.values():
         if len(items) > 1:
             message = "the same sentences in every condition"
-            hint = "Keep one: repeated items count repeatedly in every rate."
+            hint = "Keep one: duplicates count several times in every rate."
             yield Finding("duplicate-items", "warning", items_phrase(items), message, hint)
 
 
 # ---- wording ----
 
-# Words of English that no other language with articles or verbs spelled "a", "an" has.
+# English words that do not occur in other languages with articles or verbs spelled "a" or "an".
 _ENGLISH = re.compile(r"\b(?:the|of|and|with|were|that|who|which|what|this|they)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(a|an) ([a-z][a-z'’-]+)", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiou]")
@@ -287,7 +294,7 @@ _VOWEL = re.compile(r"[aeiou]")
 _GLIDE = re.compile(
     r"(?:eu|ew|unan|uni(?!n|m[^o])|us[aeu]|ut[eio]|ur[aeio]|uk|ub[aio]|ufo|one\b|once\b|ouija)"
 )
-# Nouns that go with either number, or whose last letters do not tell it.
+# Nouns that agree in either number, or whose ending does not show it.
 _EITHER = re.compile(
     r"crew|staff|team|family|couple|pair|crowd|committee|public|youth|majority|minority|rest|police|clergy|elite|group|"
     r"number|lot|few|many|most|all|some|others|both|cattle|data|media|audience|press|board|council|government|cast|"
@@ -298,7 +305,7 @@ _EITHER = re.compile(
 )
 _PLURAL = re.compile(r"\w*(?:men|people|children|folk|mice|lice|geese|feet|teeth|oxen|s)")
 _DETERMINER = re.compile(r"the|an?|this|that|every|each|my|your|his|her|our|their|its", re.IGNORECASE)
-# A noun behind one of these need not be what "who" refers to: "the doctors at the hospital who were".
+# A noun after one of these need not be the antecedent of "who": "the doctors at the hospital who were".
 _INSIDE = re.compile(
     r"of|in|on|at|to|with|by|near|beside|behind|from|for|about|and|or|nor|than|like|under|over|between|among|besides|"
     r"as|plus|against|before|after|above|below|inside|outside|without|within|around|through|towards",
@@ -311,29 +318,30 @@ _WORD = re.compile(r"[\w'’-]+|[^\w\s]")
 
 
 def check_wording(design: Design) -> Iterator[Finding]:
-    """All checks of this module."""
+    """Run all checks of wording."""
     texts = [sentence.text for sentence in design.table.values()]
     english = 2 * sum(bool(_ENGLISH.search(text)) for text in texts) >= len(texts)
     if english:
-        what = "“an” stands before a vowel that is heard, “a” before a consonant"
-        yield from _slips(design, "a-or-an", _wrong_article, what, "Change the article, unless it is meant.")
-        what, hint = "noun and verb disagree in number", "Make them agree, unless it is meant."
+        what = "“an” precedes a vowel sound, “a” a consonant sound"
+        hint = "Change the article, unless it is intended."
+        yield from _slips(design, "a-or-an", _wrong_article, what, hint)
+        what, hint = "noun and verb disagree in number", "Make them agree, unless it is intended."
         yield from _slips(design, "relative-agreement", _wrong_number, what, hint)
     yield from _odd_words(design)
     yield from _tokenised(design, ".,;:!?" if english else ".,")
 
 
 def _slips(design: Design, code: str, find: Callable[[str], str], what: str, hint: str) -> Iterator[Finding]:
-    """What `find` finds in a sentence, unless a quarter of the items has it in that condition: then it is meant."""
-    found: dict[str, dict[int, str]] = defaultdict(dict)
+    """Report mistakes that `find` locates, unless more than a quarter of the items have one in the same condition."""
+    by_condition: dict[str, dict[int, str]] = defaultdict(dict)
     for (item, condition), sentence in design.table.items():
         if slip := find(sentence.text):
-            found[condition][item] = slip
+            by_condition[condition][item] = slip
     n = len(design.items)
-    rare = [name for name in found if n >= MIN_ITEMS and n - len(found[name]) >= MAJORITY * n]
+    rare = [name for name in by_condition if n >= MIN_ITEMS and n - len(by_condition[name]) >= MAJORITY * n]
     slips: dict[tuple[int, str], list[str]] = defaultdict(list)
     for condition in rare:
-        for item, slip in found[condition].items():
+        for item, slip in by_condition[condition].items():
             slips[item, slip].append(condition)
     for (item, slip), conditions in sorted(slips.items()):
         message = f"{quoted(slip)} in {', '.join(conditions)}: {what}"
@@ -373,7 +381,7 @@ def _wrong_number(text: str) -> str:
 
 
 def _is_head(words: Sequence[str], at: int) -> bool:
-    """Whether the noun here can only be what a relative pronoun behind it refers to: “the (young) nurse who”."""
+    """Return whether a following relative pronoun can only refer to this noun: “the (young) nurse who”."""
     begin = next((at - k for k in (1, 2) if at >= k and _DETERMINER.fullmatch(words[at - k])), None)
     if begin is None or not words[at - 1].isalpha() or _INSIDE.fullmatch(words[at - 1]):
         return False
@@ -382,7 +390,8 @@ def _is_head(words: Sequence[str], at: int) -> bool:
 
 
 def _odd_words(design: Design) -> Iterator[Finding]:
-    """Texts of two conditions that begin or end with the same word in most items in which they differ, but not here."""
+    """Report texts of two conditions that, unlike in most items where they differ, do not begin or end with the same
+    word."""
     if len(design.conditions) > _MOST_CONDITIONS:
         return
     for region in range(len(design.doc.region_names)):
@@ -409,7 +418,7 @@ def _odd_word(design: Design, item: int, region: int, pair: tuple[int, int], ver
     names = [design.conditions[k] for k in pair]
     spelled = " but ".join(f"{quoted(design.table[item, name].contents[region])} in {name}" for name in names)
     message = f"{spelled}; in most other items both {verb} with the same word"
-    hint = "Make it like the other items, unless it is meant."
+    hint = "Make it like the other items, unless it is intended."
     where = f"item {item}, {design.region(region + 1)}"
     return Finding(
         "odd-word", "info", where, message, hint, tuple((item, name, region + 1) for name in names)
@@ -417,21 +426,19 @@ def _odd_word(design: Design, item: int, region: int, pair: tuple[int, int], ver
 
 
 def _tokenised(design: Design, marks: str) -> Iterator[Finding]:
-    """Blanks before punctuation and clitics inside a region, as corpora have them that were cut into tokens."""
+    """Report spaces before punctuation and clitics inside a region, as in tokenised corpora."""
     cut = re.compile(
         rf"[^\s{marks}]+ (?:[{marks}](?=[\s\"”’)]|\Z)|['’](?:s|re|ve|ll|d|m)\b|n['’]t\b)", re.IGNORECASE
     )
-    found: dict[int, list[tuple[Cell, str]]] = defaultdict(list)
+    by_region: dict[int, list[tuple[Cell, str]]] = defaultdict(list)
     for sentence in design.doc.sentences:
         for number, content in enumerate(sentence.contents, start=1):
             if match := cut.search(content):
-                found[number].append(((sentence.item, sentence.condition, number), match[0]))
+                by_region[number].append(((sentence.item, sentence.condition, number), match[0]))
     total = len(design.doc.sentences)
-    for number, cases in found.items():
-        message = (
-            f"{quoted(cases[0][1])} in {len(cases)} of {total} sentences: the text looks cut into tokens"
-        )
-        hint = "Models know “word .” as other tokens than “word.”: write it as ordinary text."
+    for number, cases in by_region.items():
+        message = f"{quoted(cases[0][1])} in {len(cases)} of {total} sentences: the text looks tokenised"
+        hint = "Models read “word .” as other tokens than “word.”: write ordinary text."
         yield Finding(
             "pre-tokenised", "info", design.region(number), message, hint, tuple(cell for cell, _ in cases)
         )

@@ -1,8 +1,8 @@
-"""Formulas against sentences: comparisons that no left-to-right model can decide, and references to nothing.
+"""Check formulas against sentences: comparisons that no left-to-right model can decide, and empty references.
 
-Two regions with the same text after the same text have the same surprisal in every left-to-right model. Each
-formula is therefore evaluated over random surprisals in which exactly those regions share a value: when that
-makes it impossible (or certain), the item tests the stimuli and not the model. Any formula is handled alike.
+Two regions with the same text after the same preceding text have the same surprisal in every left-to-right model. Each
+formula is therefore evaluated on random surprisals in which exactly these regions share a value. If that makes the
+formula impossible (or certain), the item tests the stimuli, not the model. This works for any formula.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Values: TypeAlias = dict[Key, NDArray[np.float64]]
 Classes: TypeAlias = dict[tuple[str, str], list[tuple[str, int]]]
 
 _DRAWS = 512
-_SCARCE = 0.02  # a formula that is rarely true anyway, such as one with "=", is no evidence
+_SCARCE = 0.02  # formulas that are rarely true anyway, such as those with "=", are not judged
 
 
 def check_references(design: Design) -> Iterator[Finding]:
-    """Formulas that do not parse, or that name regions and conditions that are not there."""
+    """Report formulas that do not parse, or that name regions or conditions that do not exist."""
     for number, error in design.unreadable:
         message = f"the formula cannot be read (character {error.position + 1}): {error.message.rstrip('.')}"
         if not design.doc.predictions[number - 1].formula.strip():
@@ -42,16 +42,16 @@ def check_references(design: Design) -> Iterator[Finding]:
 
 
 def sound_formulas(design: Design) -> list[tuple[int, Formula]]:
-    """Those that name only what is there."""
+    """List formulas whose references all exist, with the number of their prediction."""
     return [(n, f) for n, f in design.formulas if not f.check(design.doc.regions, design.conditions)]
 
 
 def check_empty_references(design: Design, skip: set[int]) -> Iterator[Finding]:
-    """Formulas that refer to a region which has no text in some items, those in `skip` apart."""
+    """Report formulas that refer to a region without text in some items, except items in `skip`."""
     summed = design.doc.metrics[0] == "sum"
     for number, formula in sound_formulas(design):
-        named = sorted((c, r) for c, r in formula.references if not isinstance(r, str))
-        for condition, region in named:
+        references = sorted((c, r) for c, r in formula.references if not isinstance(r, str))
+        for condition, region in references:
             texts = {item: design.table[item, condition].contents[region - 1] for item in design.items}
             empty = [item for item, text in texts.items() if not text and item not in skip]
             if not empty:
@@ -70,19 +70,21 @@ def check_empty_references(design: Design, skip: set[int]) -> Iterator[Finding]:
 
 
 def check_whole_sentences(design: Design) -> Iterator[Finding]:
-    """Formulas with `*` in a suite whose regions are not summed."""
+    """Report formulas with `*` in a suite whose metric is not sum."""
     metric = design.doc.metrics[0]
     if metric == "sum":
         return
     for number, formula in sound_formulas(design):
         if any(region == "*" for _, region in formula.references):
-            message = f"* is the sum over the sentence's tokens, although the metric of regions is “{metric}”"
+            message = (
+                f"* is the sum over all tokens of the sentence, although the metric of regions is “{metric}”"
+            )
             hint = "Longer sentences tend to have larger sums."
             yield Finding("sum-beside-metric", "info", f"prediction {number}", message, hint)
 
 
 def check_identical(design: Design) -> tuple[list[Finding], Identical]:
-    """Sentences that are the same in two conditions of an item, and the same as a table."""
+    """Find sentences that are identical in two conditions of an item. Returns findings, and the sentences."""
     groups: dict[int, list[list[str]]] = {}
     identical: Identical = {}
     for item in design.items:
@@ -104,19 +106,19 @@ def _identical_finding(design: Design, items: list[int], same: list[list[str]]) 
     item = items[0]
     compared = any(design.compares(*pair) for names in same for pair in combinations(names, 2))
     verdicts = {n: _verdict(design, formula, item) for n, formula in sound_formulas(design) if compared}
-    hopeless = [n for n, verdict in verdicts.items() if verdict == "impossible"]
+    unsatisfiable = [n for n, verdict in verdicts.items() if verdict == "impossible"]
     spelled = [" and ".join(names) for names in same]
     text = quoted(design.table[item, same[0][0]].text, 80)
     others = f", and so are {'; '.join(spelled[1:])}" if spelled[1:] else ""
     message = f"{spelled[0]} are the same sentence, {text}{others}"
-    if hopeless:
-        which = "prediction " + " and ".join(str(n) for n in hopeless)
+    if unsatisfiable:
+        which = "prediction " + " and ".join(str(n) for n in unsatisfiable)
         message += f"; {which} compares them and cannot hold: the tie counts as a failure for every model"
     elif compared and design.formulas:
         message += "; a formula compares them"
     cells = tuple((i, c, r) for i in items for names in same for c in names for r in _regions(design))
     hint = "Correct the sentence that should differ, or leave the item out."
-    severity: Severity = "error" if hopeless else "warning"
+    severity: Severity = "error" if unsatisfiable else "warning"
     return Finding("identical-sentences", severity, items_phrase(items), message, hint, cells)
 
 
@@ -125,20 +127,20 @@ def _regions(design: Design) -> range:
 
 
 def check_ties(design: Design, identical: Identical) -> Iterator[Finding]:
-    """Comparisons of regions that are the same text after the same text, though the sentences differ."""
+    """Report comparisons of regions with the same text after the same text in sentences that differ later."""
     known = _items_known(design, identical)
     for number, formula in sound_formulas(design):
-        found: dict[str, list[int]] = defaultdict(list)
+        by_verdict: dict[str, list[int]] = defaultdict(list)
         for item in design.items:
             verdict = "" if item in known else _verdict(design, formula, item)
             if verdict:
-                found[verdict].append(item)
-        for verdict, items in found.items():
+                by_verdict[verdict].append(item)
+        for verdict, items in by_verdict.items():
             yield _tie_finding(design, number, formula, verdict, items)
 
 
 def _items_known(design: Design, identical: Identical) -> set[int]:
-    """Items of which two sentences are the same and compared: their ties have been reported."""
+    """Return items with two identical sentences that are compared: their ties are already reported."""
     groups: dict[tuple[int, str], list[str]] = defaultdict(list)
     for (item, condition), text in identical.items():
         groups[item, text].append(condition)
@@ -171,7 +173,7 @@ def _tie_finding(design: Design, number: int, formula: Formula, verdict: str, it
 
 
 def _classes(design: Design, formula: Formula, item: int) -> Classes:
-    """(text before, text) -> the referenced (condition, region) that have it. Empty regions are left out."""
+    """Group referenced (condition, region) by (preceding text, text), without empty regions."""
     classes: Classes = defaultdict(list)
     whole = {condition for condition, region in formula.references if region == "*"}
     for condition in sorted(formula.conditions, key=design.conditions.index):
@@ -185,11 +187,11 @@ def _classes(design: Design, formula: Formula, item: int) -> Classes:
 
 
 def _verdict(design: Design, formula: Formula, item: int) -> str:
-    """`impossible`, `certain`, `tie`, or "" when shared values decide nothing."""
+    """Return "impossible", "certain" or "tie", or "" if shared values decide nothing."""
     classes = list(_classes(design, formula, item).values())
     if all(len(keys) == 1 for keys in classes):
         return ""
-    # Which values are shared is all that matters, and items of a suite are mostly alike in that.
+    # The verdict depends only on which values are shared, mostly the same for all items of a suite.
     shape = (formula.text, frozenset(frozenset(keys) for keys in classes))
     if shape not in design.verdicts:
         design.verdicts[shape] = _simulate(design, formula, classes)
@@ -200,7 +202,7 @@ def _simulate(design: Design, formula: Formula, classes: list[list[tuple[str, in
     generator = np.random.default_rng(0)
 
     def draw() -> NDArray[np.float64]:
-        # Multiples of 1/64 bit: sums and differences are exact, so that a tie is exactly 0.
+        # Multiples of 1/64 bit: sums and differences are exact, so a tie is exactly 0.
         return generator.integers(1, 64 * 24, _DRAWS) / 64.0
 
     empty = np.full(_DRAWS, 0.0 if design.doc.metrics[0] == "sum" else np.nan)

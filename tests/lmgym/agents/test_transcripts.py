@@ -12,14 +12,14 @@ from lmgym.agents.redact import HIDDEN, hides, redactor
 from lmgym.agents.results import IterationResult
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import ChatTransport
-from lmgym.net import Answer
+from lmgym.net import Response
 from tests.lmgym.agents.helpers import Scripted, outcomes, run, said, says
 
 
 def chat_endpoint():
     class Chat(ChatTransport):
         def _answer(self, method, path, deadline, **more):
-            return Answer(200, {}, b'{"choices": [{"message": {"content": "x"}}]}')
+            return Response(200, {}, b'{"choices": [{"message": {"content": "x"}}]}')
 
     return Chat("https://chat.example", "m", policy=lambda **limits: None)
 

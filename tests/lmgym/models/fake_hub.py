@@ -11,7 +11,7 @@ import pytest
 from huggingface_hub import constants, errors
 
 from lmgym.models.backends import hub_listing
-from lmgym.net import Answer, NetPolicy
+from lmgym.net import NetPolicy, Response
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -33,16 +33,16 @@ class FakeHub:
         self.tokens: list[Any] = []
         self.patterns: list[Any] = []
 
-    def request(self, method: str, url: str, *, policy: NetPolicy, **more: Any) -> Answer:
+    def request(self, method: str, url: str, *, policy: NetPolicy, **more: Any) -> Response:
         assert not more, "nothing but the address is sent"
         self.urls.append(url)
         if self.error:
             raise self.error
         if self.refusal:
-            return Answer(self.refusal[0], self.refusal[1], b"secret detail")
+            return Response(self.refusal[0], self.refusal[1], b"secret detail")
         siblings = [{"rfilename": name, "size": size} for name, size in self.files.items()]
         body = {"_id": "1", "sha": self.sha, "siblings": siblings, "cardData": self.card}
-        return Answer(200, {}, json.dumps(body).encode())
+        return Response(200, {}, json.dumps(body).encode())
 
     def snapshot(
         self, repo: str, *, revision: str, local_files_only: bool, token: Any, **patterns: Any

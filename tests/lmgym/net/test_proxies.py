@@ -45,7 +45,7 @@ def test_a_named_host_is_asked_by_way_of_the_proxy(proxy):
 def test_tls_is_asked_for_by_connect(proxy):
     with server(answer(status="403 Forbidden")) as there:
         proxy(there.url.replace("http://", "http://user:word@"), "https")
-        with pytest.raises(Unreachable, match=r"The proxy does not connect to https://hub\.example\.org:443"):
+        with pytest.raises(Unreachable, match=r"The proxy did not connect to https://hub\.example\.org:443"):
             net.request("GET", "https://hub.example.org/", policy=policy())
     assert there.seen[0].startswith(b"CONNECT hub.example.org:443 HTTP/1.1\r\n")
     assert b"proxy-authorization: basic dxnlcjp3b3jk" in there.seen[0].lower()

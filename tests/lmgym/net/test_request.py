@@ -13,7 +13,16 @@ import zlib
 import pytest
 
 from lmgym import net
-from lmgym.net import BadAnswer, HTTPStatus, NetPolicy, NotAdmitted, Refused, TimedOut, TooLarge, Unreachable
+from lmgym.net import (
+    BadResponse,
+    HTTPStatus,
+    NetPolicy,
+    NotAdmitted,
+    Refused,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+)
 from tests.lmgym.net.hostile import answer, server
 
 HERE = NetPolicy.allowing("127.0.0.1", seconds=5)
@@ -236,7 +245,7 @@ def test_a_packed_answer_is_unpacked():
     ],
 )
 def test_an_answer_that_lies_about_its_packing_is_a_bad_answer(body, encoding):
-    with server(answer(body, Content_Encoding=encoding)) as there, pytest.raises(BadAnswer):
+    with server(answer(body, Content_Encoding=encoding)) as there, pytest.raises(BadResponse):
         net.request("GET", there.url, policy=HERE)
 
 
@@ -255,7 +264,7 @@ def test_an_answer_that_lies_about_its_packing_is_a_bad_answer(body, encoding):
     ],
 )
 def test_what_is_not_http_is_a_bad_answer(raw):
-    with server(raw) as there, pytest.raises(BadAnswer):
+    with server(raw) as there, pytest.raises(BadResponse):
         net.request("GET", there.url, policy=HERE)
 
 
@@ -265,7 +274,7 @@ def test_headers_without_end_are_a_bad_answer():
         while True:
             connection.sendall(b"X-Header: y\r\n" * 1000)
 
-    with server(many) as there, pytest.raises((BadAnswer, TooLarge)):
+    with server(many) as there, pytest.raises((BadResponse, TooLarge)):
         net.request("GET", there.url, policy=HERE)
 
 
@@ -275,7 +284,7 @@ def test_headers_without_end_are_a_bad_answer():
 def test_what_is_not_json_is_a_bad_answer(body):
     with server(answer(body)) as there:
         got = net.request("GET", there.url, policy=HERE)
-    with pytest.raises(BadAnswer, match="not JSON"):
+    with pytest.raises(BadResponse, match="not JSON"):
         got.json()
 
 
@@ -310,14 +319,14 @@ def test_a_connection_that_nobody_takes_is_unreachable_also_when_the_time_is_up(
             waiting = held.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(listening.getsockname())
-        with pytest.raises(Unreachable, match="Nobody answers"):
+        with pytest.raises(Unreachable, match="No connection to"):
             net.request("GET", f"http://127.0.0.1:{listening.getsockname()[1]}/", policy=limited(seconds=0.4))
 
 
 def test_nobody_there_is_unreachable():
     with server(answer()) as there:
         pass
-    with pytest.raises(Unreachable, match="Nobody answers"):
+    with pytest.raises(Unreachable, match="No connection to"):
         net.request("GET", there.url, policy=HERE)
 
 

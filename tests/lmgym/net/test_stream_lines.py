@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym import net
-from lmgym.net import BadAnswer, HTTPStatus, NetPolicy, TimedOut, TooLarge
-from lmgym.net.answers import lines
+from lmgym.net import BadResponse, HTTPStatus, NetPolicy, TimedOut, TooLarge
+from lmgym.net.responses import lines
 from tests.lmgym.net.hostile import answer, server
 
 HERE = NetPolicy.allowing("127.0.0.1", seconds=5, max_line_bytes=1000)
@@ -89,7 +89,7 @@ def test_a_stream_that_breaks_off_is_a_bad_answer():
     with (
         server(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\na\nb") as there,
         net.stream_lines("GET", there.url, policy=HERE) as came,
-        pytest.raises(BadAnswer),
+        pytest.raises(BadResponse),
     ):
         list(came)
 

@@ -91,7 +91,7 @@ def test_missing_values_leave_gaps_and_empty_regions_are_left_out() -> None:
     root = drawn(region_chart(["one", "two", "three", "four"], series))
     assert len(points(root)) == 3
     assert "two" not in texts(root)
-    assert "Empty regions left out: 2 two, 4 four" in (root.findtext(f"{SVG}desc") or "")
+    assert "Empty regions omitted: 2 two, 4 four" in (root.findtext(f"{SVG}desc") or "")
     assert "nan" not in texts(root).lower()
 
 
@@ -182,7 +182,7 @@ def test_margins_are_dots_of_their_outcome() -> None:
     kinds = [node.get("class") for node in root.iter(f"{SVG}circle")]
     assert sorted(str(kind) for kind in kinds) == ["m-false", "m-tie", "m-true"]
     assert "item 8: −2.00 bits" in points(root)
-    assert "1 without a margin left out" in (root.findtext(f"{SVG}desc") or "")
+    assert "1 item without a margin is omitted" in (root.findtext(f"{SVG}desc") or "")
 
 
 def test_zero_is_always_on_the_axis_and_parts_held_from_failed() -> None:

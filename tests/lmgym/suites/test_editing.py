@@ -147,7 +147,7 @@ def test_predictions_keep_what_the_page_does_not_know():
     ]
     after = apply(doc, [{"op": "set_predictions", "old": old, "predictions": new}])
     assert [p.extra for p in after.predictions] == [{}, {"by": "me"}]
-    with pytest.raises(EditError, match="not the ones"):
+    with pytest.raises(EditError, match="the predictions changed since"):
         apply(after, [{"op": "set_predictions", "old": old, "predictions": []}])
 
 

@@ -160,7 +160,7 @@ def test_a_whole_sentence_is_a_sum_beside_another_metric():
     document["meta"]["metric"] = "mean"
     (finding,) = found(document, "sum-beside-metric")
     assert (finding.severity, finding.where) == ("info", "prediction 1")
-    assert "* is the sum over the sentence's tokens" in finding.message
+    assert "* is the sum over all tokens of the sentence" in finding.message
     document["predictions"] = ["(2;%a%) < (2;%b%)"]
     assert found(document, "sum-beside-metric") == []
 
@@ -333,9 +333,9 @@ def test_punctuation_at_the_start_of_a_region_is_a_remark_about_the_join_policy(
 @pytest.mark.parametrize(
     ("marks", "spelled", "remedy"),
     [
-        ((".", "."), "“ .”;", "“natural” leaves the blank out"),
-        ((", now", "."), "“ ,” or “ .”;", "“natural” leaves the blank out"),
-        (("now", "…"), "“ …”;", "join it to the region before"),
+        ((".", "."), "“ .”;", "“natural” adds no space"),
+        ((", now", "."), "“ ,” or “ .”;", "“natural” adds no space"),
+        (("now", "…"), "“ …”;", "attach it to the preceding region"),
     ],
 )
 def test_the_remark_names_the_marks_that_are_there(marks, spelled, remedy):
@@ -475,8 +475,8 @@ def test_french_blanks_before_double_marks_are_no_cut_text():
     assert not found(one_in_ten("Le chat dort !", "Le # chat dort"), "pre-tokenised")
 
 
-SLASHES = "make each part a region of its own"
-BLANKS = "write a blank for “_”"
+SLASHES = "make each part a separate region"
+SPACES = "replace “_” with a space"
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ BLANKS = "write a blank for “_”"
     [
         ("The painter/near the ladders/whistles/every morning.", "“/”", SLASHES),
         ("The painter | near the ladders | whistles.", "“|”", SLASHES),
-        ("The painter near the ladders whistles every_morning.", "“_”", BLANKS),
+        ("The painter near the ladders whistles every_morning.", "“_”", SPACES),
         ("太郎が/花子に/本をあげた。", "“/”", SLASHES),
         ("The painter,/said I/whistles<|im_end|>", "“/”", SLASHES),
     ],
@@ -493,7 +493,7 @@ def test_marks_at_which_other_programs_cut_or_join_words(text, mark, remedy):
     [finding] = found(factorial(rows=((f"# {text}", "x", "y"), (text, "z", "y"))), "slash-in-text")
     assert (finding.severity, finding.where) == ("warning", "region 1 (Subject)")
     assert finding.message.startswith(f"{mark} between words in 20 of 20 sentences, such as “word1 ")
-    assert finding.hint == f"Models read the mark as text: {remedy}, unless it is meant."
+    assert finding.hint == f"Models read the mark as text: {remedy}, unless it is intended."
     assert len(finding.cells) == 20
 
 

@@ -12,7 +12,7 @@ GERMAN = (
 def paste(text, regions=("Subject", "Verb"), conditions=("match", "mismatch"), **said):
     known = {"regions": regions, "conditions": conditions}
     reading, last = read_pasted(text, known, said)
-    return reading, last and questions(last.reading, last.before, known)
+    return reading, last and questions(last.result, last.before, known)
 
 
 def proposed(asked):

@@ -34,7 +34,7 @@ def test_content_alone_is_numbered_by_its_rows():
 
 def test_columns_of_a_long_sheet_can_be_named_without_a_header():
     columns = {"A": "item", "B": "condition", "C": "name", "D": "content"}
-    reading = read_sheet("1,a,S,x\n1,a,V,y\n", answers=ParseOptions(header="no", columns=columns))
+    reading = read_sheet("1,a,S,x\n1,a,V,y\n", options=ParseOptions(header="no", columns=columns))
     assert reading.document.sentences[0].contents == ("x", "y")
     assert reading.document.region_names == ("S", "V")
 
@@ -42,15 +42,15 @@ def test_columns_of_a_long_sheet_can_be_named_without_a_header():
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"A": "item", "B": "item", "C": "text"}, "as another one is"),
-        ({"A": "item", "C": "text"}, "no column is the condition"),
-        ({"A": "item", "B": "condition"}, "no column holds text"),
-        ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "region of its own"),
+        ({"A": "item", "B": "item", "C": "text"}, "more than one column is"),
+        ({"A": "item", "C": "text"}, "no condition column found"),
+        ({"A": "item", "B": "condition"}, "no column contains text"),
+        ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "another is a region"),
         ({"A": "item", "B": "condition", "C": "text", "Z": "text"}, ""),
     ],
 )
 def test_columns_that_make_no_suite_are_asked_again(columns, says):
-    reading = read_sheet("p,q,r,s\n1,a,x,y\n", answers=ParseOptions(columns=columns))
+    reading = read_sheet("p,q,r,s\n1,a,x,y\n", options=ParseOptions(columns=columns))
     if says:
         assert reading.document is None
         assert reading.asks == ("columns",)
@@ -62,7 +62,7 @@ def test_columns_that_make_no_suite_are_asked_again(columns, says):
 def test_regions_that_are_left_out_of_a_long_sheet_leave_no_gap():
     text = "item,condition,region_number,region_name,content\n"
     text += "".join(f"1,{c},{k},{n},w\n" for c in "ab" for k, n in ((1, "S"), (2, "V"), (3, "O")))
-    reading = read_sheet(text, answers=ParseOptions(regions={"V": ""}))
+    reading = read_sheet(text, options=ParseOptions(regions={"V": ""}))
     assert reading.document.region_names == ("S", "O")
 
 

@@ -69,7 +69,7 @@ def test_a_listing_without_end_is_given_up_after_some_megabytes(monkeypatch: pyt
             sent.append(1)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert "listing of org/name is larger than 5 MB" in resolve(endless, monkeypatch)
+    assert "file list of org/name is larger than 5 MB" in resolve(endless, monkeypatch)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
     assert len(sent) < 100
 
@@ -90,13 +90,13 @@ def test_a_byte_now_and_then_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("size", [-5 * 10**12, -1, 10**30, 1.5, "12", True])
 def test_sizes_that_are_none_are_refused(monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     said = resolve(answer(listing({"config.json": 500, "model.safetensors": size})), monkeypatch)
-    assert "listing of org/name cannot be used" in said
+    assert "file list of org/name is invalid" in said
     assert "siblings" in said
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b"[" * 100_000, b'{"siblings": {}}', b"\xff"])
 def test_what_is_no_listing_is_refused(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
-    assert "listing of org/name cannot be used" in resolve(answer(body), monkeypatch)
+    assert "file list of org/name is invalid" in resolve(answer(body), monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_no_listing_is_refused(monkeypatch: pytest.MonkeyPatch, body: by
 )
 def test_names_that_are_no_file_names_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     said = resolve(answer(listing(FILES | {name: 1})), monkeypatch)
-    assert "not a usable file name" in said or "cannot be used" in said
+    assert "not a valid file name" in said or "is invalid" in said
 
 
 def test_names_that_are_never_fetched_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_page_gets_the_reason_and_no_error(monkeypatch: pytest.MonkeyPatch, tm
     config = {"source": "hub", "repo": "org/name"}
     with hub_that(answer(listing(FILES | {"..\\..\\x.json": 1})), monkeypatch):
         found = downloads.download_of("causal", config, model_dir=tmp_path, hub_allowed=True)
-    assert "not a usable file name" in found.unknown
+    assert "not a valid file name" in found.unknown
     assert found.total_bytes is None
 
 
@@ -130,7 +130,7 @@ def test_pages_give_a_deadline_and_a_cap(monkeypatch: pytest.MonkeyPatch, tmp_pa
     policies: list[NetPolicy] = []
     fake = FakeHub(FILES).install(monkeypatch)
 
-    def request(method: str, url: str, *, policy: NetPolicy) -> net.Answer:
+    def request(method: str, url: str, *, policy: NetPolicy) -> net.Response:
         policies.append(policy)
         return fake.request(method, url, policy=policy)
 

@@ -222,7 +222,7 @@ def test_one_bad_text_does_not_stop_the_others(tmp_path: Path) -> None:
     assert isinstance(good, TokenScores)
     assert isinstance(last, TokenScores)
     assert isinstance(long, ScoringFailure)
-    assert "the model reads 16" in long.reason
+    assert "the model reads at most 16" in long.reason
     assert "The keys The keys" in long.reason
     assert isinstance(broken, ScoringFailure)
     fits = "aaaaaaaaaaaaaaaaaaaaa"
@@ -253,7 +253,7 @@ def test_a_token_without_a_vector_fails_its_text(tmp_path: Path) -> None:
     good, bad = load(tmp_path, "extra").score(["The", "The <extra>"], ScoringPolicy())
     assert isinstance(good, TokenScores)
     assert isinstance(bad, ScoringFailure)
-    assert "no vector" in bad.reason
+    assert "no embedding" in bad.reason
 
 
 def test_facts(tiny_models: Path) -> None:
@@ -298,4 +298,4 @@ def test_a_decoder_that_counts_positions_behind_its_padding_refuses_what_has_non
     assert isinstance(fits, TokenScores)
     assert len(fits) == 64
     assert isinstance(long, ScoringFailure)
-    assert "the model reads 64" in long.reason
+    assert "the model reads at most 64" in long.reason

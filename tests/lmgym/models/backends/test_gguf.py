@@ -38,7 +38,7 @@ def test_quantised_weights_are_rounded_and_the_facts_say_so(model, file, tmp_pat
     loaded = open_model(quantised)
     assert loaded.name == "tiny.Q4_1"
     assert (
-        "GGUF file tiny.Q4_1.gguf (F32, Q4_1), dequantised to float32; tokenizer made of its vocabulary."
+        "GGUF file tiny.Q4_1.gguf (F32, Q4_1), dequantised to float32; tokenizer built from its vocabulary."
         in loaded.backend.facts.notes[0]
     )
     exact, rounded = (lmgym.score(TEXTS, path)["surprisal"].dropna() for path in (file, quantised))
@@ -50,7 +50,7 @@ def test_a_folder_stands_for_its_only_file_but_not_for_one_of_several(file, tmp_
     (tmp_path / "first.gguf").write_bytes(file.read_bytes())
     assert open_model(tmp_path).backend.facts.parameters == open_model(file).backend.facts.parameters
     (tmp_path / "second.gguf").write_bytes(file.read_bytes())
-    with pytest.raises(BackendError, match=r"holds 2 GGUF files: first\.gguf, second\.gguf"):
+    with pytest.raises(BackendError, match=r"contains 2 GGUF files: first\.gguf, second\.gguf"):
         open_model(tmp_path)
 
 
@@ -65,7 +65,7 @@ def test_safetensors_in_the_same_folder_come_first(model, file, tmp_path):
     [
         ({"architecture": "wavelet"}, "wavelet"),
         ({"more": {"split.count": 2}}, "is one of 2 parts of a model"),
-        ({"more": {"general.type": "adapter"}}, "holds no model (adapter)"),
+        ({"more": {"general.type": "adapter"}}, "is not a model (adapter)"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(model, tmp_path, change, message):
@@ -90,7 +90,7 @@ def test_a_file_that_is_cut_short_is_refused(file, tmp_path):
 
 
 def test_a_model_too_large_for_the_memory_is_refused_before_it_is_read(file, monkeypatch):
-    monkeypatch.setattr("lmgym.models.backends.room.machine_memory", lambda: (1000, 1000))
+    monkeypatch.setattr("lmgym.models.backends.memory_check.machine_memory", lambda: (1000, 1000))
     with pytest.raises(BackendError, match=r"The model takes .* in float32, and the main memory has"):
         open_model(file)
 

@@ -94,7 +94,7 @@ def test_unknown_sizes_count_as_nothing(fake: FakeHub) -> None:
 @pytest.mark.parametrize("sha", [None, "", "main", "ABC"])
 def test_an_answer_without_a_commit(fake: FakeHub, sha: str | None) -> None:
     fake.sha = sha
-    with pytest.raises(BackendError, match="gave no commit"):
+    with pytest.raises(BackendError, match="returned no commit"):
         hub.resolve("org/name")
 
 
@@ -111,7 +111,7 @@ FAILURES = [
     (http(errors.GatedRepoError), "gated"),
     (http(errors.RevisionNotFoundError), "no revision"),
     (http(errors.DisabledRepoError), "disabled"),
-    (http(errors.HfHubHTTPError, 503), "answered 503"),
+    (http(errors.HfHubHTTPError, 503), "returned HTTP 503"),
     (errors.OfflineModeIsEnabled("offline"), "not in the local cache"),
     (errors.LocalEntryNotFoundError("gone"), "not in the local cache"),
     (ConnectionError("refused"), "could not be reached"),
@@ -135,8 +135,8 @@ REFUSALS = [
     (403, {"x-error-code": "GatedRepo"}, "gated"),
     (404, {"x-error-code": "RevisionNotFound"}, "no revision 'v9'"),
     (403, {"x-error-message": "Access to this resource is disabled."}, "disabled"),
-    (503, {}, "answered 503"),
-    (404, {}, "answered 404"),
+    (503, {}, "returned HTTP 503"),
+    (404, {}, "returned HTTP 404"),
 ]
 
 

@@ -92,10 +92,10 @@ def test_many_texts_come_back_in_order_and_empty_ones_are_not_sent():
 @pytest.mark.parametrize(
     ("ways", "text", "says"),
     [
-        ("wrong-words", "the wrong keys .", "does not fit"),
+        ("wrong-words", "the wrong keys .", "does not match"),
         ("not-a-number", "the wrong keys .", "surprisal of token 2"),
-        ("plain", "two\nlines", "end of a line"),
-        ("plain", "two\u2028lines", "end of a line"),
+        ("plain", "two\nlines", "line break"),
+        ("plain", "two\u2028lines", "line break"),
     ],
 )
 def test_what_cannot_be_scored_fails_alone(ways, text, says):
@@ -109,12 +109,12 @@ def test_what_cannot_be_scored_fails_alone(ways, text, says):
 @pytest.mark.parametrize(
     ("ways", "says"),
     [
-        ("fails", r"exit status 3\. It said: Traceback: out of memory"),
-        ("no-spec", "no spec"),
+        ("fails", r"exit status 3\. Its error output: Traceback: out of memory"),
+        ("no-spec", "does not support spec"),
         ("bad-spec", "spec of this container cannot be used"),
-        ("no-surprisals", "no get_surprisals"),
-        ("disagrees", "tokenize says"),
-        ("bad-header", "line 1 should be"),
+        ("no-surprisals", "does not support get_surprisals"),
+        ("disagrees", "tokenize returns"),
+        ("bad-header", "line 1 must be"),
         ("one-off", "line 2 is about sentence 2 of 1"),
     ],
 )

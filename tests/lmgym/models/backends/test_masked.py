@@ -113,7 +113,7 @@ def test_facts_say_that_the_bits_are_of_another_kind(folder: Path) -> None:
     facts = load(folder, "bert", "within_word_l2r").facts
     assert facts.score_kind == "pseudo-log-likelihood within_word_l2r"
     assert "not comparable" in facts.notes[0]
-    assert any("wanted tokens only" in note for note in facts.notes)
+    assert any("only for the tokens that are scored" in note for note in facts.notes)
     seen = probe(load(folder, "roberta", "original"))
     assert seen["score_kind"] == "pseudo-log-likelihood original"
 
@@ -141,7 +141,7 @@ def test_bad_texts_fail_alone(folder: Path) -> None:
     backend = load(folder, "bert", "original")
     long, odd, good = backend.score(["The keys " * 60, "a\ud800", "keys"], ScoringPolicy())
     assert isinstance(long, ScoringFailure)
-    assert "the model reads 64" in long.reason
+    assert "the model reads at most 64" in long.reason
     assert isinstance(odd, ScoringFailure)
     assert isinstance(good, TokenScores)
 
@@ -160,7 +160,7 @@ def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
     fits, long = backend.score(texts, ScoringPolicy())
     assert isinstance(fits, TokenScores)
     assert isinstance(long, ScoringFailure)
-    assert "65 tokens, and the model reads 64" in long.reason
+    assert "65 tokens, but the model reads at most 64" in long.reason
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_batches_change_nothing() -> None:
     alone = [float(model.probabilities([t], [h])[0]) for t, h in zip(targets, histories, strict=True)]
     assert model.probabilities(targets, histories).tolist() == alone
     assert len(model.probabilities([], [])) == 0
-    with pytest.raises(ValueError, match="one history per target"):
+    with pytest.raises(ValueError, match="targets but"):
         model.probabilities([1], [])
 
 
@@ -166,7 +166,7 @@ def test_discounts() -> None:
 
 @pytest.mark.parametrize(("sentences", "order"), [([], 3), (["", "  "], 3), (["a"], 0), (["a"], 9)])
 def test_nothing_to_train(sentences: list[str], order: int) -> None:
-    with pytest.raises(ValueError, match=r"nothing to train|order is"):
+    with pytest.raises(ValueError, match=r"has no words|order is"):
         train_ngram(sentences, order)
 
 

@@ -142,7 +142,7 @@ def change(answer, text, **more):
         ({"tokens": ["Two", " words"], "token_logprobs": [None, -9999.0]}, "probability 0"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "no logarithm"),
+        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a logarithm"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "as long as"),
         ({"tokens": [], "token_logprobs": []}, "tokens"),
         ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not text"),
@@ -171,7 +171,7 @@ def test_a_busy_server_is_asked_again_with_patience():
 
 
 def test_only_busy_answers_are_repeated():
-    with completion_server(key="right") as there, pytest.raises(BackendError, match="refuses the API key"):
+    with completion_server(key="right") as there, pytest.raises(BackendError, match="rejects the API key"):
         backend(there, key="wrong")
     assert len(there.seen) == 1
 
@@ -189,9 +189,9 @@ def test_the_key_is_sent_and_told_nowhere():
     ("how", "config", "says"),
     [
         ({}, {"model": "absent"}, "It offers tiny, other"),
-        ({"echoes": False}, {}, "does not tell how likely a prompt is"),
-        ({"echoes": False, "prompt_logprobs": True}, {"method": "echo"}, "does not tell"),
-        ({}, {"method": "prompt_logprobs"}, "does not tell"),
+        ({"echoes": False}, {}, "does not return log-probabilities of prompts"),
+        ({"echoes": False, "prompt_logprobs": True}, {"method": "echo"}, "does not return"),
+        ({}, {"method": "prompt_logprobs"}, "does not return"),
     ],
 )
 def test_a_server_that_cannot_be_used_says_why(how, config, says):
@@ -202,10 +202,10 @@ def test_a_server_that_cannot_be_used_says_why(how, config, says):
 def test_a_server_that_is_not_there_may_come_back_and_one_that_is_not_allowed_may_not():
     with completion_server() as there:
         pass
-    with pytest.raises(BackendUnavailable, match="Nobody answers"):
+    with pytest.raises(BackendUnavailable, match="No connection to"):
         backend(there)
     config = {"base_url": "http://127.0.0.1:1/v1", "model": "tiny"}
-    with pytest.raises(BackendError, match="no way out"):
+    with pytest.raises(BackendError, match="does not allow this model to send requests"):
         load_backend("openai", config, model_dir=Path("x"), hub_allowed=False)
     from lmgym.net import NetPolicy
 
@@ -227,10 +227,10 @@ def notes_of(**how) -> str:
             {"next_place": True},
             "do not belong to the tokens.*has .* bits as the next token and .* in the prompt",
         ),
-        ({"next_place": True, "lists": False, "new_token": False}, "name the model's start token"),
-        ({"caches": True}, "change when a prompt is asked again.*prefix caching"),
-        ({"caches": True, "early": True}, "change when a prompt is asked again"),
-        ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is asked again"),
+        ({"next_place": True, "lists": False, "new_token": False}, "enter the model's start token"),
+        ({"caches": True}, "change when a prompt is sent again.*prefix caching"),
+        ({"caches": True, "early": True}, "change when a prompt is sent again"),
+        ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is sent again"),
         ({"continues": False}, "does not list likely next tokens"),
         ({"ends": 2}, "are listed with: only 2 of its likely next words"),
     ],
@@ -254,11 +254,11 @@ def test_a_server_right_behind_a_start_token_only_scores_nothing_without_one():
         [found] = loaded.score([TEXT], ScoringPolicy())
         with pytest.raises(BackendError, match="do not belong to the tokens"):
             loaded.score([TEXT], ScoringPolicy(bos="never"))
-        with pytest.raises(BackendError, match="name the model's start token"):
+        with pytest.raises(BackendError, match="enter the model's start token"):
             backend(there)
     assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
     assert (found.special[0], found.offsets[0]) == (False, (0, 3))
-    assert "leaves the start token out" in " ".join(loaded.facts.notes)
+    assert "omits the start token" in " ".join(loaded.facts.notes)
 
 
 def test_a_start_token_that_the_answer_lacks_is_counted():
@@ -268,7 +268,7 @@ def test_a_start_token_that_the_answer_lacks_is_counted():
         with pytest.raises(BackendError, match="every text"):
             loaded.score([TEXT], ScoringPolicy(bos="never"))
     assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
-    assert "leaves it out of its answer" in loaded.facts.notes[0]
+    assert "omits it from its response" in loaded.facts.notes[0]
 
 
 def test_a_text_that_the_server_ends_is_one_place_fewer():
@@ -294,7 +294,7 @@ def test_a_server_that_fails_on_lists_is_asked_one_by_one():
         found = loaded.score([TEXT, "Two words"], ScoringPolicy())
         assert [request["prompt"] for request in there.seen[before:]] == [[TEXT], ["Two words"]]
     assert all(isinstance(one, TokenScores) for one in found)
-    assert "one by one: a list of prompts fails on the server (status 500)" in " ".join(loaded.facts.notes)
+    assert "one by one: the server fails on a list (status 500)" in " ".join(loaded.facts.notes)
 
 
 def test_a_server_that_fails_on_everything_may_come_back():

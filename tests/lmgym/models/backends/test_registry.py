@@ -90,7 +90,7 @@ def test_good_configurations(kind: str, config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kind", "config", "message"),
     [
-        ("magic", {}, "no backend of the kind 'magic'"),
+        ("magic", {}, "no backend 'magic'"),
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "ftp"}, "source"),
         ("causal", {"source": "hub"}, "'repo' is a required property"),
@@ -119,6 +119,12 @@ def test_the_hub_must_be_allowed(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="does not fetch models") as caught:
         load_backend("causal", {"source": "hub", "repo": "org/name"}, model_dir=tmp_path, hub_allowed=False)
     assert "model directory" in caught.value.hint
+
+
+def test_an_invalid_device_is_explained_in_words() -> None:
+    with pytest.raises(BackendError) as caught:
+        check_config("causal", {"source": "directory", "path": "m", "device": "quark"})
+    assert "device: 'quark' is not allowed. Device: auto, cpu, cuda" in str(caught.value)
 
 
 def test_an_error_carries_message_and_hint() -> None:
@@ -196,13 +202,13 @@ def bits_of(change: Callable[[str, int], float]) -> Callable[[str, int, TokenSco
     ("spoil", "message"),
     [
         (lambda text, count, score: ScoringFailure("too warm"), "too warm"),
-        (bits_of(lambda text, count: math.nan), "no number of bits"),
-        (bits_of(lambda text, count: math.inf), "no number of bits"),
-        (bits_of(lambda text, count: -1.0), "no number of bits"),
+        (bits_of(lambda text, count: math.nan), "not a valid number of bits"),
+        (bits_of(lambda text, count: math.inf), "not a valid number of bits"),
+        (bits_of(lambda text, count: -1.0), "not a valid number of bits"),
         (bits_of(lambda text, count: 4.0 + 0.01 * count), "differ by 0.0400 bits"),
-        (bits_of(lambda text, count: float(len(text))), "no left-to-right model"),
+        (bits_of(lambda text, count: float(len(text))), "not a left-to-right model"),
         (lambda text, count, score: replace(score, offsets=[(0, 999)] * len(score)), "0 to 999"),
-        (lambda text, count, score: replace(score, offsets=[(0, 0)] * len(score)), "loses characters"),
+        (lambda text, count, score: replace(score, offsets=[(0, 0)] * len(score)), "drops characters"),
     ],
 )
 def test_probe_finds_what_is_wrong(spoil: Any, message: str) -> None:

@@ -176,7 +176,9 @@ def test_a_vocabulary_that_makes_no_tokenizer_is_named(folder: Path) -> None:
     (folder / "vocab.json").write_text("{}")
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
     error = refusal(folder)
-    assert error.message.startswith("tokenizer.json is missing, and no tokenizer could be made of vocab.json")
+    assert error.message.startswith(
+        "tokenizer.json is missing, and no tokenizer could be built from vocab.json"
+    )
 
 
 def test_a_vocabulary_without_tokenizer_json_is_used(folder: Path) -> None:
@@ -192,5 +194,5 @@ def test_dropout_of_merges_is_refused_by_name(folder: Path, tiny_models: Path) -
     made["model"]["dropout"] = 0.1
     (folder / "tokenizer.json").write_text(json.dumps(made))
     error = refusal(folder)
-    assert "leaves out merges at random (BPE dropout 0.1)" in error.message
-    assert error.hint == 'Dropout is for training. Set "dropout" of "model" in tokenizer.json to null.'
+    assert "drops merges at random (BPE dropout 0.1)" in error.message
+    assert error.hint == 'Dropout is only for training. Set "dropout" of "model" in tokenizer.json to null.'

@@ -34,9 +34,9 @@ def test_defaults_and_round_trip() -> None:
     [
         ({"bos": "Never"}, "bos is 'Never': choose one of auto, always, never, or a token"),
         ({"bos": "no"}, "bos is 'no': choose one of auto, always, never, or a token"),
-        ({"bos": " "}, "bos is ' ', which is no token"),
-        ({"bos": "a\x00"}, "which is no token"),
-        ({"bos": "a" * 101}, "which is no token"),
+        ({"bos": " "}, "bos is ' ', which is not a token"),
+        ({"bos": "a\x00"}, "which is not a token"),
+        ({"bos": "a" * 101}, "which is not a token"),
         ({"bos": None}, "bos is None"),
         ({"join": "tabs"}, "join is 'tabs'"),
         ({"metric": "all"}, "metric is 'all'"),

@@ -116,4 +116,4 @@ def test_attention_scaled_by_places_in_the_row_takes_no_trees() -> None:
     model = build("llama", {"floor_scale": 8192})
     runner = make_runner(model, CPU)
     assert not runner.blocks
-    assert any("scaled by places in the row" in note for note in runner.notes)
+    assert any("scaled by positions in the row" in note for note in runner.notes)

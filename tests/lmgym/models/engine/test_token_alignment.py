@@ -76,9 +76,9 @@ def test_characters_the_tokenizer_drops_are_passed_over():
 @pytest.mark.parametrize(
     ("tokens", "reason"),
     [
-        ("The dog", "token 2, “dog”, does not fit at “cat”"),
+        ("The dog", "token 2, “dog”, does not match at “cat”"),
         ("The", "the tokens end before “cat”"),
-        ("The cat sat", "token 3, “sat”, does not fit at the end of the sentence"),
+        ("The cat sat", "token 3, “sat”, does not match at the end of the sentence"),
     ],
 )
 def test_what_does_not_fit_is_said(tokens, reason):

@@ -115,7 +115,7 @@ def test_a_model_whose_parts_cannot_be_told_apart_runs_whole(monkeypatch: pytest
     monkeypatch.setattr(odd, "get_output_embeddings", lambda: None)
     whole = make_runner(odd, CPU)
     assert whole.body is None
-    assert any("could not be told apart" in note for note in whole.notes)
+    assert any("could not be separated" in note for note in whole.notes)
     (one,) = compute(whole, [[3, 4, 5, 6]], budget=64)
     assert isinstance(one, Computed)
     np.testing.assert_allclose(one.bits, exact("gpt2", (3, 4, 5, 6)), atol=TOLERANCE)

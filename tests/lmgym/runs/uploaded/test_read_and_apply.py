@@ -69,7 +69,7 @@ def test_one_sentence_that_does_not_fit_fails_alone():
     found = applied(data, spec=golden("spec.json"))
     [failure] = found.failures
     assert (failure.item, failure.condition) == (1, "match")
-    assert "token 2, “Ġwomen”, does not fit at “woman plays all day.”" in failure.failure
+    assert "token 2, “Ġwomen”, does not match at “woman plays all day.”" in failure.failure
     assert found.result.predictions[0].outcomes == [3, 0, 1]
 
 

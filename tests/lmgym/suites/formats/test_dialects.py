@@ -34,21 +34,21 @@ def test_early_documentation_has_string_predictions_tags_and_no_metric():
     doc = golden("early.json")
     assert [p.formula for p in doc.predictions][1] == "(3;%plur_mismatch%) - (3;%plur_match%) > 0"
     assert doc.meta["tags"] == ["agreement", "teaching"]
-    assert notices(doc) == "$.meta.metric: no metric given; “sum” is used."
+    assert notices(doc) == "meta.metric: no metric; “sum” is used."
 
 
 def test_predictions_of_the_paper_stand_in_the_meta_block():
     doc = golden("string_predictions.json")
     assert len(doc.predictions) == 2
     assert "string_predictions" not in doc.meta
-    assert "$.meta.string_predictions: the predictions were read from here" in notices(doc)
+    assert "meta.string_predictions: predictions were read from here" in notices(doc)
 
 
 def test_predictions_of_its_own_win_over_the_meta_block():
     doc = read(suite(meta={"name": "s", "metric": "sum", "string_predictions": ["not % a formula"]}))
     assert [p.formula for p in doc.predictions] == [FORMULA]
     assert doc.meta["string_predictions"] == ["not % a formula"]
-    assert "kept, not used" in notices(doc)
+    assert "kept but not used" in notices(doc)
 
 
 def test_oldest_relations_become_formulas():
@@ -88,8 +88,8 @@ def test_untidy_files_are_tidied_with_a_notice_and_nothing_is_lost():
     assert doc.predictions == ()
     said = notices(doc)
     for expected in (
-        "1 region with a leading blank, 1 region with a trailing blank, 1 region with repeated blanks inside",
-        "item 2: conditions in another order than in item 1",
+        "1 region with a leading space, 1 region with a trailing space, 1 region with repeated spaces inside",
+        "item 2: the order of conditions differs from item 1",
         "the suite has no predictions",
         "no region names",
         "some sentences list their regions out of order",

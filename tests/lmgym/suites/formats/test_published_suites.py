@@ -53,12 +53,12 @@ SIZES = {
     "subordination_pp-pp": (23, 92, 5, 1),
 }
 BLANKS = {
-    "npz_ambig": "256 regions with a leading blank",
-    "npz_obj_mod": "447 regions with a leading blank",
-    "fgd-embed3": "2 regions with a trailing blank",
-    "subordination_pp-pp": "8 regions with a trailing blank",
-    "number_prep": "item 1: conditions in another order than in item 2",
-    "number_src": "item 1: conditions in another order than in item 2",
+    "npz_ambig": "256 regions with a leading space",
+    "npz_obj_mod": "447 regions with a leading space",
+    "fgd-embed3": "2 regions with a trailing space",
+    "subordination_pp-pp": "8 regions with a trailing space",
+    "number_prep": "item 1: the order of conditions differs from item 2",
+    "number_src": "item 1: the order of conditions differs from item 2",
 }
 
 

@@ -126,7 +126,7 @@ ACROSS = [
     (
         changed("items", 1, "item_number", to=1),
         "$.items[1].item_number",
-        "item 1 exists already, as $.items[0]",
+        "the number 1 is already used by entry 1 of the list of items",
     ),
     (with_regions(1, 2), "$.items[1].conditions[0]", "lacks region 3 (Rest)"),
     (with_regions(1, 2, 2, 3), "$.items[1].conditions[0].regions[2].region_number", "region 2 occurs twice"),
@@ -329,7 +329,8 @@ def test_a_file_named_json_gets_json_messages():
 
 def test_a_message_tells_where_what_and_how():
     with pytest.raises(
-        ValueError, match=r"^\$\.items\[0\].*lacks \"content\"\. Write text; an empty region has"
+        ValueError,
+        match=r"^item 1, condition mismatch, region 3 \(Rest\): lacks \"content\"\. Write text; an empty region has",
     ):
         read(without(*REGION, "content"))
     with pytest.raises(ValueError, match="not valid JSON"):

@@ -33,13 +33,13 @@ def test_the_same_suite_in_three_tables(name):
     ]
     assert doc.name == name.partition(".")[0]
     assert doc.predictions == ()
-    assert "a table carries no predictions and no metric" in notices(doc)
+    assert "a table has no predictions and no metric" in notices(doc)
 
 
 def test_a_table_without_a_file_name_is_untitled():
     doc = read_long_csv(long(ROWS))
     assert doc.name == "Untitled suite"
-    assert "a table carries no name" in notices(doc)
+    assert "a table has no name" in notices(doc)
     assert read_long_csv(long(ROWS), "mine").name == "mine"
     assert read_suite(long(ROWS), "C:\\files\\my suite.csv").name == "my suite"
 
@@ -117,8 +117,8 @@ LONG_REFUSALS = [
     (ROWS + "2,a,1,Start,x\n2,a,2,End,x\n", "line 6", "item 2 lacks the condition “b”"),
     (ROWS + "2,a,1,Start,x\n2,b,1,Start,x\n2,b,2,End,x\n", "line 6", "lacks region 2 (End)"),
     ("1,a,1,Start,x\n1,a,3,End,y\n", "file", "must be consecutive from 1"),
-    ('1,a,1,Start,"x\n', "line 2", "not a readable table row"),
-    ('1,a,1,Start,x\n1,a,2,End,"x"y\n', "line 3", "not a readable table row"),
+    ('1,a,1,Start,"x\n', "line 2", "the row cannot be read"),
+    ('1,a,1,Start,x\n1,a,2,End,"x"y\n', "line 3", "the row cannot be read"),
     ('1,a,1,Start,"x\ny"\n1,a,two,End,x\n', "line 4", "the region number is “two”"),
     ("1,a,1,Start,\x00\n", "line 2", "control character U+0000"),
     ("1,a,1,Start,\x1b[31m\n", "line 2", "control character U+001B"),

@@ -159,10 +159,10 @@ def test_the_whole_sentence_is_the_sum_of_its_regions_unless_given() -> None:
 
 
 def test_a_reference_without_value_is_named() -> None:
-    with pytest.raises(FormulaError, match=r"no value for \(1;%b%\)") as caught:
+    with pytest.raises(FormulaError, match=r"No value for \(1;%b%\)") as caught:
         parse(f"{A} > {B}").evaluate({("a", 1): 1.0})
     assert caught.value.position == 10
-    with pytest.raises(FormulaError, match=r"no value for \(\*;%c%\)"):
+    with pytest.raises(FormulaError, match=r"No value for \(\*;%c%\)"):
         parse("(*;%c%) > 0").evaluate({("a", 1): 1.0})
 
 
@@ -170,7 +170,7 @@ def test_values_of_different_lengths_are_refused() -> None:
     formula = parse(f"{A} > {B}")
     with pytest.raises(FormulaError, match="shape"):
         formula.evaluate_items({("a", 1): [1.0, 2.0], ("b", 1): [1.0]})
-    with pytest.raises(FormulaError, match="one dimension"):
+    with pytest.raises(FormulaError, match="one-dimensional"):
         formula.evaluate_items({("a", 1): [[1.0]], ("b", 1): [1.0]})
     with pytest.raises(FormulaError, match="number of items"):
         parse("(*;%a%) > 0").evaluate_items({("a", 1): [1.0, 2.0], ("a", 2): [1.0]})

@@ -1,4 +1,4 @@
-"""What came back: headers, and bodies that are unpacked no further than they may be."""
+"""Responses: status, headers, and bodies decompressed under a limit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from typing import Any
 
 import httpcore2
 
-from lmgym.net.errors import BadAnswer, HTTPStatus, TooLarge
+from lmgym.net.errors import BadResponse, HTTPStatus, TooLarge
 
 _EXCERPT = 300
 _PIECE = 65_536
 
 
 @dataclass(frozen=True)
-class Answer:
-    """status, headers (names in lower case; of repeated ones the last counts) and the unpacked body."""
+class Response:
+    """A complete response.
+
+    Attributes:
+        headers: names in lower case; the last of repeated headers wins.
+        body: decompressed bytes.
+        what: name of the server in messages.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -35,61 +41,65 @@ class Answer:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds the server asks to wait, where it does."""
+        """Seconds to wait as requested by the server, or None."""
         return retry_after(self.headers)
 
-    def raise_for_status(self) -> Answer:
-        """This answer, or HTTPStatus when it is not a success."""
+    def raise_for_status(self) -> Response:
+        """Return self, or raise HTTPStatus unless the status is 2xx."""
         if self.ok:
             return self
         text = excerpt(self.body)
-        said = f": {text}" if text else "."
-        raise HTTPStatus(f"{self.what} answered {self.status}{said}", self.status, text, self.retry_after)
+        detail = f": {text}" if text else "."
+        raise HTTPStatus(
+            f"{self.what} returned HTTP {self.status}{detail}", self.status, text, self.retry_after
+        )
 
     def json(self) -> Any:
-        """The body as JSON; BadAnswer when it is something else."""
+        """Parse the body as strict JSON; raise BadResponse if it is not."""
         return parse_json(self.body, self.what)
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is too large a number")
+        raise ValueError(f"the number {digits[:20]} is too large")
     return number
 
 
 STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Reads JSON that can be written again: no NaN, no Infinity, nothing that becomes one. Raises ValueError."""
+"""Decodes JSON without NaN, Infinity or numbers that overflow to it. Raises ValueError."""
 
 
 def parse_json(data: bytes, what: str) -> Any:
-    """Strict JSON: UTF-8, no NaN, no Infinity."""
+    """Parse strict JSON: UTF-8, no NaN, no Infinity. Raises BadResponse."""
     try:
         return STRICT.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         text = excerpt(data[:_EXCERPT])
-        raise BadAnswer(f"{what} answered something that is not JSON ({error}): {text}") from error
+        raise BadResponse(f"{what} returned something that is not JSON ({error}): {text}") from error
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body as one line of printable text."""
+    """Return the beginning of a body as one line of printable text."""
     text = re.sub(r"\s+", " ", body[: 4 * _EXCERPT].decode("utf-8", "replace")).strip()
     text = "".join(character for character in text if character.isprintable())
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a Retry-After header asks to wait: a number, or a date, which is read by the server's own clock
-    (Date) where it tells the time. None without one."""
-    told = headers.get("retry-after", "").strip()
+    """Return the seconds of a Retry-After header, or None without a valid one.
+
+    A date is compared with the server's own clock (the Date header) if it sends one.
+    """
+    value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(told)
+        seconds = float(value)
     except ValueError:
-        until = _date(told)
+        until = _date(value)
         if until is None:
             return None
         return max(0.0, until - (_date(headers.get("date", "")) or time.time()))
@@ -97,7 +107,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _date(text: str) -> float | None:
-    """Seconds since 1970 of a date as HTTP writes it."""
+    """Parse an HTTP date to seconds since 1970."""
     try:
         return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
@@ -109,7 +119,7 @@ def headers_of(response: httpcore2.Response) -> dict[str, str]:
 
 
 def pieces(response: httpcore2.Response, most_bytes: int, what: str) -> Iterator[bytes]:
-    """The body piece by piece, unpacked; TooLarge before more than `most_bytes` have been unpacked."""
+    """Yield the decompressed body; raise TooLarge before more than `most_bytes` are decompressed."""
     packing = headers_of(response).get("content-encoding", "identity").strip().lower()
     raw: Iterable[bytes] = response.iter_stream()
     if packing in ("identity", ""):
@@ -117,7 +127,7 @@ def pieces(response: httpcore2.Response, most_bytes: int, what: str) -> Iterator
     elif packing in ("gzip", "x-gzip"):
         unpacked = _gunzip(raw, what)
     else:
-        raise BadAnswer(f"{what} packed its answer as {packing[:40]!r}, which was not asked for.")
+        raise BadResponse(f"{what} used the content encoding {packing[:40]!r}, which was not requested.")
     total = 0
     for piece in unpacked:
         total += len(piece)
@@ -127,27 +137,27 @@ def pieces(response: httpcore2.Response, most_bytes: int, what: str) -> Iterator
 
 
 def _gunzip(raw: Iterable[bytes], what: str) -> Iterator[bytes]:
-    """Never more than one piece at a time is unpacked, so a small bomb stays small."""
+    """Decompress one bounded piece at a time, so that a compression bomb uses little memory."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    came = False
+    has_data = False
     for piece in raw:
-        came = came or bool(piece)
+        has_data = has_data or bool(piece)
         while piece:
             if unpacker.eof:
-                raise BadAnswer(f"{what} sent more after the end of its packed answer.")
+                raise BadResponse(f"{what} sent data after the end of its compressed response.")
             try:
                 data = unpacker.decompress(piece, _PIECE)
             except zlib.error as error:
-                raise BadAnswer(f"{what} says its answer is packed with gzip, but it is not.") from error
+                raise BadResponse(f"{what} declared a gzip response, but sent something else.") from error
             piece = unpacker.unconsumed_tail or unpacker.unused_data
             if data:
                 yield data
-    if came and not unpacker.eof:
-        raise BadAnswer(f"{what} broke off its packed answer.")
+    if has_data and not unpacker.eof:
+        raise BadResponse(f"{what} cut off its compressed response.")
 
 
 def lines(body: Iterable[bytes], most_bytes: int, what: str) -> Iterator[bytes]:
-    """Lines of a body without their ends (LF or CRLF). The last one needs none."""
+    """Yield lines of a body without line ends (LF or CRLF). The last line may lack one. Raises TooLarge."""
     rest = bytearray()
     for piece in body:
         start = 0

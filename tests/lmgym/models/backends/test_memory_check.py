@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from lmgym.models import machine_memory as machine
-from lmgym.models.backends import BackendError, NoRoom, files, load_backend, room
-from lmgym.models.backends.room import Memory, require_room
+from lmgym.models.backends import BackendError, MemoryInUse, files, load_backend, memory_check
+from lmgym.models.backends.memory_check import Memory, require_memory
 from lmgym.models.machine_memory import MachineMemory, machine_memory
 from tests.lmgym.models import tiny
 
@@ -28,14 +28,14 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[Memory]:
     """GPUs of 80 GB with 70 GB free, beside 64 GB of main memory with 50 GB free."""
     found = [Memory("cuda:0", 80 * GB, 70 * GB), Memory("cuda:1", 80 * GB, 70 * GB)]
     monkeypatch.setattr(torch.cuda, "device_count", lambda: len(found))
-    monkeypatch.setattr(room, "gpu_memory", lambda device: found[device.index])
-    monkeypatch.setattr(room, "machine_memory", lambda: MachineMemory(64 * GB, 50 * GB))
+    monkeypatch.setattr(memory_check, "gpu_memory", lambda device: found[device.index])
+    monkeypatch.setattr(memory_check, "machine_memory", lambda: MachineMemory(64 * GB, 50 * GB))
     return found
 
 
 def ask(monkeypatch: pytest.MonkeyPatch, billions: float, dtype: torch.dtype, **more: Any) -> None:
     monkeypatch.setattr(files, "count_numbers", lambda _folder: int(billions * 1e9))
-    require_room(Path(), dtype, torch.device("cuda", 0), **more)
+    require_memory(Path(), dtype, torch.device("cuda", 0), **more)
 
 
 def test_the_numbers_of_a_model_are_counted_without_reading_them(folder: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_numbers_of_a_model_are_counted_without_reading_them(folder: Path) -
 def test_a_model_larger_than_the_gpu_is_refused_in_words(gpus, monkeypatch) -> None:
     with pytest.raises(BackendError) as caught:
         ask(monkeypatch, 30, torch.float32)
-    assert not isinstance(caught.value, NoRoom)
+    assert not isinstance(caught.value, MemoryInUse)
     assert caught.value.message == "The model takes 121 GB in float32, and cuda:0 has 80 GB."
     assert "bfloat16" in caught.value.hint
     assert '"cuda:all"' in caught.value.hint
@@ -62,7 +62,9 @@ def test_half_the_bytes_fit_and_main_memory_must_hold_them_on_their_way(gpus, mo
 
 def test_a_gpu_that_others_use_may_have_room_later(gpus, monkeypatch) -> None:
     gpus[0] = Memory("cuda:0", 80 * GB, 5 * GB)
-    with pytest.raises(NoRoom, match=r"cuda:0 has 80 GB, of which 5\.00 GB are free\. .* try again later"):
+    with pytest.raises(
+        MemoryInUse, match=r"cuda:0 has 80 GB, of which 5\.00 GB are free\. .* try again later"
+    ):
         ask(monkeypatch, 7, torch.bfloat16)
 
 
@@ -78,7 +80,7 @@ def test_on_a_cpu_main_memory_counts_and_nothing_is_read(folder: Path, monkeypat
     def never(*_args: Any, **_named: Any) -> Any:
         raise AssertionError("the weights were read")
 
-    monkeypatch.setattr(room, "machine_memory", lambda: MachineMemory(10_000, 9_000))
+    monkeypatch.setattr(memory_check, "machine_memory", lambda: MachineMemory(10_000, 9_000))
     monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", never)
     with pytest.raises(BackendError, match=r"in float32, and the main memory has 0\.00 GB"):
         load_backend(
@@ -87,15 +89,15 @@ def test_on_a_cpu_main_memory_counts_and_nothing_is_read(folder: Path, monkeypat
 
 
 def test_where_the_system_does_not_say_nothing_is_refused(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr(room, "machine_memory", lambda: None)
-    require_room(folder, torch.float32, torch.device("cpu"))
+    monkeypatch.setattr(memory_check, "machine_memory", lambda: None)
+    require_memory(folder, torch.float32, torch.device("cpu"))
 
 
 def test_what_torch_keeps_for_this_process_counts_as_free(monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (10 * GB, 80 * GB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 8 * GB)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 3 * GB)
-    assert room.gpu_memory(torch.device("cuda", 1)) == Memory("cuda:1", 80 * GB, 15 * GB)
+    assert memory_check.gpu_memory(torch.device("cuda", 1)) == Memory("cuda:1", 80 * GB, 15 * GB)
 
 
 def test_a_container_may_have_less_than_the_machine(tmp_path: Path, monkeypatch) -> None:

@@ -1,0 +1,80 @@
+"""Load a model and score a few sentences in a process of its own: `python -m lmgym.models.backends.smoke_test`.
+
+Standard input is JSON: the model's `slug`, the arguments of `load_backend`, and `parent`, the process ID of the caller.
+Standard output is JSON, either `{"facts", "probe", "seconds"}` or
+
+    {"problem": why the model does not work, "memory_in_use": other programs use the memory it needs,
+     "lacks": what is missing on this machine, "raised": standard error ends with a traceback}
+
+Libraries print to standard error. `models_registry.actors` starts this module and can kill it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from lmgym.models.backends import BackendError, MemoryInUse, NotOnThisMachine, load_backend, probe
+from lmgym.models.backends.base import describe_exception
+
+PR_SET_PDEATHSIG = 1
+
+
+def run_smoke_test(request: dict[str, Any]) -> dict[str, Any]:
+    """Load and probe the requested model. Problems with the model are returned, not raised."""
+    started = perf_counter()
+    try:
+        backend = load_backend(
+            request["kind"],
+            request["config"],
+            model_dir=Path(request["model_dir"]),
+            hub_allowed=request["hub_allowed"],
+        )
+        seconds = perf_counter() - started
+        probe_result = probe(backend)
+    except BackendError as error:
+        lacks = error.lacks(request["slug"]) if isinstance(error, NotOnThisMachine) else ""
+        return _problem(str(error), memory_in_use=isinstance(error, MemoryInUse), lacks=lacks)
+    except MemoryError:
+        return _problem("The model does not fit into the memory of this machine.")
+    except Exception as error:  # noqa: BLE001  whatever a library raises is the result of the test
+        traceback.print_exc()
+        return _problem(describe_exception(error, Path(request["model_dir"])), raised=True)
+    return {"facts": backend.facts.to_dict(), "probe": probe_result, "seconds": seconds}
+
+
+def _problem(
+    message: str, *, memory_in_use: bool = False, lacks: str = "", raised: bool = False
+) -> dict[str, Any]:
+    return {"problem": message, "memory_in_use": memory_in_use, "lacks": lacks, "raised": raised}
+
+
+def die_first(parent: int) -> None:
+    """Make the kernel kill this process first when memory runs out, and when the worker that started it ends."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit("the worker is gone")
+
+
+def main() -> None:
+    """Read a request from standard input and write the result to standard output."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
+        os.dup2(2, 1)
+        request = json.load(sys.stdin)
+        die_first(request["parent"])
+        json.dump(run_smoke_test(request), output)
+
+
+if __name__ == "__main__":
+    main()
