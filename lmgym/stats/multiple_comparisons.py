@@ -34,18 +34,16 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to correct p values of one table together. `keeps`: what stays below a corrected p."""
+    """A way to correct p values of one table together. `controls`: the error rate that it bounds."""
 
     key: str
     label: str
-    keeps: str
+    controls: str
     adjust: Callable[[Sequence[float]], list[float]]
 
 
-HOLM = Correction("holm", "Holm", "the chance of any false alarm", holm)
-BENJAMINI_HOCHBERG = Correction(
-    "bh", "Benjamini–Hochberg", "the expected share of false alarms", benjamini_hochberg
-)
+HOLM = Correction("holm", "Holm", "the family-wise error rate", holm)
+BENJAMINI_HOCHBERG = Correction("bh", "Benjamini–Hochberg", "the false discovery rate", benjamini_hochberg)
 CORRECTIONS = {one.key: one for one in (HOLM, BENJAMINI_HOCHBERG)}
 
 

@@ -196,7 +196,7 @@ def test_a_sheet_under_other_words_asks_for_columns_and_names(sheet):
     sheet.click(0, 0)
     sheet.paste(GERMAN)
     dialog = sheet.page.get_by_role("dialog", name="A sheet with headings")
-    dialog.get_by_text("no column is the condition").wait_for()
+    dialog.get_by_text("no condition column found").wait_for()
     found = violations(sheet.page)
     dialog.get_by_role("button", name="Read it this way").click()
     dialog.get_by_label("Condition “plural”").select_option("is mismatch")

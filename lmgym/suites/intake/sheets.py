@@ -45,6 +45,7 @@ _HEADERS = {
 }
 _WEAK = {"item": ("no", "nr", "number", "set", "frame"), "condition": ("type", "variant", "version")}
 """What these columns are called when nothing is called by its proper name; else they are regions."""
+_IN_HEADING = {"item": "item-number", "condition": "condition"}
 _ROLES = {name: role for role, names in _HEADERS.items() for name in names.split()}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 """The line by which Excel says what separates cells."""
@@ -212,7 +213,7 @@ class _SheetReader:
             roles.setdefault(role, new)
         for role in ("item", "condition"):
             if role not in roles:
-                self._ask("columns", "sheet", f"no column is the {ROLES[role]}", "Say which one it is.")
+                self._ask("columns", "sheet", f"no {_IN_HEADING[role]} column found", "Say which one it is.")
         texts = [place for place in wanted if given[place] == "text"]
         if "content" not in roles and not texts:
             self._ask("columns", "sheet", "no column holds text", "Say which columns are regions.")
@@ -253,7 +254,7 @@ class _SheetReader:
         for role in ("item", "condition"):
             if role not in roles:
                 shown = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
-                message = f"no column is the {ROLES[role]}; the header has {shown}"
+                message = f"no {_IN_HEADING[role]} column found; the header has {shown}"
                 self._ask("columns", f"row {row.line}", message, _HEADER_HINT)
         if "columns" in self.reading.asks:
             self._guess(header, found, [row, *body] if self.reading.has_header else body)

@@ -43,7 +43,7 @@ def test_columns_of_a_long_sheet_can_be_named_without_a_header():
     ("columns", "says"),
     [
         ({"A": "item", "B": "item", "C": "text"}, "as another one is"),
-        ({"A": "item", "C": "text"}, "no column is the condition"),
+        ({"A": "item", "C": "text"}, "no condition column found"),
         ({"A": "item", "B": "condition"}, "no column holds text"),
         ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "region of its own"),
         ({"A": "item", "B": "condition", "C": "text", "Z": "text"}, ""),

@@ -95,8 +95,8 @@ def test_numbers_that_a_sheet_wrote_with_decimals_are_item_numbers():
 BAD = [
     ("", "sheet", "nothing was pasted"),
     (HEAD, "sheet", "no rows below"),
-    ("a\tb\n1\t2\n", "row 1", "no column is the item number"),
-    ("item\tVerb\n1\tx\n", "row 1", "no column is the condition"),
+    ("a\tb\n1\t2\n", "row 1", "no item-number column found"),
+    ("item\tVerb\n1\tx\n", "row 1", "no condition column found"),
     ("item\tcondition\n1\ta\n", "row 1", "names no regions"),
     (HEAD + "1\ta\tx\n", "row 2, column D (Verb)", "ends before this column"),
     (HEAD + "1\ta\tx\ty\tz\n", "row 2, column E", "no header"),
