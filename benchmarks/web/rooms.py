@@ -50,7 +50,7 @@ NOT_MEASURED = {
             "api-root api-docs matrix propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
-            "staff staff-accounts staff-jobs staff-clean-up "
+            "staff staff-accounts staff-clean-up "
             "api-staff-workers api-staff-failures api-staff-users api-staff-accounts api-staff-storage "
             "api-staff-doctor api-staff-clean-up"
         ),

@@ -234,7 +234,6 @@ BY_OPERATIONS: dict[str, str] = {
     # staff
     "staff": "staff_workers_list staff_failures_list staff_users_list staff_storage_retrieve staff_doctor_retrieve "
     "queue_retrieve jobs_list models_list",
-    "staff-jobs": "jobs_cancel_create jobs_retry_create",
     "staff-doctor": "staff_doctor_create",
     "staff-tidy": "staff_tidy_create",
     "staff-accounts": "staff_accounts_list",
