@@ -33,8 +33,8 @@ from lmgym.suites.intake.parsing import ParseResult
 from lmgym.text import count
 from lmgym.text.problems import FormatError
 from suites.fields import LanguageField, join_field, metric_field
-from suites.imports import ImportOptions
 from suites.models import Suite, SuiteRevision
+from suites.options import ImportOptions
 from suites.presenters import DesignTable, design_table
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
 
@@ -129,9 +129,7 @@ class ImportForm(forms.Form):
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
     metric = metric_field("As the file says, else the sum")
     join_policy = join_field(required=True)
-    again = forms.BooleanField(
-        required=False, label="Make a new suite also of a file that says the same as a suite that is here"
-    )
+    again = forms.BooleanField(required=False, label="Import even if an identical suite exists")
 
     def clean_tags(self) -> list[str]:
         return split_tags(self.cleaned_data["tags"])
@@ -156,17 +154,8 @@ class ImportForm(forms.Form):
             self.add_error("title", "There are several files. Leave the title empty: each has its own name.")
         return cleaned
 
-    def wishes(self) -> ImportOptions:
-        given = self.cleaned_data
-        return ImportOptions(
-            visibility=given["visibility"],
-            tags=tuple(given["tags"]),
-            join_policy=given["join_policy"],
-            metric=given["metric"],
-            title=given["title"],
-            again=given["again"],
-            language=given["language"],
-        )
+    def options(self) -> ImportOptions:
+        return ImportOptions.of(self.cleaned_data)
 
 
 def given_file(upload: Any) -> GivenFile:
@@ -289,7 +278,15 @@ def parts_of(text: str, what: str, most: int) -> list[str]:
     return names
 
 
-class GuidedForm(forms.Form):
+class NewSuiteForm(forms.Form):
+    """Base of the forms that create one suite from a document."""
+
+    def options(self) -> ImportOptions:
+        """The options among the fields; the field `name` is the suite's title."""
+        return ImportOptions.of(self.cleaned_data, title=self.cleaned_data.get("name", ""))
+
+
+class GuidedForm(NewSuiteForm):
     """From scratch: a name, conditions or the factors that they are made of, regions, and if one likes the first
     item."""
 
@@ -408,7 +405,7 @@ def _parts(line: str) -> list[str]:
     return line.split("|" if "|" in line else "\t")
 
 
-class TemplateForm(forms.Form):
+class TemplateForm(NewSuiteForm):
     """From a template: a design that the field knows, with English sentences."""
 
     name = named()
@@ -428,7 +425,7 @@ class TemplateForm(forms.Form):
         return cleaned
 
 
-class _ReadingForm(forms.Form):
+class _ReadingForm(NewSuiteForm):
     """A form that reads a sheet: `reading` says what was understood and what is wrong with it."""
 
     reading: ParseResult | None = None

@@ -337,7 +337,7 @@ class SuiteImport(models.Model):
     target = models.ForeignKey(
         Suite, on_delete=models.CASCADE, null=True, related_name="+", help_text="whose draft the file becomes"
     )
-    options = models.JSONField(default=dict, help_text="see suites.imports.ImportOptions")
+    options = models.JSONField(default=dict, help_text="see suites.options.ImportOptions")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -364,7 +364,7 @@ class ImportedFile(models.Model):
     name = models.CharField(max_length=200)
     state = models.CharField(max_length=8, choices=State.choices)
     data = models.BinaryField(default=bytes)
-    answers = models.JSONField(default=dict, help_text="see lmgym.suites.intake.Answers")
+    answers = models.JSONField(default=dict, help_text="see lmgym.suites.intake.ParseOptions")
     report = models.JSONField(
         default=dict, help_text="text, problems, notices; what was done after the import"
     )

@@ -15,13 +15,13 @@ from django.utils.text import slugify
 from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.sharing import addresses
-from gym.sharing.models import Visibility
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
 from suites import drafts, permissions
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
+from suites.options import DEFAULT, SuiteOptions
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import (
     authors_in_files,
@@ -42,20 +42,10 @@ class NothingToFreeze(ValidationError):
     """The suite has no draft."""
 
 
-def import_suite(
-    document: SuiteDocument,
-    *,
-    actor: User,
-    title: str = "",
-    visibility: str = Visibility.PRIVATE,
-    tags: Iterable[str] = (),
-    join_policy: str = "space",
-    metric: str = "",
-    language: str = "",
-) -> Suite:
-    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique; its
-    language and metric those of the file where none are given. Raises OverQuota, as everything here that makes suites
-    grow."""
+def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, actor: User) -> Suite:
+    """Create a suite with one draft revision that holds the document. The slug is the document's name, made unique.
+
+    Raises PermissionDenied without a signed-in actor, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
@@ -63,15 +53,16 @@ def import_suite(
         suite = _create(
             document.name,
             Suite(
-                title=(title or document.name)[:200],
+                title=(options.title or document.name)[:200],
                 owner=actor,
-                visibility=visibility,
-                language=language or tag_of(meta_text(meta.get("language"))) or "",
+                visibility=options.visibility,
+                language=options.language or tag_of(meta_text(meta.get("language"))) or "",
                 **{name: meta_text(meta.get(name)) for name in FROM_META},
             ),
         )
-        set_tags(suite, [*tags, *_meta_tags(meta)])
-        _write_revision(suite, with_metric(document, metric), number=1, actor=actor, join_policy=join_policy)
+        set_tags(suite, [*options.tags, *_meta_tags(meta)])
+        scored = with_metric(document, options.metric)
+        _write_revision(suite, scored, number=1, actor=actor, join_policy=options.join_policy)
     return suite
 
 
@@ -226,14 +217,13 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
         raise PermissionDenied("you may not copy this revision")
     with SUITES.growing(actor, new=True):
         document = replace(document_of(revision), name=slug_from(title, revision.name, 200))
-        copy = import_suite(
-            document,
-            actor=actor,
+        options = SuiteOptions(
             title=title,
             visibility=visibility,
-            tags=[tag.name for tag in source.tags.all()],
+            tags=tuple(tag.name for tag in source.tags.all()),
             join_policy=revision.join_policy,
         )
+        copy = import_suite(document, options, actor=actor)
         for name in set(CARD) - {"title"}:
             setattr(copy, name, getattr(source, name))
         copy.save()

@@ -47,6 +47,7 @@ from suites.forms import (
     TemplateForm,
 )
 from suites.models import JoinPolicy, Sentence, Suite, SuiteRevision
+from suites.options import ImportOptions
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
@@ -120,11 +121,8 @@ def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
             return redirect(draft)
     if form.asks is not None:
-        given = form.cleaned_data
-        wishes = imports.ImportOptions(
-            join_policy=given["join_policy"], metric=given["metric"], version=version
-        )
-        return redirect(imports.import_files([form.asks], wishes, actor=request.user, target=suite))
+        options = ImportOptions.of(form.cleaned_data, version=version)
+        return redirect(imports.import_files([form.asks], options, actor=request.user, target=suite))
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 
@@ -210,14 +208,7 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
     if step == "cross" and way == "guided":
         form = form.crossed()
     elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
-        given = form.cleaned_data
-        wishes = imports.ImportOptions(
-            title=given.get("name", ""),
-            language=given.get("language", ""),
-            join_policy=given.get("join_policy", "space"),
-            metric=given.get("metric", ""),
-        )
-        return redirect(imports.import_files([form.asks], wishes, actor=request.user))
+        return redirect(imports.import_files([form.asks], form.options(), actor=request.user))
     elif request.method == "POST" and form.is_valid() and step != "look":
         try:
             suite = _create(request, way, form)
@@ -252,19 +243,12 @@ def _new_form(request: HttpRequest, way: str) -> Any:
 
 
 def _create(request: SignedInRequest, way: str, form: Any) -> Suite:
-    given = form.cleaned_data
+    cleaned = form.cleaned_data
     if way == "copy":
-        source = given["suite"]
-        title = given["name"] or f"{source.title[:190]} copy"
+        source = cleaned["suite"]
+        title = cleaned["name"] or f"{source.title[:190]} copy"
         return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
-    return services.import_suite(
-        given["document"],
-        actor=request.user,
-        title=given["name"],
-        language=given["language"],
-        join_policy=given["join_policy"],
-        metric=given["metric"],
-    )
+    return services.import_suite(cleaned["document"], form.options(), actor=request.user)
 
 
 def _copy(request: SignedInRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:

@@ -29,6 +29,7 @@ from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.models import Suite, SuiteRevision
+from suites.options import SuiteOptions
 
 ANSWER_SET = "everyday-processes"
 PROPARA_DATA = Path(__file__).parents[1] / "propara" / "data"
@@ -116,10 +117,8 @@ def _create_suites(owner: User) -> Iterator[str]:
             continue
         created = services.import_suite(
             document,
+            SuiteOptions(title=str(document.meta["title"]), visibility=Visibility.PUBLIC, language="en"),
             actor=owner,
-            title=str(document.meta["title"]),
-            visibility=Visibility.PUBLIC,
-            language="en",
         )
         created.licence = LICENCE
         created.save(update_fields=["licence"])

@@ -21,8 +21,9 @@ from lmgym.files.bounded import Refused
 from lmgym.suites.intake.archives import MAX_FILES, unpacked
 from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
-from suites.imports import ImportOptions, import_files
+from suites.imports import import_files
 from suites.models import ImportedFile, JoinPolicy, Suite, SuiteImport
+from suites.options import ImportOptions
 
 
 class SuiteFilesBody(Body):
@@ -39,9 +40,7 @@ class SuiteFilesBody(Body):
     join_policy = serializers.ChoiceField(JoinPolicy.choices, default=JoinPolicy.SPACE)
     metric = metric_choice()
     language = language_field(default="")
-    again = serializers.BooleanField(
-        default=False, help_text="make a new suite also of a file that says the same as one that is there"
-    )
+    again = serializers.BooleanField(default=False, help_text="import even if an identical suite exists")
 
 
 class _Place(serializers.Serializer[Any]):
@@ -55,7 +54,7 @@ class ImportedFileSerializer(serializers.ModelSerializer[ImportedFile]):
         slug_field="slug",
         read_only=True,
         allow_null=True,
-        help_text="what the file became, or what says the same",
+        help_text="the imported or identical suite",
     )
     text = serializers.CharField(source="report.text", default="")
     problems = serializers.ListField(child=_Place(), source="report.problems", default=list)
@@ -85,22 +84,15 @@ class SuiteImports(ApiView):
         status=201,
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Each file becomes a draft of yours, or its row says why not; a file whose sentences, predictions and metrics
-        are those of a suite in your lists becomes none, and names that suite. At most 200 files and 20 MB, unpacked."""
+        """Each file is imported as a draft of yours, or its row has the reason. A file with the sentences, predictions
+        and metrics of a suite in your lists is not imported; its row names that suite. At most 200 files and 20 MB,
+        unpacked."""
         body: dict[str, Any] = self.body()
         try:
             files = unpacked([given_file(upload) for upload in body["file"]])
         except Refused as error:
             raise invalid(FieldError("$.file", str(error))) from error
-        wishes = ImportOptions(
-            visibility=body["visibility"],
-            tags=tuple(body.get("tags", ())),
-            join_policy=body["join_policy"],
-            metric=body.get("metric", ""),
-            again=body["again"],
-            language=body["language"],
-        )
-        batch = import_files(files, wishes, actor=request.user)
+        batch = import_files(files, ImportOptions.of(body), actor=request.user)
         place = reverse("api-suite-import", args=[batch.key], request=request)
         return Response(SuiteImportSerializer(batch).data, status=201, headers={"Location": place})
 

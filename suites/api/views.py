@@ -18,7 +18,6 @@ from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
 from gym.sharing.api import DeletionQuery
-from gym.sharing.models import Visibility
 from lmgym.suites.diff import diff
 from lmgym.suites.formats import SuiteDocument
 from suites import permissions, services
@@ -32,8 +31,9 @@ from suites.api.serializers import (
     SuiteSerializer,
     TagSerializer,
 )
-from suites.imports import says_the_same
+from suites.imports import identical_revision
 from suites.models import Suite, SuiteRevision, Tag
+from suites.options import SuiteOptions
 from suites.presenters import document_for
 from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to, with_shape
 
@@ -73,34 +73,27 @@ class SuiteList(SuiteView, ListView):
     @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
         """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
-        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with. 409 names the suite
-        in your lists that says the same, in `suite` and `revision`; `again` makes a new one all the same."""
+        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with. 409 names an
+        identical suite in your lists in `suite` and `revision`; `again` creates a copy."""
         body = self.body()
         document = document_in(body)
         if not body["again"] and any(name in body for name in ("document", "text", "file")):
-            _refuse_the_same(request, document)
+            _refuse_identical(request, document)
         names = (*services.CARD[1:], "slug", "without_modifier")
         card = {name: body[name] for name in names if name in body}
         with transaction.atomic():
-            suite = services.import_suite(
-                document,
-                actor=request.user,
-                title=body.get("title", ""),
-                visibility=body.get("visibility", Visibility.PRIVATE),
-                tags=body.get("tags", ()),
-                join_policy=body.get("join_policy", "space"),
-                metric=body.get("metric", ""),
-            )
+            suite = services.import_suite(document, SuiteOptions.of(body), actor=request.user)
             if card:
                 services.edit_card(suite, actor=request.user, **card)
         return self.again(suite, "api-suite")
 
 
-def _refuse_the_same(request: SignedInApiRequest, document: SuiteDocument) -> None:
-    there = says_the_same(document, request.user)
-    if there is not None:
-        more = {"suite": there.suite.slug, "revision": there.number}
-        text = f"“{there.suite.slug}” r{there.number} says the same. Send again: true to make a new suite."
+def _refuse_identical(request: SignedInApiRequest, document: SuiteDocument) -> None:
+    twin = identical_revision(document, request.user)
+    if twin is not None:
+        more = {"suite": twin.suite.slug, "revision": twin.number}
+        text = f"An identical suite exists: {twin.suite.slug}, revision {twin.number}. "
+        text += "Set `again: true` to create a copy."
         raise ApiProblem(409, text, "there", more=more)
 
 

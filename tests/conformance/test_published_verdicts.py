@@ -13,6 +13,7 @@ from lmgym.suites.formats import read_suite
 from lmgym.text.csv_writer import csv_text
 from suites import services
 from suites.models import SuiteRevision
+from suites.options import SuiteOptions
 from tests.people import make_people
 from tests.runs import stated_verdicts as stated
 from tests.runs.stated_verdicts import STANDING_OF
@@ -26,7 +27,7 @@ def world(module_db, conformance):
     revisions = []
     for path in sorted((conformance / "suites").glob("*.json")):
         document = read_suite(path.read_bytes(), path.name)
-        suite = services.import_suite(document, actor=people.alice, visibility="public")
+        suite = services.import_suite(document, SuiteOptions(visibility="public"), actor=people.alice)
         revisions.append(services.freeze(suite, actor=people.alice))
     for name in MODELS:
         path = conformance / "paper" / f"syntaxgym_results_{name}.csv"

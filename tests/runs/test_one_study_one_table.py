@@ -27,6 +27,7 @@ from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.outcomes import COUNTS
 from lmgym.runs.tables import Rate, columns
 from suites import services
+from suites.options import SuiteOptions
 from tests.factories import checked, make_model
 from tests.lmgym.conftest import CONFORMANCE, ROOT
 from tests.people import make_people
@@ -96,7 +97,7 @@ def run_on_the_site(files: list[Path]) -> None:
     ]
     revisions = []
     for path in files:
-        suite = services.import_suite(lmgym.load_suite(path), actor=alice, visibility="public")
+        suite = services.import_suite(lmgym.load_suite(path), SuiteOptions(visibility="public"), actor=alice)
         revisions.append(services.freeze(suite, actor=alice))
     for model in models:
         for revision in revisions:

@@ -76,7 +76,7 @@ def test_a_file_does_not_replace_what_somebody_changed_since_the_page_was_opened
     drafts.apply_edits(suite, suite.draft.edits, [theirs], actor=people.staff)
     refused = upload(client, people.alice, suite, suite_bytes(items=5), version=page.context["version"])
     assert refused.status_code == 400
-    assert "Somebody changed the draft" in refused.content.decode()
+    assert "Another editor changed the draft" in refused.content.decode()
     assert suite.draft.sentences.get(item=1, condition="match").contents[1] == "sang"
     again = upload(client, people.alice, suite, suite_bytes(items=5), version=refused.context["version"])
     assert (again.status_code, suite.draft.sentences.count()) == (302, 10)

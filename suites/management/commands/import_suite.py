@@ -12,6 +12,7 @@ from lmgym.suites.regions import METRICS
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy
+from suites.options import SuiteOptions
 
 
 class Command(SiteCommand):
@@ -37,15 +38,14 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_named(options["owner"])
         documents = [(path, read_file(path, **reading(options))) for path in options["files"]]
+        suite_options = SuiteOptions(
+            visibility=options["visibility"],
+            tags=tuple(options["tags"].split(",")),
+            join_policy=options["join"],
+            metric=options["metric"] or "",
+        )
         for path, document in documents:
-            suite = services.import_suite(
-                document,
-                actor=actor,
-                visibility=options["visibility"],
-                tags=options["tags"].split(","),
-                join_policy=options["join"],
-                metric=options["metric"] or "",
-            )
+            suite = services.import_suite(document, suite_options, actor=actor)
             if options["freeze"]:
                 services.freeze(suite, actor=actor, note=f"imported from {path.name}")
             for notice in document.notices:
