@@ -263,20 +263,6 @@ def outcome_word(code: Any) -> str:
     return OUTCOMES.get(int(code), OUTCOMES[3])[2]
 
 
-@register.simple_tag
-def item_texts(run: Any, items: Any) -> dict[int, str]:
-    """The first sentence of each of these items (rows with `item`), as the model read it"""
-    wanted = run.sentence_scores.filter(sentence__item__in=[row.item for row in items])
-    rows = wanted.order_by("sentence__position").values_list("sentence__item", "text")
-    texts: dict[int, str] = {}
-    for item, text in rows:
-        texts.setdefault(item, text)
-    if not texts:  # a run of outcomes alone
-        for row in run.revision.sentences.filter(item__in=[row.item for row in items]).order_by("position"):
-            texts.setdefault(row.item, " ".join(content for content in row.contents if content))
-    return texts
-
-
 @register.filter
 def under(run: Any, rule: Any) -> Any:
     """The score of a finished run under a scoring rule (gym.runs.models.RunScore)"""

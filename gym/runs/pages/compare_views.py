@@ -18,7 +18,7 @@ from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide, SuiteRow
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
 from gym.runs.read.leaderboard.address import read_options
-from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
+from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, item_texts, under_the_lens
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
@@ -269,6 +269,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
     }
     if "item" in request.GET:
         return _on_an_item(request, found, context)
+    context["texts"] = item_texts(found.sides[0].run, context["items"])
     return render(request, "runs/compare_suite.html", context)
 
 

@@ -33,6 +33,7 @@ from gym.runs.read.presenters import (
     bare_sentences,
     compared_sides,
     has_tokens,
+    item_texts,
     region_means,
     result_context,
     under_the_lens,
@@ -143,12 +144,10 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public; when done also results
-    (ShownResult),
-    items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
-    filter), chart (svg), summary (rows of the
-    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
-    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
-    intervals?). Deleted: see _deleted."""
+    (ShownResult), items (a page of ItemRow), texts (item -> its first sentence), sort (of the items), only ("" or a
+    name of FILTERS), counts (items per filter), chart (svg), summary (rows of the table beside it), critical, failures
+    (SentenceScore without scores), command (reproduces the run), by_rule (Scored under each rule), figure and
+    margin_figures (Figure), with_items, within (within-item intervals?). Deleted: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -169,6 +168,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
+        context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
         context["margin_figures"] = {
