@@ -15,14 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
-from gym.sharing.rooms import Room
+from gym.sharing.shareable import Shareable
 from lmgym.models.backends.downloads import reads_files
 from models_registry import permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
 
-ROOM = Room("model", "api-model", "model-list", "Models", visible_to)
+SHAREABLE = Shareable("model", "api-model", "model-list", "Models", visible_to)
 
 
 @require_safe

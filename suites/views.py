@@ -20,11 +20,11 @@ from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import download, file_download
-from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.redirects import ask_before_leaving
+from gym.sharing.shareable import Shareable
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.files import FORMS, file_name
@@ -56,7 +56,7 @@ from suites.selectors import (
     visible_to,
 )
 
-ROOM = Room("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
+SHAREABLE = Shareable("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
 
 

@@ -114,7 +114,7 @@ class GymSchema(AutoSchema):
         if "{" in self.path:
             found.add(404)
         if any(part in self.path for part in ADDRESSED):
-            found |= {307, 410}  # gym.sharing.former
+            found |= {307, 410}  # gym.sharing.redirects
         if self.method == "POST":
             found |= {413, 415, 422}  # an Idempotency-Key is compared with the body, also where none is taken
         known = self._known()

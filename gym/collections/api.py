@@ -342,7 +342,7 @@ _ONE = "collections/<slug:slug>/"
 urlpatterns = [
     path("collections/", CollectionList.as_view(), name="api-collections"),
     path(_ONE, CollectionDetail.as_view(), name="api-collection"),
-    *people_api(views.ROOM, _ONE),
+    *people_api(views.SHAREABLE, _ONE),
     path(f"{_ONE}publish/", CollectionPublish.as_view(), name="api-collection-publish"),
     path(f"{_ONE}suites/", CollectionEntries.as_view(), name="api-collection-suites"),
     path(f"{_ONE}suites/<slug:suite>/<int:number>/", CollectionEntry.as_view(), name="api-collection-suite"),

@@ -27,13 +27,15 @@ from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.shareable import Shareable
 from lmgym.runs.leaderboard.board import Board
 from lmgym.runs.leaderboard.options import Options
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 
-ROOM = Room("collection", "api-collection", "collection-list", "Collections", services.visible_collections)
+SHAREABLE = Shareable(
+    "collection", "api-collection", "collection-list", "Collections", services.visible_collections
+)
 
 MOST_TOLD = 10
 """Suites that a message names after they were added."""

@@ -1,7 +1,5 @@
-"""Who works on something and who is invited to, the same operations in every room; and invitations that others sent
-you: list, accept, decline.
-
-Rooms put `people_api(ROOM, …)` among their addresses."""
+"""Collaborators of every kind of shareable thing (apps add `people_api(SHAREABLE, …)` to their URLs), and the
+invitations that a user received."""
 
 from __future__ import annotations
 
@@ -23,15 +21,19 @@ from gym.api.requests import Body, Query
 from gym.sharing import invitations, permissions, services
 from gym.sharing.addresses import NOTE
 from gym.sharing.models import Invitation, Offer, Role
-from gym.sharing.rooms import Room
 from gym.sharing.selectors import invitations_of, invited_to
+from gym.sharing.shareable import Shareable
 
 
-def people_api(room: Room, before: str) -> list[URLPattern]:
+def people_api(shareable: Shareable, before: str) -> list[URLPattern]:
     """Two addresses below that of a thing, e.g. `before="suites/<slug:slug>/"`."""
     return [
-        path(f"{before}people/", People.as_view(room=room), name=f"{room.api}-people"),
-        path(f"{before}people/<user:username>/", Person.as_view(room=room), name=f"{room.api}-person"),
+        path(f"{before}people/", People.as_view(shareable=shareable), name=f"{shareable.api}-people"),
+        path(
+            f"{before}people/<user:username>/",
+            Person.as_view(shareable=shareable),
+            name=f"{shareable.api}-person",
+        ),
     ]
 
 
@@ -75,10 +77,10 @@ class PersonSerializer(serializers.Serializer[Any]):
 
 class ThingView(ObjectView[Any]):
     permission_classes = [IsAuthenticated, TokenScope]
-    room: Room = None  # type: ignore[assignment]
+    shareable: Shareable = None  # type: ignore[assignment]
 
     def rows_at(self, address: str) -> QuerySet[Any]:
-        return self.room.visible_to(self.request.user).filter(slug=address)
+        return self.shareable.visible_to(self.request.user).filter(slug=address)
 
 
 class People(ThingView, ListView):
@@ -99,7 +101,7 @@ class People(ThingView, ListView):
         services.require_owner(request.user, thing)
         body = self.body()
         asked = invitations.invite(thing, body["username"], body["role"], actor=request.user)
-        return self.answer(asked, f"{self.room.api}-person", slug, asked.user.username)
+        return self.answer(asked, f"{self.shareable.api}-person", slug, asked.user.username)
 
 
 class Person(ThingView):

@@ -2,12 +2,12 @@ from django.urls import path
 
 from gym.sharing.api import people_api
 from models_registry.api import views
-from models_registry.views import ROOM
+from models_registry.views import SHAREABLE
 
 urlpatterns = [
     path("models/", views.ModelList.as_view(), name="api-models"),
     path("models/<slug:slug>/", views.ModelDetail.as_view(), name="api-model"),
-    *people_api(ROOM, "models/<slug:slug>/"),
+    *people_api(SHAREABLE, "models/<slug:slug>/"),
     path("models/<slug:slug>/check/", views.ModelCheck.as_view(), name="api-model-check"),
     path("models/<slug:slug>/approve/", views.ModelApprove.as_view(), name="api-model-approve"),
     path("models/<slug:slug>/refuse/", views.ModelRefuse.as_view(), name="api-model-refuse"),

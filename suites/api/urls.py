@@ -2,7 +2,7 @@ from django.urls import path
 
 from gym.sharing.api import people_api
 from suites.api import designs, drafts, formulas, imports, views
-from suites.views import ROOM
+from suites.views import SHAREABLE
 
 urlpatterns = [
     path("designs/explain/", designs.ExplainDesign.as_view(), name="api-design-explain"),
@@ -12,7 +12,7 @@ urlpatterns = [
     path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
     path("suites/<slug:slug>/copy/", views.SuiteCopy.as_view(), name="api-suite-copy"),
     path("suites/<slug:slug>/new-address/", views.SuiteAddress.as_view(), name="api-suite-new-address"),
-    *people_api(ROOM, "suites/<slug:slug>/"),
+    *people_api(SHAREABLE, "suites/<slug:slug>/"),
     path("suites/<slug:slug>/draft/", drafts.Draft.as_view(), name="api-draft"),
     path("suites/<slug:slug>/draft/cells/", drafts.DraftCells.as_view(), name="api-draft-cells"),
     path("suites/<slug:slug>/freeze/", drafts.Freeze.as_view(), name="api-freeze"),

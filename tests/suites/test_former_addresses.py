@@ -10,7 +10,7 @@ from suites import services
 from suites.models import FormerAddress
 from tests.factories import make_suite
 
-GONE = "This suite is not public any more"
+GONE = "This suite is no longer public"
 
 
 @pytest.fixture

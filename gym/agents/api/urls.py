@@ -1,7 +1,7 @@
 from django.urls import path
 
 from gym.agents.api import runs, servers, suites
-from gym.agents.views import ROOM
+from gym.agents.views import SHAREABLE
 from gym.sharing.api import people_api
 
 _SERVER = "agent-servers/<slug:slug>/"
@@ -15,7 +15,7 @@ urlpatterns = [
     path(f"{_SERVER}check/", servers.Check.as_view(), name="api-agent-server-check"),
     path("agent-suites/", suites.Suites.as_view(), name="api-agent-suites"),
     path(_SUITE, suites.Suite.as_view(), name="api-agent-suite"),
-    *people_api(ROOM, _SUITE),
+    *people_api(SHAREABLE, _SUITE),
     path(f"{_SUITE}matrix/", suites.Matrix.as_view(), name="api-agent-matrix"),
     path(f"{_SUITE}schedules/", suites.Schedules.as_view(), name="api-agent-schedules"),
     path(

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from gym.lmchallenge.api import corpora, games, guesses, reading
-from gym.lmchallenge.views import ROOM
+from gym.lmchallenge.views import SHAREABLE
 from gym.sharing.api import people_api
 
 _CORPUS = "lmc/corpora/<slug:slug>/"
@@ -12,7 +12,7 @@ urlpatterns = [
     path("lmc/check/", corpora.CorpusCheck.as_view(), name="api-lmc-check"),
     path("lmc/players/", games.Players.as_view(), name="api-lmc-players"),
     path(_CORPUS, corpora.CorpusDetail.as_view(), name="api-lmc-corpus"),
-    *people_api(ROOM, _CORPUS),
+    *people_api(SHAREABLE, _CORPUS),
     path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
     path("lmc/games/batch/", games.GameBatch.as_view(), name="api-lmc-game-batch"),

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from gym.propara.api import board, sets, submissions
-from gym.propara.views import ROOM
+from gym.propara.views import SHAREABLE
 from gym.sharing.api import people_api
 
 _SET = "propara/answer-sets/<slug:slug>/"
@@ -11,7 +11,7 @@ _ONE = "propara/submissions/<slug:key>/"
 urlpatterns = [
     path("propara/answer-sets/", sets.SetList.as_view(), name="api-propara-sets"),
     path(_SET, sets.SetDetail.as_view(), name="api-propara-set"),
-    *people_api(ROOM, _SET),
+    *people_api(SHAREABLE, _SET),
     path(f"{_SET}versions/", sets.VersionList.as_view(), name="api-propara-versions"),
     path(_VERSION, sets.VersionDetail.as_view(), name="api-propara-version"),
     path(f"{_VERSION}files/<str:form>/", sets.VersionFile.as_view(), name="api-propara-version-file"),

@@ -1,4 +1,4 @@
-"""What the pages and the API of collaboration need to know of a room."""
+"""Descriptor of a kind of thing that has collaborators: what the shared Share pages and API need to know about it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 
 @dataclass(frozen=True)
-class Room:
-    """`prefix` begins the names of its addresses (`suite-people`), `api` those of the API's, `home` is its list, called
-    `title`."""
+class Shareable:
+    """A kind of thing that can be shared. `prefix` and `api` begin the names of its URLs on pages (`suite-people`) and
+    in the API; `home` and `title` are the URL name and label of its list."""
 
     prefix: str
     api: str
