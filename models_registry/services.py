@@ -18,7 +18,7 @@ from gym.addresses import at_free_slug, slug_from
 from gym.jobs.selectors import workers
 from gym.jobs.services import enqueue
 from gym.notices.models import Notice
-from gym.notices.services import tell
+from gym.notices.services import notify
 from gym.secrets import sealed
 from gym.sharing.services import hold
 from lmgym.models.backends import BACKENDS, downloads, schema_for
@@ -219,7 +219,7 @@ def _tell_owner(model: RegisteredModel, what: str, actor: User, *, by_mail: bool
     """What staff decided. Call it before the model is locked."""
     if model.owner_id != actor.pk:
         text, about = f"Your model {model.name} {what}.", f"model {model.pk}"
-        tell(model.owner, Notice.Kind.MODEL, text, model.get_absolute_url(), about=about, by_mail=by_mail)
+        notify(model.owner, Notice.Kind.MODEL, text, model.get_absolute_url(), about=about, by_mail=by_mail)
 
 
 def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from gym.jobs.models import Batch, Job
 from gym.jobs.signals import batch_ended
-from gym.notices.runs import Ended, tell_of_runs
+from gym.notices.runs import Ended, notify_of_runs
 from gym.propara.models import Submission
 from gym.propara.selectors import known_submissions
 
@@ -17,7 +17,7 @@ from gym.propara.selectors import known_submissions
 @receiver(batch_ended, dispatch_uid="notices of ProPara submissions")
 def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     rows = known_submissions(batch.owner).filter(job__in=jobs).select_related("job", "version__answer_set")
-    tell_of_runs(batch.owner, map(_ended, rows), noun="submission", all_runs=reverse("propara-list"))
+    notify_of_runs(batch.owner, map(_ended, rows), noun="submission", all_runs=reverse("propara-list"))
 
 
 def _ended(submission: Submission) -> Ended:

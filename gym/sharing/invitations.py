@@ -14,7 +14,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.conflicts import Conflict
 from gym.notices.models import Notice
-from gym.notices.services import forget, mark_read, tell
+from gym.notices.services import forget, mark_read, notify
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invited_to, stands
 from gym.sharing.services import (
@@ -90,7 +90,7 @@ def _offer(thing: Any, user: User, role: str, actor: User) -> Invitation:
     what = f"{noun_of(thing)} {thing}"
     text = f"offers you the {what}" if role == Offer.OWNER else f"invites you to the {what}"
     address = f"{reverse('home')}#invitations"
-    tell(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(invitation))
+    notify(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(invitation))
     return invitation
 
 

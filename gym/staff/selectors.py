@@ -114,8 +114,8 @@ class StorageUse:
     uses: list[quotas.Use]
 
     @property
-    def said_bytes(self) -> str:
-        return quotas.said(self.bytes)
+    def bytes_text(self) -> str:
+        return quotas.size_text(self.bytes)
 
     def keeps(self, kind: quotas.Kind) -> bool:
         return any(use.kind == kind and use.kept.number for use in self.uses)

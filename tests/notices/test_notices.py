@@ -148,7 +148,7 @@ def register():
 
 
 def tell(user, text="News.", **more) -> None:
-    services.tell(user, Notice.Kind.RUNS, text, "/runs/", **more)
+    services.notify(user, Notice.Kind.RUNS, text, "/runs/", **more)
 
 
 def test_one_and_all_are_marked_as_read_and_nobody_elses(client, people):
