@@ -173,8 +173,8 @@ class Kind:
                 "exceed the limit. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
-            f"With this your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the limit. "
-            f"{ADVICE}"
+            f"With this your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the "
+            f"limit. {ADVICE}"
         )
 
 

@@ -205,6 +205,6 @@ def test_the_profile_asks_for_an_address_and_says_where_no_mail_can_be_sent(peop
     assert list(ProfileForm(given, instance=people.alice).errors) == ["notices_by_mail"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     form = ProfileForm(given | {"email": people.alice.email}, instance=people.alice)
-    assert form.fields["notices_by_mail"].help_text == "This site has no mail server, so it sends none."
+    assert form.fields["notices_by_mail"].help_text == "This site has no mail server."
     assert form.is_valid()
     assert not form.save().notices_by_mail
