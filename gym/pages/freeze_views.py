@@ -58,7 +58,7 @@ def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
         return _freeze(request, suite, form)
     draft = suite.draft
     if draft is None:
-        messages.info(request, "There is no draft to freeze: the newest revision is frozen already.")
+        messages.info(request, "There is no draft to freeze: the newest revision is already frozen.")
         return redirect(suite)
     document = document_of(draft)
     previous = suite.latest_frozen
@@ -68,7 +68,7 @@ def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
         "draft": draft,
         "form": form,
         "previous": previous,
-        "obstacles": services.what_stops_freezing(document),
+        "obstacles": services.freeze_problems(document),
         "findings": [one for one in findings if not one["ignored"] and one["severity"] != "info"],
         "shape": shape(document),
         "may_edit": True,

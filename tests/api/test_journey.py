@@ -68,7 +68,7 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     assert (copy["slug"], copy["licence"]) == ("longer", "MIT")
     ok(send("delete", "suites/longer/"), 204)
     refused = send("delete", "suites/journey/")
-    assert (refused.status_code, "Models have been run on this suite" in refused.json()["detail"]) == (
+    assert (refused.status_code, "This suite has runs" in refused.json()["detail"]) == (
         400,
         True,
     )

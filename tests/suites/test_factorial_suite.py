@@ -70,7 +70,7 @@ def test_conditions_are_looked_at_and_renamed_before_the_suite_is_made(signed_in
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"conditions": "a\nb\nc"}, "3 conditions, but the factors make 4"),
+        ({"conditions": "a\nb\nc"}, "3 conditions, but the factors generate 4"),
         ({"factors": "number: sing"}, "a factor has 2 to 20"),
         ({"factors": "", "conditions": ""}, "Name the conditions, or factors that they are made of"),
         ({"factors": "", "conditions": "a\nb", "step": "cross"}, "Name the factors first"),

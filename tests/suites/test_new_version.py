@@ -103,7 +103,7 @@ def test_file_and_text_at_once_are_refused(client, people):
     suite = make_suite(people.alice)
     response = upload(client, people.alice, suite, suite_bytes(), text=suite_bytes().decode())
     assert response.status_code == 400
-    assert "There is both a file and pasted text." in response.content.decode()
+    assert "Choose either a file or pasted text" in response.content.decode()
 
 
 def test_a_new_version_changes_nothing_the_suite_says_about_itself(client, people):
