@@ -18,7 +18,7 @@ from lmgym.agents.checks import VERDICTS
 from lmgym.agents.failures import Contradiction, Contradictions, Failure, Failures
 from lmgym.agents.pass_rates import Evidence, Repeats, evidence, repeats
 from lmgym.agents.results import CheckResult, IterationResult, TurnResult
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
@@ -187,7 +187,7 @@ def _of_two_runs(
     case_run: CaseRun, columns: list[IterationResult], beside: CaseRun
 ) -> list[tuple[str, IterationResult]]:
     """Each followed by the iteration of the same number in the other run, under the names of the runs."""
-    tell_apart([case_run.run.server.model, beside.run.server.model])
+    disambiguate([case_run.run.server.model, beside.run.server.model])
     ours, theirs = names_apart([case_run.run, beside.run])
     rows = beside.iterations.filter(number__in=[column.number for column in columns])
     others = {row.number: IterationResult.from_dict(row.data) for row in rows}

@@ -29,7 +29,7 @@ from gym.jobs.pages import act, polled, progress_of, show_error
 from lmgym.agents import assessor, failures, reports
 from lmgym.agents.assessor import can_be_named
 from lmgym.agents.falls import Fall
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 PER_PAGE = 50
 
@@ -249,7 +249,7 @@ def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
     if not 2 <= len(keys) <= MOST_COMPARED:
         raise Http404(f"2 to {MOST_COMPARED} different runs are compared.")
     runs = [visible_run(request, key) for key in keys]
-    tell_apart([run.server.model for run in runs])
+    disambiguate([run.server.model for run in runs])
     return compare_runs(*runs, by_check=by_check)
 
 

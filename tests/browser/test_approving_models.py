@@ -17,7 +17,7 @@ def waiting(signed_in):
     def make(name: str) -> str:
         page = signed_in
         page.goto("/models/register/")
-        page.get_by_label("Where it comes from").select_option("directory")
+        page.get_by_label("Source").select_option("directory")
         page.locator("[name$=path]:visible").first.fill(f"no-{name}")
         page.locator("[name=name]").fill(name)
         page.locator("[name=slug]").fill(name)

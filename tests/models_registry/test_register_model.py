@@ -197,7 +197,7 @@ def test_card_tags_and_visibility_are_kept(client, people):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (HUB | {"repo": ""}, "This is needed for this kind of model."),
+        (HUB | {"repo": ""}, "Required for this kind of model."),
         (HUB | {"repo": "gpt2"}, "$.repo: &#x27;gpt2&#x27; does not match"),
         (HUB | {"repo": "../../etc"}, "$.repo: &#x27;../../etc&#x27; does not match"),
         (HUB | {"repo": "https://huggingface.co/gpt2"}, "$.repo: "),
@@ -239,7 +239,7 @@ def test_a_slug_is_given_once(client, people):
 @pytest.mark.parametrize(
     ("backend", "config", "says"),
     [
-        ("telepathy", {}, "There is no backend 'telepathy'"),
+        ("telepathy", {}, "Unknown backend 'telepathy'"),
         ("uniform", {"vocabulary_size": 8, "unit": "word", "shell": "rm"}, "'shell' was unexpected"),
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "hub", "repo": "a/b", "trust_remote_code": True}, "'trust_remote_code'"),

@@ -134,7 +134,7 @@ def test_the_owner_of_a_model_is_told_what_staff_decided_and_staff_is_not_told_o
     models.refuse_model(waiting, "No licence.", actor=people.staff)
     assert told(people.charlie) == ["Your model M was not approved; its page says why."]
     models.approve_model(waiting, actor=people.staff)
-    assert told(people.charlie) == ["Your model M was approved and is checked now."]
+    assert told(people.charlie) == ["Your model M was approved and is being checked."]
     models.approve_model(register(people.staff), actor=people.staff)
     assert told(people.staff) == []
 

@@ -28,7 +28,7 @@ from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
 from models_registry.models import RegisteredModel
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
 from suites.selectors import listed_for as listed_suites
@@ -138,7 +138,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
     all_models = list(with_results.order_by("name"))
-    tell_apart(all_models)
+    disambiguate(all_models)
     context: dict[str, Any] = {
         "choices": choices,
         "options": choices.options,
