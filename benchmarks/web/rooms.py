@@ -73,7 +73,7 @@ Found = dict[str, tuple[list[Any], dict[str, Any]]]
 
 
 def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
-    from gym.collections.services import make_collection, publish_collection
+    from gym.collections.services import create_collection, publish_collection
     from gym.jobs.testing import run_pending
     from gym.runs.work.score_requests import queue_scores
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
@@ -85,7 +85,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from tests.lmgym.suites.documents import suite_bytes
 
     for slug in ("paper", "in-the-making"):
-        made = make_collection(
+        made = create_collection(
             actor=owner, slug=slug, title=slug, description="", reference="", revisions=[first]
         )
         if slug == "paper":

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from lmgym.suites.formats import read_suite
@@ -35,7 +35,7 @@ def world(module_db, conformance):
     keep(people.bob, "bits.csv", made_up_bits(revisions))
     for revision in revisions[:9]:
         services.set_tags(revision.suite, ["set"])
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=revisions[4:],
     )  # fmt: skip
     publish_collection(collection, actor=people.alice)

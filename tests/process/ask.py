@@ -22,7 +22,7 @@ from gym.accounts.models import User
 from gym.accounts.tokens import create_token
 from gym.agents import services as conversations
 from gym.agents.models import AgentRun, AgentSuite
-from gym.collections.services import make_collection
+from gym.collections.services import create_collection
 from gym.demo.loader import demo_user, load_demo
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.reaper import reap
@@ -291,7 +291,7 @@ def prepare_api() -> dict[str, Any]:
     tests = AgentSuite(slug="manners", title="Manners", visibility="public")
     conversations.save_suite(tests, actor=people["alice"], variables=None)
     conversations.import_cases(tests, {"hello": AGENT_CASE}, actor=people["alice"])
-    make_collection(
+    create_collection(
         actor=people["alice"],
         slug="kept",
         title="Kept",

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.read.comparison_selectors import others_on
 from models_registry.names import unambiguous
@@ -34,7 +34,7 @@ def world(people):
         finished_run(revision, alices, [1, 0, 0])
         finished_run(revision, bobs, [1, 1, 1])
     finished_run(revisions[0], lone, [1, 1, 0])
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=revisions
     )
     publish_collection(collection, actor=people.alice)

@@ -18,7 +18,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 import lmgym
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
@@ -103,7 +103,7 @@ def run_on_the_site(files: list[Path]) -> None:
         for revision in revisions:
             queue_run(revision, model, actor=alice)
     assert {job.state for job in run_pending()} == {"done"}
-    collection = make_collection(
+    collection = create_collection(
         actor=alice, slug="study", title="Study", description="", reference="", revisions=revisions
     )
     publish_collection(collection, actor=alice)
