@@ -14,7 +14,7 @@ from suites.signals import InUse
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 
-HOLDS = "The published collection “A paper” holds this suite"
+HOLDS = "The published collection “A paper” contains this suite"
 
 
 @pytest.fixture

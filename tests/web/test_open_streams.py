@@ -14,9 +14,9 @@ API = "/api/v1/exports/tokens/csv/"
 def one_place(transactional_db, settings):
     """Without a transaction around the test: a closed answer ends the connection, as in the server."""
     settings.GYM_WEB_THREADS = 2
-    open_streams.places.cache_clear()
+    open_streams.slots.cache_clear()
     yield
-    open_streams.places.cache_clear()
+    open_streams.slots.cache_clear()
 
 
 def test_a_page_says_that_too_many_downloads_are_open_and_when_to_try_again(client, one_place):
