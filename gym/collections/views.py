@@ -190,9 +190,9 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
         return (
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
-    zip_, is_current = zips.seen(collection, request.user)
-    context: dict[str, Any] = {"collection": collection, "zip": zip_, "is_current": is_current}
-    context |= progress_of(zip_.job, request.user, zip_.state) if zip_ else {"job": None, "state": ""}
+    latest, is_current = zips.seen(collection, request.user)
+    context: dict[str, Any] = {"collection": collection, "zip": latest, "is_current": is_current}
+    context |= progress_of(latest.job, request.user, latest.state) if latest else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)
 
 

@@ -78,7 +78,7 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     assert (Job.objects.count(), model.check_job) == (0, None)
     page = client.get(response.url).content.decode()
     assert "Staff has to approve it before it is loaded." in page
-    assert "Waits for staff to approve it; until then it is not loaded." in page
+    assert "Waiting for approval by staff; it is not loaded until then." in page
 
 
 @pytest.fixture

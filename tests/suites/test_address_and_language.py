@@ -81,7 +81,7 @@ def test_after_the_first_freeze_the_address_stays(signed_in, people):
     assert Suite.objects.get().slug == "agreement"
     answer = signed_in.patch("/api/v1/suites/agreement/", {"slug": "other"}, content_type="application/json")
     assert answer.status_code == 400
-    assert "can be cited at this address" in answer.content.decode()
+    assert "may have been cited" in answer.content.decode()
 
 
 def test_an_unlisted_draft_keeps_its_secret_address(people):
