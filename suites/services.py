@@ -315,7 +315,7 @@ def _create(name: str, suite: Suite) -> Suite:
 
 
 def slug_of(name: str) -> str:
-    """The address a suite of this name gets when nobody else has it."""
+    """The preferred slug of a suite of this name."""
     base = slug_from(name, "suite")
     return f"{base}-suite" if base in RESERVED_SLUGS else base
 

@@ -153,12 +153,12 @@ def give_back_all(*taken: tuple[Limit, object]) -> None:
 
 
 def account_key(name: str) -> str:
-    """The same for every way to write a user name, whether or not somebody has it."""
+    """Normalise a user name, whether or not it exists, so that all spellings share a bucket."""
     return unicodedata.normalize("NFKC", name).casefold().strip()[:200]
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who asks (gym.client_ip)."""
+    """The client's IP address (see gym.client_ip)."""
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
     return client_ip(
         request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY

@@ -101,7 +101,7 @@ def size_of(folder: Path, skip: Path | None = None, most: int = MOST_FILES) -> t
     for path in islice(files, most):
         try:
             total += path.lstat().st_size
-        except FileNotFoundError:  # it went meanwhile
+        except FileNotFoundError:  # deleted meanwhile
             continue
     return total, next(files, None) is not None
 
@@ -116,8 +116,7 @@ def _files(folder: Path, skip: Path | None) -> Iterator[Path]:
 
 
 def _tables() -> tuple[dict[str, int], dict[str, int]]:
-    """Bytes of tables with their indexes, and how many rows the database believes they have; empty where it cannot
-    tell."""
+    """Bytes of tables with indexes, and estimated row counts; empty if the database does not report them."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
