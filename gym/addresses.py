@@ -1,4 +1,4 @@
-"""Slugs made from a title: the first free one, also under concurrent creation."""
+"""Derive free slugs from titles, safely under concurrent creation."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ TRIES = 12
 SLUG_ERROR = "Use letters, digits, - and _ only."
 
 
-def slug_from(title: str, otherwise: str, most: int = 70) -> str:
-    """An address made of a title in any script: letters beyond ASCII are transliterated. `otherwise` where nothing is
-    left of the title."""
-    return slugify(anyascii(title))[:most].strip("-") or otherwise
+def slug_from(title: str, default: str, max_length: int = 70) -> str:
+    """Slugify a title in any script, transliterating to ASCII; `default` if nothing is left."""
+    return slugify(anyascii(title))[:max_length].strip("-") or default
 
 
 def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:
     """Call `save` with a slug that no row of these kinds has: `base`, else `base-2` and so on.
 
-    Another request may take the slug before it is saved. Each further try skips more slugs at random, so that
+    Another request may take the slug before it is saved. Retries skip a random, growing number of slugs, so that
     concurrent requests do not collide again."""
     for tries in range(TRIES):
         slug = _free(base, kinds, skip=secrets.randbelow(2**tries))

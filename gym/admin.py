@@ -1,4 +1,4 @@
-"""What every page of the admin here has in common."""
+"""Base classes of the admin, and the log of staff's changes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from lmgym.text import MOST_CHARACTERS
 
 
 class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Lists are filtered by what they show and by nothing else: a filter such as `?text__startswith=` reads a hidden
+    """Lists can be filtered only by the columns they show: a filter such as `?text__startswith=` would reveal a hidden
     text letter by letter."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return _path_of(self.model, lookup) in self._filtered_by()
 
     def _filtered_by(self) -> set[str]:
-        filters = [one[0] if isinstance(one, tuple | list) else one for one in self.list_filter]
-        shown = [one for one in (*self.list_display, *filters, self.date_hierarchy) if isinstance(one, str)]
-        return {_path_of(self.model, one) for one in shown} | {self.model._meta.pk.name}
+        filters = [name[0] if isinstance(name, tuple | list) else name for name in self.list_filter]
+        columns = [
+            name for name in (*self.list_display, *filters, self.date_hierarchy) if isinstance(name, str)
+        ]
+        return {_path_of(self.model, name) for name in columns} | {self.model._meta.pk.name}
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return super().get_search_results(request, queryset, search_term[:MOST_CHARACTERS])
 
 
 def _path_of(model: Any, lookup: str) -> str:
-    """The fields that a lookup goes through: owner__username for owner__username__startswith, owner for owner__id."""
+    """The fields that a lookup traverses: owner__username for owner__username__startswith, owner for owner__id."""
     path: list[str] = []
     for name in lookup.split("__"):
         if model is None:
@@ -54,7 +56,7 @@ class ReadOnlyAdmin(SiteAdmin):
 
 @admin.register(LogEntry)
 class LogAdmin(ReadOnlyAdmin):
-    """What staff did: here, on the site's pages and by the API."""
+    """Changes by staff in the admin, on the site's pages and through the API."""
 
     list_display = ["action_time", "user", "object_repr", "change_message"]
     list_filter = ["action_time", "user"]

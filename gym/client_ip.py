@@ -1,4 +1,4 @@
-"""The address that a limit counts for."""
+"""The client address for rate limits."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import ipaddress
 
 
 def client_ip(peer: str, forwarded_for: str, *, behind_proxy: bool) -> str:
-    """Who asks: the other end of the connection, or what our proxy says of it; "unknown" where that is no address.
+    """Return the client's IP address; "unknown" if it is not a valid address.
 
-    Behind our proxy it is the last entry of X-Forwarded-For, the one that the proxy wrote itself: everything before it
-    is what the client claims. An IPv6 customer has a /64, so that is one client."""
+    Behind a proxy it is the last entry of X-Forwarded-For, which the proxy added itself; earlier entries are claims of
+    the client. IPv6 addresses are reduced to their /64, which is one customer."""
     address = (forwarded_for.rpartition(",")[2].strip() if behind_proxy else "") or peer
     try:
-        found = ipaddress.ip_address(address.strip("[]"))
+        ip = ipaddress.ip_address(address.strip("[]"))
     except ValueError:
         return "unknown"
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((int(found), 64), strict=False).network_address)
-    return str(found)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped:
+            return str(ip.ipv4_mapped)
+        return str(ipaddress.ip_network((int(ip), 64), strict=False).network_address)
+    return str(ip)

@@ -1,25 +1,25 @@
-"""Concurrent changes of the same rows: the later one is refused, and nothing is lost."""
+"""Conflicts between concurrent changes: the later one is refused with 409."""
 
 from __future__ import annotations
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, OperationalError
 
-SAID = "Somebody changed this at the same moment. Look at it and try again."
+MESSAGE = "Another user changed this at the same time. Reload and try again."
 _CONCURRENT = {"40001", "40P01", "55P03"}
-"""PostgreSQL: serialization failure, deadlock, a lock that could not be had in time."""
+"""PostgreSQL: serialization failure, deadlock, lock not available."""
 
 
 class Conflict(Exception):
     """The rows were changed after they were read."""
 
-    def __init__(self, message: str = SAID) -> None:
+    def __init__(self, message: str = MESSAGE) -> None:
         super().__init__(message)
 
 
 def is_conflict(error: Exception, *, changes: bool) -> bool:
-    """Is this error caused by a concurrent change? `changes`: in a request that writes, a missing row counts too."""
+    """Whether a concurrent change caused this error. `changes`: the request writes, so a missing row counts, too."""
     if isinstance(error, OperationalError):
         return getattr(error.__cause__, "sqlstate", None) in _CONCURRENT
-    gone = changes and isinstance(error, ObjectDoesNotExist)
-    return gone or isinstance(error, Conflict | IntegrityError)
+    is_missing = changes and isinstance(error, ObjectDoesNotExist)
+    return is_missing or isinstance(error, Conflict | IntegrityError)

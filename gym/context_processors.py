@@ -1,4 +1,4 @@
-"""The context of every template: `gym`. (Django's sign-in view overwrites `site`.)"""
+"""The context variable `gym` of every template. (Django's sign-in view overwrites `site`.)"""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ ROOMS = (
     ("LM Challenge", "lmc-list"),
     ("Agents", "agent-home"),
 )
-"""The main navigation: label and URL name. Suites and their results come first."""
+"""Main navigation: label and URL name. Suites and their results come first."""
 FIRST_NEIGHBOUR = "propara-list"
 IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare")
-"""Below these addresses surprisal is shown."""
+"""URL names of the sections that show surprisal."""
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: is surprisal shown here; `gym.sign_up`: may people
-    make accounts; `gym.demo_accounts`: accounts to try the site with, shown on the sign-in page."""
+    """`gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: whether this section shows surprisal; `gym.sign_up`:
+    whether sign-up is open; `gym.demo_accounts`: accounts to try, shown on the sign-in page."""
     return {
         "gym": {
             "version": __version__,
@@ -41,7 +41,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
 
 def rooms(path: str) -> list[dict[str, Any]]:
-    """The main navigation as seen from this path: label, address, is_here, starts_group."""
+    """The main navigation for this path: label, address, is_here, starts_group."""
     return [
         {
             "label": label,
@@ -54,7 +54,7 @@ def rooms(path: str) -> list[dict[str, Any]]:
 
 
 def demo_accounts(request: HttpRequest) -> list[dict[str, str]]:
-    """username, password and what the account may do; empty where they open nothing."""
+    """Username, password and purpose of each demo account; empty if they are disabled for this request."""
     from gym.accounts.backends import ACCOUNTS, accounts_open
 
     if not accounts_open(request):

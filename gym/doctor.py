@@ -1,6 +1,6 @@
 """Checks of this machine, for `lmgym doctor` and the button on the staff page.
 
-Not for the web process: looking for a GPU imports torch.
+Never called in the web process: the check for a GPU imports torch.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lmgym.net.rules import parse_rule
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
 NVIDIA = Path("/dev/nvidiactl")
-"""There where NVIDIA's driver is at work."""
+"""Exists if NVIDIA's driver is loaded."""
 PROXY_HELP = "docs/deploy.md, Behind a TLS proxy"
 Finding = tuple[str, str]
 
 
 def findings() -> list[Finding]:
-    """(OK, WARN or BAD, sentence) of every check."""
+    """(OK, WARN or BAD, message) of every check."""
     return [
         *_python(),
         *_packages(),
@@ -40,7 +40,7 @@ def findings() -> list[Finding]:
         *_queue(),
         *_models(),
         *_gpus(),
-        *_way_out(),
+        *_outbound(),
         *_disk(),
         *_safety(),
         *_proxy(),
@@ -92,20 +92,20 @@ def _database() -> list[Finding]:
 
 
 def _secrets() -> list[Finding]:
-    """Keys of servers and models are unreadable after a backup was restored without the key of the site."""
+    """Check that stored keys of servers and models can be decrypted, e.g. after restoring a backup without the key."""
     try:
-        found = list(secrets.stored())
+        rows = list(secrets.stored())
     except DatabaseError as error:
-        return [(BAD, f"stored secrets cannot be looked for: {error}")]
-    lost = [row for row, readable in found if not readable]
+        return [(BAD, f"stored secrets cannot be read: {error}")]
+    lost = [row for row, readable in rows if not readable]
     if not lost:
-        return [(OK, f"{len(found)} rows with stored secrets, all readable")] if found else []
+        return [(OK, f"{len(rows)} rows with stored secrets, all readable")] if rows else []
     kinds = ", ".join(sorted({f"{row._meta.verbose_name} {row.pk}" for row in lost})[:5])
     return [
         (
             BAD,
-            f"the secrets of {len(lost)} of {len(found)} rows cannot be read ({kinds}): GYM_SECRETS_KEY, or without it "
-            "GYM_SECRET_KEY, is another one than when they were stored. Set the old one, or give the secrets again.",
+            f"the secrets of {len(lost)} of {len(rows)} rows cannot be read ({kinds}): GYM_SECRETS_KEY (or without it "
+            "GYM_SECRET_KEY) has changed since they were stored. Set the old key, or enter the secrets again.",
         )
     ]
 
@@ -123,7 +123,8 @@ def _queue() -> list[Finding]:
     else:
         lines.append((WARN, "no worker is alive: `make run` or `lmgym worker` starts one"))
     lines += [
-        (BAD, f"{queue.queued} jobs wait in queue {queue.name} and no worker serves it") for queue in stuck
+        (BAD, f"{queue.queued} jobs are waiting in queue {queue.name}, and no worker serves it")
+        for queue in stuck
     ]
     return lines
 
@@ -134,7 +135,7 @@ def _models() -> list[Finding]:
     lines.append(
         (OK, f"model directory {folder}")
         if folder.is_dir()
-        else (WARN, f"model directory {folder} is not there yet")
+        else (WARN, f"model directory {folder} does not exist yet")
     )
     if find_spec("huggingface_hub") is None:  # _packages says so
         return lines
@@ -148,7 +149,7 @@ def _models() -> list[Finding]:
 
 
 def _gpus() -> list[Finding]:
-    """Which there are, which one models run on, and what would make it give other numbers or stand idle."""
+    """List GPUs and the one in use, and warn about settings that change numbers or leave it idle."""
     if find_spec("torch") is None:  # _packages says so
         return []
     import torch
@@ -156,18 +157,18 @@ def _gpus() -> list[Finding]:
     from lmgym.models.backends import BackendError
     from lmgym.models.backends.loading import describe_device
 
-    wanted = settings.GYM_DEVICE
+    device = settings.GYM_DEVICE
     lines = []
     for number in range(torch.cuda.device_count()):
         about = torch.cuda.get_device_properties(number)
         lines.append((OK, f"GPU cuda:{number}: {about.name}, {about.total_memory / 1e9:.0f} GB"))
     try:
-        place = describe_device(wanted)
+        place = describe_device(device)
     except BackendError as error:
-        return [*lines, (BAD, f"GYM_DEVICE={wanted}: {error}")]
+        return [*lines, (BAD, f"GYM_DEVICE={device}: {error}")]
     if place.startswith("cuda"):
         lines.append(
-            (OK, f"models run on {place} (GYM_DEVICE={wanted}), unless their card names another device")
+            (OK, f"models run on {place} (GYM_DEVICE={device}), unless their card names another device")
         )
         if os.environ.get("NVIDIA_TF32_OVERRIDE") == "1":
             lines.append(
@@ -177,7 +178,7 @@ def _gpus() -> list[Finding]:
                 )
             )
     elif lines:
-        lines.append((WARN, f"GYM_DEVICE={wanted}: models run on the CPU, although there is a GPU"))
+        lines.append((WARN, f"GYM_DEVICE={device}: models run on the CPU, although there is a GPU"))
     else:
         lines.append((WARN, f"{_why_no_gpu()}: models run on {torch.get_num_threads()} CPU threads"))
     return lines
@@ -200,7 +201,7 @@ def _why_no_gpu() -> str:
     )
 
 
-def _way_out() -> list[Finding]:
+def _outbound() -> list[Finding]:
     lines = []
     for entry in settings.GYM_NET_ALLOW:
         try:
@@ -221,28 +222,28 @@ def _disk() -> list[Finding]:
 
 
 def _is_local() -> bool:
-    """Only this machine can reach the site."""
+    """Whether only this machine can reach the site."""
     return only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
 
 
 def _proxy() -> list[Finding]:
-    """What a proxy that terminates TLS needs; the wrong half of it lets nobody sign in."""
+    """Check the settings for a proxy that terminates TLS; inconsistent ones make sign-in fail."""
     behind, https = settings.GYM_BEHIND_PROXY, settings.HTTPS
     if _is_local() and not https:
         return []
     if https and not behind:
-        wrong = (
-            "GYM_HTTPS=1 without GYM_BEHIND_PROXY=1: behind a proxy every page redirects to itself for ever"
-        )
+        wrong = "GYM_HTTPS=1 without GYM_BEHIND_PROXY=1: behind a proxy every page redirects to itself"
         return [(BAD, f"{wrong}. Set both ({PROXY_HELP}).")]
     if behind and not https:
         wrong = "GYM_BEHIND_PROXY=1 without GYM_HTTPS=1: passwords and cookies may travel unencrypted"
         return [(WARN, f"{wrong}. Set both if the proxy terminates TLS ({PROXY_HELP}).")]
     if behind:
-        return [(OK, "TLS is terminated by a proxy, which has to send Host, X-Forwarded-Proto and -For")]
+        return [
+            (OK, "TLS is terminated by a proxy, which must send Host, X-Forwarded-Proto and X-Forwarded-For")
+        ]
     if env.text("GYM_HTTPS"):
         return [(WARN, "others can reach this site without TLS (GYM_HTTPS=0): passwords travel unencrypted")]
-    wrong = "others can reach this site, and nothing says how: behind a proxy with TLS nobody can sign in"
+    wrong = "others can reach this site, but the proxy settings are missing: sign-in fails behind a proxy with TLS"
     return [
         (BAD, f"{wrong}. Set GYM_BEHIND_PROXY=1 and GYM_HTTPS=1, or GYM_HTTPS=0 without TLS ({PROXY_HELP}).")
     ]
@@ -255,12 +256,12 @@ def _safety() -> list[Finding]:
         lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
-    return lines or [(OK, "secret key and debug setting fit who can reach the site")]
+    return lines or [(OK, "secret key and debug setting are safe for who can reach the site")]
 
 
 def _browser() -> list[Finding]:
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    found = next((name for name in names if shutil.which(name)), None)
-    if found:
-        return [(OK, f"{found} for browser tests")]
+    programs = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    program = next((name for name in programs if shutil.which(name)), None)
+    if program:
+        return [(OK, f"{program} for browser tests")]
     return [(WARN, "no Chromium: browser tests will skip (apt-get install chromium)")]

@@ -1,4 +1,4 @@
-"""Responses that are downloads. Tables are written by lmgym.text.csv_writer, suites by lmgym.suites.formats."""
+"""Download responses. Tables are written by lmgym.text.csv_writer, suites by lmgym.suites.formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def csv_download(filename: str, header: Sequence[str], rows: Iterable[Sequence[A
 
 
 def json_download(filename: str, data: Any) -> HttpResponse:
-    """Lossless JSON; NaN never occurs (values without a number are null)."""
+    """JSON attachment. NaN is not allowed; missing numbers are null."""
     return download(
         json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False), filename, "application/json"
     )
@@ -32,18 +32,18 @@ def json_download(filename: str, data: Any) -> HttpResponse:
 def stream(
     pieces: Iterable[str] | Iterable[bytes], filename: str, content_type: str
 ) -> StreamingHttpResponse:
-    """As `download`, for what need not fit into memory."""
+    """As `download`, streamed."""
     response = StreamingHttpResponse(pieces, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 
 
 def csv_stream(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
-    """As `csv_download`, for tables that need not fit into memory."""
+    """As `csv_download`, streamed."""
     return stream(csv_pieces(header, rows), filename, "text/csv")
 
 
 def file_download(file: IO[bytes], filename: str, content_type: str) -> FileResponse:
-    """A binary attachment; the file is closed when it is sent."""
+    """A binary attachment; the file is closed after sending."""
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=filename, content_type=content_type)

@@ -1,4 +1,4 @@
-"""Typed readers of environment variables. A wrong value stops the start with a sentence, not a traceback later."""
+"""Typed readers of environment variables. Invalid values raise EnvError at startup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMAND_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 
 class EnvError(ValueError):
-    """An environment variable holds something unusable."""
+    """Invalid value of an environment variable."""
 
 
 def text(name: str, default: str = "") -> str:
@@ -78,7 +78,7 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def sizes(name: str, default: str = "") -> dict[str, int | None]:
-    """Names, some with a whole number: `gpu, large=16000`; None = without."""
+    """Names with optional integers: `gpu, large=16000`; None without one."""
     found: dict[str, int | None] = {}
     for word in words(name, default):
         parts = re.fullmatch(r"([a-z0-9][a-z0-9_-]{0,39})(?:\s*=\s*(\d{1,9}))?", word)
@@ -123,9 +123,8 @@ POSTGRESQL_OPTIONS = {
     "tcp_user_timeout": "25000",
     "options": "-c max_parallel_workers_per_gather=0 -c random_page_cost=1.1",
 }
-"""A server that cannot be reached any more is noticed within half a minute. A query is done by one process: to start
-helpers takes longer than most queries. Rows are fetched by index, as suits disks without heads. Parameters of the
-address win."""
+"""Detect an unreachable server within half a minute. No parallel workers: starting them takes longer than most queries.
+random_page_cost suits SSDs. Parameters of the URL take precedence."""
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:
@@ -137,7 +136,7 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:  # it may hold a password, so nothing of it is repeated
+    except ValueError:  # the URL may contain a password, so it is not repeated
         raise EnvError(f"{name} is not the address of a database; use sqlite:/// or postgresql://") from None
     if parts.scheme in {"sqlite", "sqlite3"}:
         if parts.netloc or len(parts.path) < 2:
@@ -166,7 +165,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Email:
-    """How e-mail leaves. Without a server it goes to the console."""
+    """Mail settings. Without a server, mail is printed on the console."""
 
     backend: str = "django.core.mail.backends.console.EmailBackend"
     host: str = ""
@@ -180,7 +179,7 @@ class Email:
 def email(name: str, default: str = "") -> Email:
     """`smtp://user:password@host:587` (STARTTLS; `?tls=0`: none) or `smtps://…` (TLS from the start).
 
-    It may hold a password, so NAME_FILE may name a file with it, and errors repeat nothing of it."""
+    It may contain a password, so it can be read from the file NAME_FILE, and errors do not repeat it."""
     url = secret(name, default)
     if not url or url == "console:":
         return Email()

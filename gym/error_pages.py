@@ -1,4 +1,4 @@
-"""Errors outside of views: a page for people, problem+json for the API."""
+"""Errors outside of views: an HTML page, or problem+json for the API."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from django.views import defaults
 
 from gym.api.errors import ApiProblem
 
-BROKEN = ApiProblem(500, "Something went wrong here. It was written down; try again later.", "broken")
+BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again later.", "broken")
 
 
 def error_answer(
     request: HttpRequest, status: int, code: str, message: str, *, title: str = "", retry_seconds: int = 0
 ) -> HttpResponse:
-    """The page has the template of the status; its context: title, message. `retry_seconds`: when to try again."""
+    """Render the template of the status (context: title, message), or a problem for the API. `retry_seconds`:
+    Retry-After."""
     if _is_api(request):
         answer: HttpResponse = ApiProblem(status, message, code).plain_response()
     else:
@@ -26,22 +27,22 @@ def error_answer(
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """An exception that no view expected."""
+    """Unexpected exception."""
     return BROKEN.plain_response() if _is_api(request) else defaults.server_error(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A request that Django refuses before a view sees it."""
+    """A request that Django rejects before the view."""
     if _is_api(request):
-        return ApiProblem(400, "This is no request that can be answered.", "invalid").plain_response()
+        return ApiProblem(400, "Bad request.", "invalid").plain_response()
     return defaults.bad_request(request, exception)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form that Django refuses because it may come from another site.
+    """A form rejected by CSRF protection.
 
-    Context: cause ("proxy": the site's own form over https, while the site believes that it is reached over http;
-    "elsewhere", "cookie", "stale"), origin (where the browser says the form was)."""
+    Context: cause ("proxy": a form of this site over https while the site believes it is served over http; "elsewhere",
+    "cookie", "stale"), origin (from the browser)."""
     origin = request.headers.get("Origin", "")
     if origin == f"https://{request.get_host()}" and not request.is_secure():
         cause = "proxy"

@@ -1,4 +1,4 @@
-"""A sign of life."""
+"""Health check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers; for supervisors and load balancers."""
+    """200 if the database responds; for supervisors and load balancers."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})

@@ -1,4 +1,4 @@
-"""Middleware of the whole site."""
+"""Middleware of the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from gym.accounts.quotas import OverQuota
-from gym.conflicts import SAID, Conflict, is_conflict
+from gym.conflicts import MESSAGE, Conflict, is_conflict
 from gym.error_pages import error_answer
 from gym.healthz import healthz
 
@@ -24,7 +24,7 @@ SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is untyped
-    """WhiteNoise. STATIC_ROOT exists only after `collectstatic`; before, the finders find every file."""
+    """WhiteNoise without a warning before `collectstatic`: until STATIC_ROOT exists, the finders find every file."""
 
     def add_files(self, root: str | Path, prefix: str | None = None) -> None:
         if Path(root).is_dir():
@@ -32,7 +32,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is 
 
 
 class Compressed(GZipMiddleware):
-    """Text goes out compressed to whoever takes it that way. Archives, Parquet and pictures are compressed already."""
+    """Compress text responses. Archives, Parquet and images are compressed already."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         kind = response.get("Content-Type", "").partition(";")[0]
@@ -42,7 +42,7 @@ class Compressed(GZipMiddleware):
 
 
 class SignOfLife(MiddlewareMixin):
-    """Answers /healthz before the Host header is checked, because probes use the address of the machine."""
+    """Handle /healthz before the Host header is checked, because probes use the machine's address."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         return healthz(request) if request.path_info == reverse("healthz") else None
@@ -84,18 +84,18 @@ class FormsSentByScript(MiddlewareMixin):
 
 
 class Conflicts(MiddlewareMixin):
-    """Answers 409 where somebody else changed the same rows first. Most views of the API do so themselves."""
+    """Respond with 409 to conflicts with concurrent changes. Most API views do so themselves."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not is_conflict(error, changes=request.method not in SAFE):
             return None
         logger.warning("Conflict: %s %s", request.method, request.path_info, exc_info=error)
-        message = str(error) if isinstance(error, Conflict) else SAID
+        message = str(error) if isinstance(error, Conflict) else MESSAGE
         return error_answer(request, 409, "raced", message)
 
 
 class OverQuotas(MiddlewareMixin):
-    """A page whose form does not say it itself: the account keeps as much as it may. The API says it itself."""
+    """Show an exceeded quota that the page's form does not handle. The API handles it itself."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, OverQuota):

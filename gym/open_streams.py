@@ -1,4 +1,4 @@
-"""A limit on streamed downloads, each of which holds a thread of the web server until it is sent."""
+"""Limit on concurrent streamed downloads, each of which occupies a thread of the web server."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from gym.error_pages import error_answer
 
 RETRY_SECONDS = 10
-BUSY = "This site is sending as many large downloads as it can. Try again in a few seconds."
+BUSY = "Too many large downloads are in progress. Try again in a few seconds."
 
 
 @cache
-def places() -> threading.BoundedSemaphore:
-    """Half of the threads of this process; the others are for quick requests."""
+def slots() -> threading.BoundedSemaphore:
+    """One slot for half of the threads of this process; the others serve short requests."""
     return threading.BoundedSemaphore(max(1, settings.GYM_WEB_THREADS // 2))
 
 
 class StreamSlot:
-    """Pieces of a response. Its place is released when the server closes it, or when it is garbage."""
+    """Pieces of a response. Its slot is released when the server closes it or it is garbage-collected."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
-        self.close = weakref.finalize(self, places().release)
+        self.close = weakref.finalize(self, slots().release)
 
     def __iter__(self) -> StreamSlot:
         return self
@@ -37,7 +37,7 @@ class StreamSlot:
 
 
 class OpenStreams:
-    """Middleware: a download beyond the limit answers 503. Files are sent without a thread and do not count."""
+    """Middleware: refuse downloads beyond the limit with 503. Files need no thread and do not count."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -46,7 +46,7 @@ class OpenStreams:
         response = self.get_response(request)
         if not isinstance(response, StreamingHttpResponse) or isinstance(response, FileResponse):
             return response
-        if not places().acquire(blocking=False):
+        if not slots().acquire(blocking=False):
             response.close()
             return error_answer(
                 request, 503, "busy", BUSY, title="Too many downloads", retry_seconds=RETRY_SECONDS

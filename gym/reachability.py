@@ -1,4 +1,4 @@
-"""Can other machines reach this site? Then it must not use the published secret key and accounts."""
+"""Whether other machines can reach this site; if so, it must not use the published secret key and demo accounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gym.env import EnvError
 
 
 def is_loopback(host: str) -> bool:
-    """Is this localhost or a loopback address?"""
+    """Whether the host is localhost or a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -19,13 +19,13 @@ def is_loopback(host: str) -> bool:
 
 
 def only_here(hosts: Sequence[str], listens_on: str) -> bool:
-    """Is a site with these host names and listening address reachable from this machine only?"""
+    """Whether a site with these host names and listening address is reachable from this machine only."""
     return all(map(is_loopback, [*hosts, listens_on]))
 
 
 def require_own_secret(secret: str, published: str, *, is_local: bool) -> None:
-    """Raise EnvError for the published key: it signs sessions and encrypts stored keys, which others could forge and
-    read."""
+    """Raise EnvError if a reachable site uses the published key, which would let others forge sessions and read stored
+    keys."""
     if secret == published and not is_local:
         raise EnvError(
             "GYM_SECRET_KEY is not set, and other machines can reach this site (GYM_ALLOWED_HOSTS, --host). "

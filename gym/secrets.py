@@ -1,14 +1,13 @@
-"""Secrets at rest: keys of other servers, encrypted in the database, shown to nobody again.
+"""Secrets at rest: keys of other servers, encrypted in the database and never shown again.
 
-A model field `SecretsField` holds the named secrets of one row, each encrypted; what stands in the database, in dumps
-and in the admin is of no use without the site's key. Only the code that sends a request calls `reveal`.
+The model field `SecretsField` stores named secrets, each encrypted, so that database dumps and the admin do not reveal
+them. Only code that sends a request calls `reveal`.
 
-    agent.secrets = sealed(agent.secrets, {"api_key": "sk-…"})   # "" leaves it as it is, None takes it away
-    key = reveal(agent.secrets, "api_key")                       # "" when there is none; SecretError when unreadable
+    agent.secrets = sealed(agent.secrets, {"api_key": "sk-…"})   # "" keeps, None deletes
+    key = reveal(agent.secrets, "api_key")                       # "" if there is none; raises SecretError
 
-The key is GYM_SECRETS_KEY, or made from GYM_SECRET_KEY where that is not set. Several, separated by commas: the first
-one encrypts, all of them decrypt, so that a key can be changed.
-"""
+The key is GYM_SECRETS_KEY, or derived from GYM_SECRET_KEY. With several, separated by commas, the first encrypts and
+all decrypt, which allows key rotation."""
 
 from __future__ import annotations
 
@@ -28,28 +27,28 @@ _PURPOSE = b"LM Gym: secrets at rest, 1"
 
 
 class SecretError(Exception):
-    """A secret that cannot be read, usually because the site's key is another one now."""
+    """A secret that cannot be decrypted, usually because the site's key has changed."""
 
 
 def encrypt(text: str) -> str:
-    """The text as printable characters that only this site's key opens."""
+    """Encrypt a text with the site's key, as printable characters."""
     return _box().encrypt(text.encode()).decode()
 
 
 def decrypt(token: str) -> str:
-    """What `encrypt` was given; SecretError when this site's key does not open it."""
+    """Decrypt the result of `encrypt`. Raises SecretError."""
     try:
         return _box().decrypt(token.encode()).decode()
     except (InvalidToken, UnicodeError) as error:
         raise SecretError(
-            "A stored secret cannot be read: GYM_SECRETS_KEY (or GYM_SECRET_KEY) is another one now. Give it again."
+            "A stored secret cannot be read: GYM_SECRETS_KEY (or GYM_SECRET_KEY) has changed. Enter it again."
         ) from error
 
 
-def sealed(stored: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """The stored secrets with the given ones in their place. "" (an empty field) keeps, None takes away."""
+def sealed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the stored secrets with these changes: "" (an empty field) keeps, None deletes."""
     kept = dict(stored)
-    for name, value in given.items():
+    for name, value in changes.items():
         if value is None:
             kept.pop(name, None)
         elif value:
@@ -58,12 +57,12 @@ def sealed(stored: Mapping[str, str], given: Mapping[str, str | None]) -> dict[s
 
 
 def reveal(stored: Mapping[str, str], name: str) -> str:
-    """One secret in clear text, for the code that sends it and for nobody else."""
+    """Decrypt one secret, for the code that sends it. "" if there is none."""
     return decrypt(stored[name]) if stored.get(name) else ""
 
 
 class SecretsField(models.JSONField):
-    """Named secrets of a row: {name: encrypted}. Forms and the admin leave it out."""
+    """Named secrets of a row: {name: encrypted}. Not editable in forms and the admin."""
 
     description = "encrypted secrets by name"
 
@@ -75,16 +74,16 @@ class SecretsField(models.JSONField):
 
 
 def stored() -> Iterator[tuple[models.Model, bool]]:
-    """Every row that holds secrets, and whether this site's key opens all of them."""
+    """Yield every row with secrets, and whether all of them can be decrypted."""
     for model in apps.get_models():
         names = [field.name for field in model._meta.fields if isinstance(field, SecretsField)]
         for row in model._default_manager.only("pk", *names).iterator() if names else ():
             tokens = [token for name in names for token in getattr(row, name).values()]
             if tokens:
-                yield row, all(map(_opens, tokens))
+                yield row, all(map(_is_readable, tokens))
 
 
-def _opens(token: str) -> bool:
+def _is_readable(token: str) -> bool:
     try:
         decrypt(token)
     except SecretError:
@@ -98,13 +97,13 @@ def _box() -> MultiFernet:
 
 
 def _derived(key: str) -> bytes:
-    """A Fernet key from a text of any length."""
+    """Derive a Fernet key from a text of any length."""
     derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
     return base64.urlsafe_b64encode(derivation.derive(key.encode()))
 
 
 def forget_secrets(thing: Any) -> None:
-    """Keys of other servers and variables, of the thing and of its agent server."""
+    """Delete all secrets of a thing and of its agent server."""
     for part in (thing, getattr(thing, "agent_server", None)):
         names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
         for name in names:

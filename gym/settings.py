@@ -82,7 +82,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "gym.sharing.former.former_addresses",
+    "gym.sharing.redirects.redirect_old_addresses",
     "gym.staff.log.StaffLog",
     "gym.time_limits.TimeLimits",
     "gym.middleware.Conflicts",

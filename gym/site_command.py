@@ -1,4 +1,4 @@
-"""What the commands of this site share: they say in one sentence what to run when the database is not ready."""
+"""Base of the site's commands, which say what to run if the database is not ready."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 class SiteCommand(BaseCommand):
-    """A command that reads or writes the site's tables. It refuses to start until they are as the code expects."""
+    """A command that uses the site's tables. It refuses to start until all migrations are applied."""
 
     requires_migrations_checks = True
 
@@ -21,7 +21,7 @@ class SiteCommand(BaseCommand):
 
 
 def database_problem() -> str:
-    """Why the site's tables cannot be used, and what to run; empty when they can."""
+    """Why the site's tables cannot be used, and what to run; empty if they can."""
     return connection_problem() or migration_problem()
 
 
@@ -35,15 +35,15 @@ def connection_problem() -> str:
 
 
 FORMER = (
-    "This database was made by a version of LM Gym from before the tables were made anew, and this version cannot read "
-    "it. Suites and results of runs carry over: write them to files with the version that made it (`manage.py "
-    "export_suite`, and tokens.csv of the runs), begin with a new database, and read them with `lmgym manage "
-    "import_suite` and `lmgym manage upload_results`. docs/deploy.md says it step by step."
+    "This database was created by an older version of LM Gym with other tables and cannot be read. To keep suites and "
+    "results, export them with that version (`manage.py export_suite`, and tokens.csv of the runs), create a new "
+    "database, and import them with `lmgym manage import_suite` and `lmgym manage upload_results`. docs/deploy.md has "
+    "the steps."
 )
 
 
 def is_former(applied: Iterable[tuple[str, str]]) -> bool:
-    """Whether (app, migration) pairs are those of a database from before each app began anew with one migration."""
+    """Whether these (app, migration) pairs are from before the migrations were squashed."""
     return any(app == "evaluations" for app, _ in applied)
 
 
@@ -55,7 +55,7 @@ def migration_problem() -> str:
     if not plan:
         return ""
     if not executor.loader.applied_migrations:
-        return "The database is empty: run `lmgym init` first (`lmgym serve` does it by itself)."
+        return "The database is empty: run `lmgym init` first (`lmgym serve` does this automatically)."
     waiting = "1 migration has" if len(plan) == 1 else f"{len(plan)} migrations have"
     return (
         f"The database is older than this version of LM Gym ({waiting} not been applied): run `lmgym init`."

@@ -1,7 +1,6 @@
-"""Time limits of a web request: of each database statement, and of the whole, so that neither holds a thread for ever.
+"""Time limits of web requests, for each database statement and for the whole request.
 
-The web server's process calls `limit_statements`, and ends requests by `interrupt`; workers and commands may take as
-long as they need.
+The web server calls `limit_statements` and ends requests with `interrupt`. Workers and commands have no such limits.
 """
 
 from __future__ import annotations
@@ -20,16 +19,14 @@ from django.http import HttpRequest, HttpResponse
 from gym.error_pages import error_answer
 
 STEPS = 5_000
-"""Steps of SQLite's virtual machine between two checks: a few milliseconds."""
-TOO_LONG = "This takes the database longer than {:g} seconds, which this site does not allow. Ask for less."
+"""Instructions of SQLite's virtual machine between two checks: a few milliseconds."""
+TOO_LONG = "This takes the database longer than {:g} seconds, the limit of this site. Request less data."
 
-REQUEST_TOO_LONG = (
-    "This takes longer than {:g} seconds, which this site does not allow. Send or ask for less."
-)
+REQUEST_TOO_LONG = "This takes longer than {:g} seconds, the limit of this site. Send or request less data."
 
 
 def limit_statements() -> None:
-    """From now on in this process. PostgreSQL limits elapsed time, SQLite processor time."""
+    """Limit all statements of this process: PostgreSQL by elapsed time, SQLite by CPU time."""
     if settings.GYM_WEB_STATEMENT_SECONDS:
         connection_created.connect(_limit, dispatch_uid="statement_limit")
 
@@ -42,7 +39,9 @@ def _limit(connection: Any, **_: Any) -> None:
     elif connection.vendor == "sqlite":
         clock = _Clock(seconds)
         connection.connection.set_progress_handler(clock.is_over, STEPS)
-        connection.execute_wrappers[:] = [one for one in connection.execute_wrappers if not _is_clocks(one)]
+        connection.execute_wrappers[:] = [
+            wrapper for wrapper in connection.execute_wrappers if not _is_clocks(wrapper)
+        ]
         connection.execute_wrappers.append(clock.around)
 
 
@@ -51,10 +50,10 @@ def _is_clocks(wrapper: Any) -> bool:
 
 
 class _Clock:
-    """Processor time of this thread within SQLite since the last statement began."""
+    """CPU time of this thread in SQLite since the last statement started."""
 
-    MOST_BETWEEN = 0.25
-    """Seconds counted between two checks, because Python's time between two rows is not the database's."""
+    MAX_BETWEEN = 0.25
+    """Most seconds counted between two checks: time that Python spends between two rows is not the database's."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -66,13 +65,13 @@ class _Clock:
 
     def is_over(self) -> bool:
         now = time.thread_time()
-        self.spent += min(now - self.last, self.MOST_BETWEEN)
+        self.spent += min(now - self.last, self.MAX_BETWEEN)
         self.last = now
         return self.spent > self.seconds
 
 
 def took_too_long(error: BaseException) -> bool:
-    """Did the limit end this statement?"""
+    """Whether the limit ended this statement."""
     cause = error.__cause__
     if not isinstance(error, OperationalError) or cause is None:
         return False
@@ -86,12 +85,12 @@ class RequestTooLong(Exception):
 
 
 def interrupt(thread: int) -> None:
-    """Raise RequestTooLong in this thread as soon as it runs Python again: a call into a C library ends first."""
+    """Raise RequestTooLong in a thread as soon as it runs Python code; a call into a C library finishes first."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(RequestTooLong))
 
 
 class TimeLimits:
-    """Middleware: what took too long answers 503 with the reason."""
+    """Middleware: respond with 503 to requests that exceed a limit."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

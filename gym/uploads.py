@@ -1,4 +1,4 @@
-"""The only place that reads uploaded files: how many, then size, then bytes."""
+"""Uploaded files: form fields, and the only functions that read uploads, within a size limit."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from django.core.files.uploadedfile import UploadedFile
 
 class _OneFileInput(forms.ClearableFileInput):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        given = files.getlist(name) if hasattr(files, "getlist") else []
-        return given if len(given) > 1 else super().value_from_datadict(data, files, name)
+        uploads = files.getlist(name) if hasattr(files, "getlist") else []
+        return uploads if len(uploads) > 1 else super().value_from_datadict(data, files, name)
 
 
 class OneFileField(forms.FileField):
-    """A file of a form. Django reads the last of several under one name; here they are refused."""
+    """A single file. Several files are refused, where Django would take the last one."""
 
     widget = _OneFileInput
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         if isinstance(data, list):
-            raise ValidationError(
-                f"{len(data)} files were sent, where one is taken. Send one after the other.", code="several"
-            )
+            raise ValidationError(f"{len(data)} files were sent; only one is accepted.", code="several")
         return super().clean(data, initial)
 
 
@@ -36,7 +34,7 @@ class SeveralFilesInput(forms.ClearableFileInput):
 
 
 class SeveralFilesField(forms.FileField):
-    """Files under one name; `clean` gives the list of them."""
+    """Several files; `clean` returns a list."""
 
     widget = SeveralFilesInput
 
@@ -47,7 +45,7 @@ class SeveralFilesField(forms.FileField):
 
 
 def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
-    """The bytes of an upload of at most `limit` bytes; ValidationError otherwise, before anything is read."""
+    """Read an upload of at most `limit` bytes. Raises ValidationError before reading a larger one."""
     if upload.size is None or upload.size > limit:
         megabytes = limit / 1_000_000
         raise ValidationError(
@@ -55,12 +53,12 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
         )
     data: bytes = upload.read(limit + 1)
     if len(data) > limit:
-        raise ValidationError(f"{upload.name} is larger than it said.", code="too-large")
+        raise ValidationError(f"{upload.name} is larger than announced.", code="too-large")
     return data
 
 
 def open_upload(upload: UploadedFile[Any], limit: int) -> IO[bytes]:
-    """An upload of at most `limit` bytes as a stream, for what is too large to be held; ValidationError otherwise."""
+    """Open an upload of at most `limit` bytes as a stream. Raises ValidationError for a larger one."""
     if upload.size is None or upload.size > limit:
         raise ValidationError(f"{upload.name} is larger than {limit / 1_000_000:g} MB.", code="too-large")
     upload.seek(0)

@@ -1,4 +1,4 @@
-"""Every address of the site. tests/permissions/ has a row for each of them."""
+"""URL configuration. tests/permissions/ has a row for every URL."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -1,7 +1,7 @@
-"""Background work on models: the check.
+"""The job that checks a model.
 
-A model that reads files is loaded in a child process: what a file makes a library do there ends with the child, and the
-worker goes on. Nothing else can end a thread that is building a model.
+Models that read files are loaded in a child process, so that a file that hangs or crashes a library cannot take the
+worker with it; a thread that is building a model cannot be stopped in any other way.
 """
 
 from __future__ import annotations
@@ -50,29 +50,30 @@ from models_registry.warm import (
     files_changed,
     forget,
     load_registered,
+    retry_after_eviction,
     thread_count,
-    unless_crowded,
 )
 
 logger = logging.getLogger(__name__)
 
 LIBRARY_PATH = Path(lmgym.__file__).parents[1]
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 SHARE_OF_RAM = 0.8
-MAX_SAID = 2_000
+MAX_LOGGED = 2_000
 
 
 def _seconds() -> float:
-    """The check ends itself, see `_wait`; this is for one that does not."""
+    """Time limit of the job. `_wait` ends the child first; this is for a check that hangs elsewhere."""
     return float(settings.GYM_MODEL_CHECK_SECONDS) + 60
 
 
 @handler("check_model", seconds=_seconds)
 def check_model(context: JobContext) -> None:
-    """Load the model, score a probe sentence, write down what was found, or exactly why it does not work. The recheck
-    of a ready model finds nothing where a server is away or this worker lacks files: it is tried again."""
-    wanted = RegisteredModel.objects.filter(pk=context.payload["model"], check_job=context.job_id)
-    model = wanted.first()
+    """Load the model, score a probe sentence, and store the findings or the reason why it does not work.
+
+    The recheck of a ready model stores nothing if a server is unavailable or this worker lacks files: it is retried."""
+    rows = RegisteredModel.objects.filter(pk=context.payload["model"], check_job=context.job_id)
+    model = rows.first()
     if model is None:
         raise PermanentFailure("The model was deleted or corrected.")
     recheck = bool(context.payload.get("recheck"))
@@ -85,8 +86,8 @@ def check_model(context: JobContext) -> None:
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():
-        # not if it was corrected meanwhile: another check then looks at what it is now
-        if wanted.update(**findings) and findings["facts"]:
+        # no row matches if the model was corrected meanwhile: another check is queued then
+        if rows.update(**findings) and findings["facts"]:
             model.facts = findings["facts"]
             start_token_settled.send(sender=RegisteredModel, model=model)
 
@@ -98,19 +99,22 @@ def inspect(
     recheck: bool = False,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """What a check finds, as values of RegisteredModel's fields.
+    """Check a model and return the findings as values of RegisteredModel's fields.
 
-    A model that cannot be used is a finding (status broken, with the reason), not an error. With `repin` a branch of
-    the hub is resolved to its newest commit; otherwise the commit that was approved stays. With `recheck` the model
-    must be the one that was checked before, and BackendUnavailable and NotOnThisMachine are raised: they say nothing
-    about it. `tick` is called several times a second while files are loaded, and may raise.
+    A model that does not work is a finding (status broken, with the reason), not an error.
+
+    Args:
+        repin: resolve a branch of the hub to its newest commit; else keep the approved commit.
+        recheck: require the model that was checked before, and raise BackendUnavailable and NotOnThisMachine, which
+            say nothing about the model.
+        tick: called several times a second while files are loaded; may raise.
     """
     model.facts = {}
     if repin:
         model.source_revision = ""
     forget(model)
     try:
-        facts, found, loading = _try_out(model, tick)
+        facts, probed, loading = _load_and_probe(model, tick)
         if recheck and model.fingerprint and facts.fingerprint != model.fingerprint:
             raise files_changed(model)
     except BackendError as error:
@@ -118,7 +122,7 @@ def inspect(
             raise
         return _broken(str(error))
     except DatabaseError:
-        raise  # no fault of the model: the check is tried again
+        raise  # not the model's fault: the check is retried
     except Exception as error:
         logger.exception("the check of %s raised", model.slug)
         return _broken(describe_exception(error, Path(settings.GYM_MODEL_DIR)))
@@ -128,7 +132,7 @@ def inspect(
         "facts": {
             **facts.to_dict(),
             "check_version": CHECK_VERSION,
-            "probe": found,
+            "probe": probed,
             "load_seconds": round(loading, 2),
         },
         "fingerprint": facts.fingerprint,
@@ -151,7 +155,7 @@ def _broken(reason: str) -> dict[str, Any]:
 
 @receiver(time_passes, dispatch_uid="models_registry.checks that ended")
 def settle_ended_checks(**_: Any) -> None:
-    """Mark models as broken whose check ended without findings: cancelled, out of time, or its worker died."""
+    """Mark models as broken whose check ended without findings: cancelled, timed out, or its worker died."""
     unchecked = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNCHECKED)
     ended = unchecked.filter(check_job__state__in=[State.FAILED, State.CANCELLED])
     for model in ended.select_related("check_job"):
@@ -161,23 +165,26 @@ def settle_ended_checks(**_: Any) -> None:
         unchecked.filter(pk=model.pk, check_job=model.check_job).update(**_broken(reason))
 
 
-def _try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFacts, dict[str, Any], float]:
-    """Facts, what the probe saw, seconds of loading. Files are loaded in a child that can be ended; what answers from
-    elsewhere has time limits of its own, and the rest loads nothing. Raises BackendError."""
+def _load_and_probe(
+    model: RegisteredModel, tick: Callable[[], None]
+) -> tuple[ModelFacts, dict[str, Any], float]:
+    """Return facts, probe results and seconds of loading. Files are loaded in a child process that can be killed;
+    remote backends have time limits of their own. Raises BackendError."""
     spec = BACKENDS[model.backend]
     if spec.needs_files and not spec.needs_external_access:
-        return unless_crowded(lambda: _try_out_in_child(model, tick))
+        return retry_after_eviction(lambda: _load_in_child(model, tick))
     started = perf_counter()
     backend = load_registered(model)
     loading = perf_counter() - started
-    found = probe(backend)
-    return backend.facts, found, loading
+    probed = probe(backend)
+    return backend.facts, probed, loading
 
 
-def _try_out_in_child(
+def _load_in_child(
     model: RegisteredModel, tick: Callable[[], None]
 ) -> tuple[ModelFacts, dict[str, Any], float]:
-    """`tick` is called several times a second and may raise, which ends the child."""
+    """As `_load_and_probe`, in a child process. `tick` is called several times a second; if it raises, the child is
+    killed."""
     request = {
         "slug": model.slug,
         "kind": model.backend,
@@ -187,16 +194,16 @@ def _try_out_in_child(
         "parent": os.getpid(),
     }
     with (
-        tempfile.TemporaryFile() as asked,
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as stdout,
         tempfile.TemporaryFile() as errors,
     ):
-        asked.write(json.dumps(request).encode())
-        asked.seek(0)
+        stdin.write(json.dumps(request).encode())
+        stdin.seek(0)
         child = subprocess.Popen(
             [sys.executable, "-m", "lmgym.models.backends.smoke_test"],
-            stdin=asked,
-            stdout=said,
+            stdin=stdin,
+            stdout=stdout,
             stderr=errors,
             cwd=LIBRARY_PATH,  # where `-m` finds the library in a checkout
             env=os.environ | {"OMP_NUM_THREADS": str(thread_count())},
@@ -206,32 +213,32 @@ def _try_out_in_child(
         finally:
             child.kill()
             child.wait()
-        found = _answer(child, said, errors)
-    return ModelFacts.from_dict(found["facts"]), found["probe"], found["seconds"]
+        result = _result(child, stdout, errors)
+    return ModelFacts.from_dict(result["facts"]), result["probe"], result["seconds"]
 
 
 def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
-    """Until it ends. Raises BackendError when it takes more time or memory than a check may."""
+    """Wait for the child. Raises BackendError if it exceeds the time or memory of a check."""
     until = time.monotonic() + settings.GYM_MODEL_CHECK_SECONDS
     most = memory_limit()
     while child.poll() is None:
         tick()
         if time.monotonic() >= until:
             raise BackendError(
-                f"Loading the model and trying it out took longer than {settings.GYM_MODEL_CHECK_SECONDS:,} seconds "
-                "and was ended.",
-                "If the model is in order, staff can allow more (GYM_MODEL_CHECK_SECONDS).",
+                f"Loading and probing the model took longer than {settings.GYM_MODEL_CHECK_SECONDS:,} seconds "
+                "and was stopped.",
+                "Staff can raise the limit (GYM_MODEL_CHECK_SECONDS).",
             )
         if process_bytes(child.pid) > most:
             raise BackendError(
-                f"Loading the model and trying it out took more than {most // MEGABYTE:,} MB of memory and was ended.",
-                "Use a smaller model; or staff can allow more (GYM_MODEL_CHECK_MEMORY_MB).",
+                f"Loading and probing the model took more than {most // MEGABYTE:,} MB of memory and was stopped.",
+                "Use a smaller model, or ask staff to raise the limit (GYM_MODEL_CHECK_MEMORY_MB).",
             )
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 class _Lacking(NotOnThisMachine):
-    """What the child found lacking, in words."""
+    """A missing resource that the child reported, in words."""
 
     def __init__(self, message: str, what: str) -> None:
         super().__init__(message)
@@ -242,34 +249,34 @@ class _Lacking(NotOnThisMachine):
 
 
 def memory_limit() -> int:
-    """Bytes that a check may take, files that are only mapped left out."""
+    """Memory limit of a check in bytes, without mapped files."""
     if settings.GYM_MODEL_CHECK_MEMORY_MB:
         return int(settings.GYM_MODEL_CHECK_MEMORY_MB) * MEGABYTE
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_RAM)
 
 
-def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) -> dict[str, Any]:
+def _result(child: subprocess.Popen[bytes], stdout: IO[bytes], errors: IO[bytes]) -> dict[str, Any]:
     if child.returncode < 0:
-        raise BackendError(f"The process that tried the model out died: {describe_exit(child.returncode)}.")
+        raise BackendError(f"The process that checked the model died: {describe_exit(child.returncode)}.")
     if child.returncode:
-        logger.error("the process that tried a model out failed\n%s", _end_of(errors))
+        logger.error("the process that checked a model failed\n%s", _end_of(errors))
         raise BackendError(
             "The process that checks the model failed without a result.",
             "The worker's log has the reason.",
         )
-    said.seek(0)
-    found: dict[str, Any] = json.load(said)
-    if "problem" in found:
-        if found["raised"]:
-            logger.error("trying a model out raised\n%s", _end_of(errors))
-        if found["lacks"]:
-            raise _Lacking(found["problem"], found["lacks"])
-        raise (MemoryInUse if found["memory_in_use"] else BackendError)(found["problem"])
-    return found
+    stdout.seek(0)
+    result: dict[str, Any] = json.load(stdout)
+    if "problem" in result:
+        if result["raised"]:
+            logger.error("checking a model raised\n%s", _end_of(errors))
+        if result["lacks"]:
+            raise _Lacking(result["problem"], result["lacks"])
+        raise (MemoryInUse if result["memory_in_use"] else BackendError)(result["problem"])
+    return result
 
 
 def _end_of(stream: IO[bytes]) -> str:
-    stream.seek(max(0, stream.seek(0, os.SEEK_END) - MAX_SAID))
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - MAX_LOGGED))
     return (
         stream.read()
         .decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Form fields that choose models by name, slug and owner, never by a typed slug."""
+"""Form fields to choose models, labelled by name, slug and owner."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner
 
 SEARCHED = {"data-search": "models"}
-"""Attributes of a select whose options are searched where there are many (static/js/filter.js)."""
+"""Attributes of a select that gets a search box if it has many options (static/js/filter.js)."""
 
 
 def choose_models(field: Any, models: Any) -> None:
-    """Offer these models in a field of a form that was made from a model of the database."""
+    """Offer these models in a ModelForm's field."""
     field.queryset = models
     field.label_from_instance = named_with_owner
     field.widget.attrs |= SEARCHED

@@ -1,8 +1,8 @@
-"""Forms of registered models, whose fields of a configuration are made from the JSON schemas of the backends.
+"""Forms of registered models. Fields of the configuration are generated from the JSON schemas of the backends.
 
-Each way to register a model (`Source`) is a backend with one branch of its schema. Its properties become fields: titles
-are labels, descriptions help texts, enumerations choices, `writeOnly` properties password fields that never show a
-value. Properties that several sources define alike share a field.
+Each way to register a model (`Source`) is a backend with one branch of its schema. Properties become fields: titles are
+labels, descriptions help texts, enumerations choices, `writeOnly` properties password fields that never show a value.
+Properties that several sources define identically share a field.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Choices = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Source:
-    """One entry of the list "Where it comes from"."""
+    """One entry of the list "Source"."""
 
     key: str
     label: str
     backend: str
     schema: dict[str, Any]
     fixed: dict[str, Any] = field(default_factory=dict)
-    """Properties that the choice of the source already says."""
+    """Properties fixed by the choice of the source."""
 
     @property
-    def asked(self) -> dict[str, dict[str, Any]]:
-        """Properties that are asked for, with their schemas."""
+    def properties(self) -> dict[str, dict[str, Any]]:
+        """Properties to fill in, with their schemas."""
         return {name: kind for name, kind in self.schema["properties"].items() if name not in self.fixed}
 
 
 def sources() -> Iterator[Source]:
-    """Every way to register a model that is hosted here."""
+    """Every way to register a hosted model."""
     for spec in BACKENDS.values():
         branches = spec.schema.get("oneOf")
         if not branches:
@@ -57,23 +57,23 @@ def sources() -> Iterator[Source]:
 
 
 @dataclass
-class AskedField:
-    """A field, and the sources that ask for it (`for_sources`, by key) under the property `name`."""
+class ConfigField:
+    """A form field for the property `name` of the sources `for_sources` (keys)."""
 
     field: forms.Field
     schema: dict[str, Any]
     name: str
     for_sources: list[str]
     is_main: bool
-    """Whether it is always in view; the others are folded away until somebody looks for them."""
+    """Whether it is always shown; the others are in a collapsed section."""
 
 
-def fields_of(found: Sequence[Source], taken: Sequence[str], choices: Choices) -> dict[str, AskedField]:
-    """Field names and fields for these sources. A name that is `taken`, or means something else for an earlier
-    source, gets the source before it. `choices` are for properties whose values only this site knows."""
-    fields: dict[str, AskedField] = {}
-    for source in found:
-        for prop, schema in source.asked.items():
+def fields_of(sources_: Sequence[Source], taken: Sequence[str], choices: Choices) -> dict[str, ConfigField]:
+    """Build the fields for these sources, by field name. A property name that is `taken`, or has another schema for an
+    earlier source, is prefixed with the source. `choices`: values of properties that only this site knows."""
+    fields: dict[str, ConfigField] = {}
+    for source in sources_:
+        for prop, schema in source.properties.items():
             name = prop
             if name in taken or (name in fields and fields[name].schema != schema):
                 name = f"{source.key}-{prop}"
@@ -81,13 +81,14 @@ def fields_of(found: Sequence[Source], taken: Sequence[str], choices: Choices) -
                 fields[name].for_sources.append(source.key)
                 continue
             main = prop in source.schema["required"] or bool(schema.get("writeOnly") or schema.get("x-main"))
-            made = form_field(prop, schema, choices.get(prop))
-            fields[name] = AskedField(made, schema, prop, [source.key], main)
+            form_field_ = form_field(prop, schema, choices.get(prop))
+            fields[name] = ConfigField(form_field_, schema, prop, [source.key], main)
     return fields
 
 
 def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None = None) -> forms.Field:
-    """A form field for one property. None is required: that depends on the source and is checked with the schema."""
+    """Build the form field of a property. None is required here: that depends on the source and is checked with the
+    schema."""
     more: dict[str, Any] = {
         "required": False,
         "label": schema.get("title") or name.replace("_", " ").capitalize(),
@@ -110,28 +111,30 @@ def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None 
 
 
 def secret_field(label: str, help_text: str, max_length: int | None) -> forms.CharField:
-    """A field that takes a secret and never shows one, not even the one just typed."""
+    """A write-only field: its value is never rendered, not even after an error."""
     widget = forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"})
     return forms.CharField(
         required=False, label=label, help_text=help_text, max_length=max_length, widget=widget
     )
 
 
-def config_of(source: Source, given: Mapping[str, Any], names: Mapping[str, AskedField]) -> dict[str, Any]:
-    """The configuration that cleaned form data describe. What is empty or as by default is left out, but for the
-    choices that are always in view: those are written down."""
+def config_of(
+    source: Source, cleaned: Mapping[str, Any], fields: Mapping[str, ConfigField]
+) -> dict[str, Any]:
+    """Build the configuration from cleaned data. Empty and default values are left out, except for choices that are
+    always shown, which are stored."""
     config = dict(source.fixed)
-    for name, asked in names.items():
-        if source.key not in asked.for_sources:
+    for name, field_ in fields.items():
+        if source.key not in field_.for_sources:
             continue
-        value, default = given.get(name), asked.schema.get("default")
-        if asked.is_main and "enum" in asked.schema:
+        value, default = cleaned.get(name), field_.schema.get("default")
+        if field_.is_main and "enum" in field_.schema:
             value = value or default
         elif value == default:
             continue
         if value in (None, ""):
             continue
-        config[asked.name] = value
+        config[field_.name] = value
     return config
 
 
@@ -139,15 +142,15 @@ CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "
 
 
 class TagNames(forms.CharField):
-    """Tags, separated by commas, as a list."""
+    """Comma-separated tags, cleaned to a list."""
 
     def __init__(self) -> None:
         super().__init__(
             required=False,
             label="Tags",
-            help_text="Separated by commas. Two kinds mean something: models of yours with the same group:NAME are "
-            "seeds or checkpoints of one model, a row of the leaderboard if asked for; step:2000 says after how many "
-            "steps of training a checkpoint was taken, which draws its learning curve.",
+            help_text="Separated by commas. Two kinds are special: your models with the same group:NAME are seeds or "
+            "checkpoints of one model, which the leaderboard can show in one row; step:2000 is the training step of a "
+            "checkpoint, for its learning curve.",
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -159,20 +162,20 @@ class TagNames(forms.CharField):
 
 
 class SourceForm(forms.Form):
-    """Where a model comes from."""
+    """Source and configuration of a model."""
 
-    kind = forms.ChoiceField(initial="hub", label="Where it comes from")
+    kind = forms.ChoiceField(initial="hub", label="Source")
 
     def __init__(self, *args: Any, model: RegisteredModel | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         commands = sorted(settings.GYM_LMZOO_COMMANDS)
         offered = [source for source in sources() if source.backend != "lmzoo" or commands]
         self._sources: dict[str, Source] = {source.key: source for source in offered}
-        self._asked = fields_of(offered, list(self.fields), {"command": commands})
+        self._config_fields = fields_of(offered, list(self.fields), {"command": commands})
         kind = self.fields["kind"]
         assert isinstance(kind, forms.ChoiceField)
         kind.choices = [(source.key, source.label) for source in offered]
-        self.fields |= {name: asked.field for name, asked in self._asked.items()}
+        self.fields |= {name: field_.field for name, field_ in self._config_fields.items()}
         if model is not None:
             self._begin_with(model)
 
@@ -182,9 +185,9 @@ class SourceForm(forms.Form):
                 self.initial["kind"] = source.key
                 self.initial.update(
                     {
-                        name: model.config[asked.name]
-                        for name, asked in self._asked.items()
-                        if source.key in asked.for_sources and asked.name in model.config
+                        name: model.config[field_.name]
+                        for name, field_ in self._config_fields.items()
+                        if source.key in field_.for_sources and field_.name in model.config
                     }
                 )
 
@@ -194,43 +197,43 @@ class SourceForm(forms.Form):
         if source is None:
             return cleaned
         missing = False
-        for name, asked in self._asked.items():
-            needed = source.key in asked.for_sources and asked.name in source.schema["required"]
+        for name, field_ in self._config_fields.items():
+            needed = source.key in field_.for_sources and field_.name in source.schema["required"]
             if needed and not cleaned.get(name):
                 missing = True
                 if name not in self.errors:
-                    self.add_error(name, "This is needed for this kind of model.")
+                    self.add_error(name, "Required for this kind of model.")
         if missing:
             return cleaned
-        whole = config_of(source, cleaned, self._asked)
-        problems = config_problems(source.backend, whole)
+        config = config_of(source, cleaned, self._config_fields)
+        problems = config_problems(source.backend, config)
         if problems:
             raise ValidationError(problems)
-        cleaned["source"] = {"backend": source.backend, "config": whole}
+        cleaned["source"] = {"backend": source.backend, "config": config}
         return cleaned
 
     def source(self) -> dict[str, Any]:
-        """What the services take: backend and configuration, secrets included."""
-        found: dict[str, Any] = self.cleaned_data["source"]
-        return found
+        """Keyword arguments for the services: backend and configuration, secrets included."""
+        source: dict[str, Any] = self.cleaned_data["source"]
+        return source
 
     def reads_files(self) -> bool:
-        """Whether models of the chosen source lie in files, so that a valid form is reviewed first."""
+        """Whether models of this source are read from files, so that a valid form is reviewed first."""
         return reads_files(self.source()["backend"])
 
-    def given(self) -> Iterator[BoundField]:
-        """Every field but those of other sources: what a review hands on."""
+    def fields_to_resubmit(self) -> Iterator[BoundField]:
+        """Every field except those of other sources, to be posted again after the review."""
         source = self.cleaned_data["kind"]
         for name in self.fields:
-            if name not in self._asked or source in self._asked[name].for_sources:
+            if name not in self._config_fields or source in self._config_fields[name].for_sources:
                 yield self[name]
 
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
-        """(keys of the kinds that ask for it, field), for the template."""
+        """(keys of its sources, field) of the fields that are always shown."""
         return self._bound(main=True)
 
     def more_fields(self) -> Iterator[tuple[str, BoundField]]:
-        """The same of the fields that are folded away."""
+        """(keys of its sources, field) of the fields in the collapsed section."""
         return self._bound(main=False)
 
     def kinds_with_more(self) -> str:
@@ -240,9 +243,9 @@ class SourceForm(forms.Form):
         return any(bound.errors for _, bound in self.more_fields())
 
     def _bound(self, *, main: bool) -> Iterator[tuple[str, BoundField]]:
-        for name, asked in self._asked.items():
-            if asked.is_main == main:
-                yield " ".join(asked.for_sources), self[name]
+        for name, field_ in self._config_fields.items():
+            if field_.is_main == main:
+                yield " ".join(field_.for_sources), self[name]
 
 
 class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
@@ -259,7 +262,7 @@ class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         }
 
     def card(self) -> dict[str, Any]:
-        """What the services take."""
+        """Keyword arguments for the services."""
         card = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.fields}
         return card | {"tags": self.cleaned_data["tag_names"]}
 
@@ -273,14 +276,14 @@ class RegisterForm(SourceForm, _CardFields):
         self._owner = owner
 
     def clean_slug(self) -> str:
-        """The address of one's own refused model is free, so that model is not in the way."""
+        """Allow the slug of the owner's own refused model, which the new one replaces."""
         slug: str = self.cleaned_data["slug"]
         self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
         return slug
 
 
 class CardForm(_CardFields):
-    """What a model's people may say about it; what it is stays as registered. Secrets can be replaced."""
+    """A model's card, and replacement of its secrets. Backend and configuration are not changed."""
 
     def __init__(self, *args: Any, may_manage: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -296,18 +299,18 @@ class CardForm(_CardFields):
             title = schema.get("title", name)
             stored = name in self.instance.secrets
             help_text = (
-                "One is stored. Leave this empty to keep it." if stored else "None is stored."
+                "One is stored. Leave empty to keep it." if stored else "None is stored."
             ) + " It is encrypted and never shown again."
             self.fields[f"secret-{name}"] = secret_field(f"New {title}", help_text, schema.get("maxLength"))
             if stored:
                 self.fields[f"forget-{name}"] = forms.BooleanField(
-                    required=False, label=f"Forget the stored {title}"
+                    required=False, label=f"Delete the stored {title}"
                 )
 
     def secrets(self) -> dict[str, str | None]:
-        """What was given: "" keeps, None forgets; see gym.secrets.sealed."""
-        given: dict[str, str | None] = {}
+        """Changes of secrets by name: "" keeps, None deletes; see gym.secrets.sealed."""
+        changes: dict[str, str | None] = {}
         for name in self._secret_names:
             new = self.cleaned_data.get(f"secret-{name}", "")
-            given[name] = new or (None if self.cleaned_data.get(f"forget-{name}") else "")
-        return given
+            changes[name] = new or (None if self.cleaned_data.get(f"forget-{name}") else "")
+        return changes

@@ -1,4 +1,4 @@
-"""Who answers: registered models, pinned so that a number can be had again."""
+"""Registered models, pinned to an exact version so that results can be reproduced."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 
 UPLOADED = "uploaded"
-"""Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+"""Backend of models that are not hosted here: only a card for uploaded results, never loaded."""
 BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 AGENT = "agent"
-"""Backend of agents (gym.agents): something one talks to, which has no surprisals and runs no suites."""
+"""Backend of agents (gym.agents), which have no surprisals and cannot run suites."""
 
 
 class RegisteredModel(models.Model):
@@ -78,37 +78,37 @@ class RegisteredModel(models.Model):
 
     @property
     def is_hosted(self) -> bool:
-        """Can this site load it? Agents and models known by uploaded results alone cannot be run on suites."""
+        """Whether this site can load it and run it on suites."""
         return self.backend not in (UPLOADED, AGENT)
 
     @property
     def not_hosted(self) -> str:
-        """Why this site cannot load it, in words; empty where it can."""
+        """Reason why this site cannot load it; empty if it can."""
         if self.backend == AGENT:
-            return f"{self.name} is an agent: it answers agent tests and gives no surprisals."
+            return f"{self.name} is an agent: it is run on agent tests and has no surprisals."
         if self.backend == UPLOADED:
-            return f"{self.name} is known by uploaded results alone: it is not hosted here."
+            return f"{self.name} is not hosted here: it has uploaded results only."
         return ""
 
     @cached_property
     def label(self) -> str:
-        """The name; with the slug where `names.tell_apart` found others that are called the same."""
+        """The name, with the slug if `names.disambiguate` found others of the same name."""
         return self.name
 
     @property
     def weight_bytes(self) -> int:
-        """What the weights take in memory, as far as the check said."""
+        """Memory of the weights in bytes, from what the check found."""
         return (self.parameters or 0) * BYTES_PER_NUMBER.get(str(self.facts.get("dtype")), 4)
 
     @property
     def start_tokens(self) -> dict[str, Any]:
-        """What the check found about start tokens (backends.start_tokens.measured); empty where it tried none."""
-        found: dict[str, Any] = self.facts.get("probe", {}).get("start_tokens") or {}
-        return found
+        """What the check measured about start tokens (backends.start_tokens.measured); empty if it tried none."""
+        measured: dict[str, Any] = self.facts.get("probe", {}).get("start_tokens") or {}
+        return measured
 
     @property
     def is_masked(self) -> bool:
-        """Its bits are pseudo-log-likelihoods: it sees the words on both sides of each token."""
+        """Whether its bits are pseudo-log-likelihoods, conditioned on both sides of each token."""
         return self.backend == "masked"
 
     @property

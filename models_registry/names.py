@@ -1,4 +1,4 @@
-"""What models are called where several are shown side by side."""
+"""Labels of models that are shown together."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from models_registry.models import RegisteredModel
 
 GROUP = "group:"
-"""A model's tag `group:NAME` says: this is a seed or checkpoint of the model NAME."""
+"""The tag `group:NAME` marks a model as a seed or checkpoint of the model NAME."""
 
 
-def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
-    """(name, slug) -> the name; with the slug where others are called the same: "GPT-2 (gpt2-b)"."""
-    often = Counter(name for name, _ in set(names))
-    return [name if often[name] == 1 else f"{name} ({slug})" for name, slug in names]
+def unambiguous(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Map (name, slug) pairs to names, with the slug added to ambiguous ones: "GPT-2 (gpt2-b)"."""
+    counts = Counter(name for name, _ in set(names))
+    return [name if counts[name] == 1 else f"{name} ({slug})" for name, slug in names]
 
 
 def named_with_owner(model: RegisteredModel) -> str:
-    """A model as a choice among others."""
+    """Label of a model in a list of choices."""
     return f"{model.name} ({model.slug}), by {model.owner.display_name}"
 
 
-def tell_apart(models: Iterable[RegisteredModel]) -> None:
-    """Gives each its `label` beside the others; the same model may come several times."""
-    found = list(models)
-    for model, label in zip(found, told_apart([(one.name, one.slug) for one in found]), strict=True):
+def disambiguate(models: Iterable[RegisteredModel]) -> None:
+    """Set the `label` of each model so that all differ; a model may occur several times."""
+    rows = list(models)
+    for model, label in zip(rows, unambiguous([(model.name, model.slug) for model in rows]), strict=True):
         model.label = label

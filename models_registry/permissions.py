@@ -1,4 +1,4 @@
-"""Who may do what with a registered model."""
+"""Permissions on registered models."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ def can_view(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_edit(user: AnyUser, model: RegisteredModel) -> bool:
-    """Its card, and checking it again: the owner, staff and collaborators who may edit."""
+    """May edit the card and queue a check: owner, staff and editing collaborators."""
     return may_edit(user, model)
 
 
 def can_manage(user: AnyUser, model: RegisteredModel) -> bool:
-    """Who sees it, where its requests go, its secrets and its end: the owner and staff."""
+    """May change visibility, source and secrets, and delete: owner and staff."""
     return owns(user, model)
 
 
 def can_approve(user: AnyUser) -> bool:
-    """Loading a model downloads or reads weights on the worker's machine: staff decides."""
+    """Staff: loading a model downloads or reads files on the worker's machine."""
     return user.is_authenticated and user.is_staff
 
 
@@ -32,5 +32,5 @@ def can_run(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_upload_to(user: AnyUser, model: RegisteredModel) -> bool:
-    """Results that were computed elsewhere belong to models that this site does not host, and to their people."""
+    """May upload results: editors of models that are not hosted here."""
     return model.backend == UPLOADED and can_edit(user, model)

@@ -1,4 +1,4 @@
-"""Which queue the jobs of a model go to: that of the workers that can load it."""
+"""Choose the queue of a model's jobs, served by workers that can load it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from models_registry.models import RegisteredModel
 
 MEGABYTE = 1_000_000
 TAG = "queue:"
-"""A model's tag `queue:NAME` sends its jobs to that queue, where GYM_MODEL_QUEUES has it."""
+"""The tag `queue:NAME` sends a model's jobs to that queue, if GYM_MODEL_QUEUES has it."""
 GPU = "gpu"
-"""The queue of models whose cards ask for a GPU, where GYM_MODEL_QUEUES has it."""
+"""Queue of models whose configuration names a GPU, if GYM_MODEL_QUEUES has it."""
 
 
 def queue_of_check(model: RegisteredModel) -> str:
-    """Checks are short work, but go to the workers that can load the model."""
+    """Queue of a check: SHORT, unless only certain workers can load the model."""
     queue = queue_of(model)
     return SHORT if queue == "default" else queue
 
 
 def queue_of(model: RegisteredModel) -> str:
-    """The queue of GYM_MODEL_QUEUES that the model's tag names; else `gpu` where its card asks for one; else that with
-    the highest number of megabytes that its weights reach; else `default`."""
+    """The queue of GYM_MODEL_QUEUES named by a tag; else `gpu` if the model is configured for one; else that with the
+    largest size in megabytes that its weights reach; else `default`."""
     queues: dict[str, int | None] = settings.GYM_MODEL_QUEUES
     for tag in model.tags:
         if str(tag).startswith(TAG) and (name := str(tag).removeprefix(TAG)) in queues:

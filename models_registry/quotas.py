@@ -1,4 +1,4 @@
-"""What models and agents count as against their owner's quota."""
+"""Quota of models and agents."""
 
 from __future__ import annotations
 

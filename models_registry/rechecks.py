@@ -1,7 +1,7 @@
-"""Check ready models again whose last check was made by an older version of the check.
+"""Recheck ready models whose last check was by an older CHECK_VERSION.
 
-A worker that signs in queues these checks. The models stay ready meanwhile: each run loads its model as this version
-does, so its numbers do not wait for what the model's page says.
+A worker queues the checks when it signs in. The models stay ready meanwhile: runs load them with the current code
+anyway.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of
 
 CHECK_VERSION = 3
-"""Raised whenever a check may find something else than before, or records more. A check writes it into the facts."""
+"""Increase whenever a check may find different or more facts. Stored in the facts."""
 
 
 @receiver(worker_signed_in, dispatch_uid="models_registry.rechecks")
 def queue_rechecks(**kwargs: Any) -> None:
-    """Queue a check of every model whose last one is older. One that fails, because a server is away, is queued again
-    when the next worker signs in."""
+    """Queue a check of every outdated model. A check that fails because a server is unavailable is queued again when
+    the next worker signs in."""
     ready = RegisteredModel.objects.filter(status=RegisteredModel.Status.READY).select_related("check_job")
     for model in ready.exclude(backend__in=[UPLOADED, AGENT]):
         is_waiting = model.check_job is not None and model.check_job.is_active
@@ -32,7 +32,7 @@ def queue_rechecks(**kwargs: Any) -> None:
 
 
 def _queue(model: RegisteredModel) -> None:
-    """Queue it, unless another worker has just done so. The commit of a hub model stays as it was approved."""
+    """Queue the check unless another worker has just done so. The approved commit of a hub model is kept."""
     as_seen = RegisteredModel.objects.filter(pk=model.pk, check_job=model.check_job_id)
     with transaction.atomic():
         job = enqueue(

@@ -23,21 +23,21 @@ def visible_to(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 def refused_of(owner: User) -> QuerySet[RegisteredModel]:
-    """Models that staff refused to this person. Nothing was ever loaded or computed, so their addresses are free for
-    another try of theirs."""
+    """This owner's models that staff refused. Nothing was computed with them, so the owner may reuse their
+    addresses."""
     return RegisteredModel.objects.filter(owner=owner, status=RegisteredModel.Status.REFUSED)
 
 
 def used_in(model: RegisteredModel) -> list[str]:
-    """What rests on a model, counted: ["3 suite runs", "1 game"]. What goes with a model does not count."""
-    found = []
+    """Objects that refer to a model, counted: ["3 suite runs", "1 game"]; without those deleted along with it."""
+    counts = []
     for relation in model._meta.related_objects:
         if relation.on_delete is CASCADE:
             continue
         if n := relation.related_model._default_manager.filter(**{relation.field.name: model}).count():
             names = relation.related_model._meta
-            found.append(f"{n} {names.verbose_name if n == 1 else names.verbose_name_plural}")
-    return found
+            counts.append(f"{n} {names.verbose_name if n == 1 else names.verbose_name_plural}")
+    return counts
 
 
 def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
@@ -48,8 +48,8 @@ def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredModel]:
-    """Models by how much they are likely to know: causal ones, the largest first; then others, which count other things
-    as parameters or none, those with most finished runs first; baselines last."""
+    """Order models by likely strength: causal ones by size; then others, whose parameters are not comparable, by number
+    of finished runs; baselines last."""
     kind = Case(When(backend="causal", then=0), When(backend="uniform", then=2), default=1)
     size = Case(When(backend="causal", then=F("parameters")))
     finished = RegisteredModel.objects.filter(pk=OuterRef("pk"), runs__completed_at__isnull=False).values(
@@ -61,7 +61,7 @@ def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredMod
 
 
 def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Models that are known by uploaded results alone, and to which this user may add some."""
+    """Models with uploaded results only, to which this user may upload."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)
@@ -69,7 +69,7 @@ def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 class ModelFilter(Filters):
-    """Search, filter and sort of the list of models, for the page and the API."""
+    """Search, filters and sorting of models, for the page and the API."""
 
     q = WordsFilter(
         *("name", "slug", "description", "authorship", "corpus"),

@@ -18,7 +18,7 @@ from gym.addresses import at_free_slug, slug_from
 from gym.jobs.selectors import workers
 from gym.jobs.services import enqueue
 from gym.notices.models import Notice
-from gym.notices.services import tell
+from gym.notices.services import notify
 from gym.secrets import sealed
 from gym.sharing.services import hold
 from lmgym.models.backends import BACKENDS, downloads, schema_for
@@ -41,16 +41,16 @@ PINNED: dict[str, Any] = {
     "checked_at": None,
     "load_seconds": None,
 }
-"""What a check writes down, before there was one."""
+"""Fields written by a check, as they are before the first one."""
 
 
 class InUse(ValidationError):
-    """Something rests on this model; the message says what, and what to do."""
+    """The model is in use; the message says by what, and what to do."""
 
 
 def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
-    """(JSON path, message) of everything in which a configuration, with its secrets, differs from the backend's JSON
-    schema. What is wrong with a secret is said without repeating it."""
+    """Validate a configuration, with its secrets, against the backend's JSON schema: (JSON path, message) of each
+    error. Messages do not repeat secrets."""
     spec = BACKENDS[backend]
     validator = Draft202012Validator(schema_for(spec, config))
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(step) for step in error.path])
@@ -66,23 +66,23 @@ def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]
 
 
 def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
-    """What is wrong with a backend's configuration, secrets included, in words; empty when nothing is."""
+    """Errors of a backend's configuration, secrets included, as sentences."""
     if backend not in BACKENDS:
-        return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
+        return [f"Unknown backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
     return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
 def download_of(backend: str, config: dict[str, Any], *, actor: AnyUser) -> Download:
-    """What a model would download or read, before it is registered. Free space is known only where the workers share
+    """What a model would download or read, before it is registered. Free space is reported only if all workers run on
     this machine."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
-    config, _ = _fitting(backend, config)
-    found = downloads.download_of(
+    config, _ = _split_config(backend, config)
+    download = downloads.download_of(
         backend, config, model_dir=settings.GYM_MODEL_DIR, hub_allowed=settings.GYM_HUB_ALLOWED
     )
     elsewhere = any(worker.alive and worker.host != socket.gethostname()[:120] for worker in workers())
-    return replace(found, free_bytes=None) if elsewhere else found
+    return replace(download, free_bytes=None) if elsewhere else download
 
 
 def register_model(
@@ -94,42 +94,42 @@ def register_model(
     config: dict[str, Any],
     **card: Any,
 ) -> RegisteredModel:
-    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them. It takes
-    the place of a refused one of theirs with the same address.
+    """Register a model. It replaces a refused one of the actor's with the same slug. Staff's models are checked right
+    away; models that load files wait for approval otherwise.
 
-    Secrets are given within `config`, and stored encrypted and not in `config`."""
+    Secrets are passed in `config` and stored encrypted, apart from it."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
-    config, given = _fitting(backend, config)
+    config, secrets = _split_config(backend, config)
     with transaction.atomic():
         refused_of(actor).filter(slug=slug).delete()
         with MODELS.growing(actor, new=True):
             model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
-            model.secrets = sealed({}, given)
+            model.secrets = sealed({}, secrets)
             _admit(model, actor)
     return model
 
 
 def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: dict[str, Any]) -> None:
-    """Change what a model is, as long as nothing rests on it. It is checked, and approved where that is needed, like a
-    new one. Secrets that are not given stay while they are for the same address."""
+    """Change the source and configuration of an unused model. It is approved and checked like a new one. Stored secrets
+    are kept if the address of the server does not change."""
     _require_manage(actor, model)
     _require_hosted(model)
-    config, given = _fitting(backend, config)
+    config, secrets = _split_config(backend, config)
     with MODELS.growing(model.owner, actor=actor):
         hold(model)
-        _require_unused(model, "What it is stays as registered. Register a new model instead.")
+        _require_unused(model, "Its source cannot be changed. Register a new model instead.")
         same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
-        model.secrets = sealed(model.secrets if same_address else {}, given)
+        model.secrets = sealed(model.secrets if same_address else {}, secrets)
         model.backend, model.config = backend, config
         for name, value in PINNED.items():
             setattr(model, name, value)
         _admit(model, actor)
 
 
-def _fitting(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The configuration that may be shown, and its secrets (the `writeOnly` properties of the schema), apart.
-    ValidationError where they do not fit the schema."""
+def _split_config(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Split a configuration into its public part and its secrets (the `writeOnly` properties of the schema). Raises
+    ValidationError if it does not match the schema."""
     if problems := config_problems(backend, config):
         raise ValidationError(problems)
     names = BACKENDS[backend].secret_names
@@ -138,7 +138,7 @@ def _fitting(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:
-    """A model with its card and its secrets, as long as nothing rests on it."""
+    """Delete an unused model. Raises InUse."""
     _require_manage(actor, model)
     if model.backend == AGENT:
         raise ValidationError(f"{model.name} is an agent: delete it on its own page.")
@@ -149,13 +149,13 @@ def delete_model(model: RegisteredModel, *, actor: User) -> None:
 
 
 def _require_unused(model: RegisteredModel, advice: str) -> None:
-    if found := used_in(model):
-        raise InUse(f"{model.name} is used in {' and '.join(found)}. {advice}")
+    if uses := used_in(model):
+        raise InUse(f"{model.name} is used in {' and '.join(uses)}. {advice}")
 
 
 def _admit(model: RegisteredModel, actor: User) -> None:
-    """Save a new or corrected model: its check is queued, or it waits for staff. A check that was queued before has
-    nothing to say any more, see actors.check_model."""
+    """Save a new or corrected model, and queue its check unless it waits for staff. An earlier check is ignored (see
+    actors.check_model)."""
     allowed = not BACKENDS[model.backend].needs_files or permissions.can_approve(actor)
     model.status, model.status_reason = (Status.UNCHECKED if allowed else Status.UNAPPROVED), ""
     model.check_job = None
@@ -166,10 +166,8 @@ def _admit(model: RegisteredModel, actor: User) -> None:
 
 
 def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: Any) -> RegisteredModel:
-    """A card for a model that is not hosted here, so that results computed elsewhere can belong to it.
-
-    It is ready at once, since nothing is ever loaded. Without a slug it gets a free one, made of its name.
-    """
+    """Register a model that is not hosted here, for uploaded results. It is ready right away, since it is never loaded.
+    Without a slug, a free one is derived from its name."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     model = RegisteredModel(name=name, owner=actor, backend=UPLOADED, status=Status.READY, **card)
@@ -189,56 +187,56 @@ def _slug_of(name: str) -> str:
     return f"{base}-model" if base == "register" else base
 
 
-def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, actor: User) -> None:
-    """Replace or forget a model's secrets; "" keeps what is stored, None forgets it."""
+def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *, actor: User) -> None:
+    """Replace or delete a model's secrets: "" keeps a stored one, None deletes it."""
     if not permissions.can_manage(actor, model):
-        raise PermissionDenied("only its owner keeps a model's secrets")
+        raise PermissionDenied("only its owner may change a model's secrets")
     names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
-    if set(given) - set(names):
+    if set(changes) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
     with transaction.atomic():
         hold(model)
-        model.secrets = sealed(model.secrets, given)
+        model.secrets = sealed(model.secrets, changes)
         model.save(update_fields=["secrets"])
 
 
 def approve_model(model: RegisteredModel, *, actor: User) -> bool:
-    """Staff lets a waiting model be loaded. Whether a check was queued: not while one is under way."""
+    """Approve a waiting model and queue its check. Returns False if a check is already active."""
     if not permissions.can_approve(actor):
-        raise PermissionDenied("only staff approves models")
+        raise PermissionDenied("only staff may approve models")
     _require_hosted(model)
     if model.check_job is not None and model.check_job.is_active:
         return False
     with transaction.atomic():
-        _tell_owner(model, "was approved and is checked now", actor)
+        _notify_owner(model, "was approved and is being checked", actor)
         _queue_check(model, actor)
     return True
 
 
-def _tell_owner(model: RegisteredModel, what: str, actor: User, *, by_mail: bool = True) -> None:
-    """What staff decided. Call it before the model is locked."""
+def _notify_owner(model: RegisteredModel, what: str, actor: User, *, by_mail: bool = True) -> None:
+    """Notify the owner of a decision by staff. Call before locking the model."""
     if model.owner_id != actor.pk:
         text, about = f"Your model {model.name} {what}.", f"model {model.pk}"
-        tell(model.owner, Notice.Kind.MODEL, text, model.get_absolute_url(), about=about, by_mail=by_mail)
+        notify(model.owner, Notice.Kind.MODEL, text, model.get_absolute_url(), about=about, by_mail=by_mail)
 
 
 def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
-    """Staff does not let a waiting model be loaded, and says why; its owner reads it on the model's page, and in an
-    e-mail where there is an address. Staff may approve it later all the same."""
+    """Refuse a waiting model, with a reason that is shown on its page and e-mailed to the owner. Staff may still
+    approve it later."""
     if not permissions.can_approve(actor):
-        raise PermissionDenied("only staff refuses models")
+        raise PermissionDenied("only staff may refuse models")
     reason = reason.strip()
     if not reason:
-        raise ValidationError({"reason": "Say why: its owner reads it."})
+        raise ValidationError({"reason": "Enter a reason; it is shown to the owner."})
     if len(reason) > MAX_REASON:
         raise ValidationError({"reason": f"At most {MAX_REASON} characters."})
     with transaction.atomic():
-        _tell_owner(
+        _notify_owner(
             model, "was not approved; its page says why", actor, by_mail=False
-        )  # a mail has the reason
+        )  # send_refused mails the reason
         waiting = RegisteredModel.objects.filter(pk=model.pk, status=Status.UNAPPROVED)
         if not waiting.update(status=Status.REFUSED, status_reason=reason):
-            raise ValidationError(f"{model.name} does not wait for staff.")
+            raise ValidationError(f"{model.name} is not waiting for approval.")
         model.status, model.status_reason = Status.REFUSED, reason
         if model.owner.email:
             transaction.on_commit(
@@ -247,7 +245,7 @@ def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
 
 
 def check_model(model: RegisteredModel, *, actor: User) -> None:
-    """Queue the check again, e.g. after files were put in place."""
+    """Queue another check, e.g. after files were put in place."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
@@ -259,14 +257,14 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
 
 
 def change_start_token(model: RegisteredModel, token: str | None, *, actor: User) -> None:
-    """Make one of the start tokens that the check tried the model's own; None: it has none. The check's own choice is
-    not written down: a later check may find another. Runs that are there keep the token they had, by name."""
+    """Set the model's start token to one that the check tried; None: no start token. The check's own choice is not
+    stored in the configuration, since a later check may choose another. Existing runs keep their token, by name."""
     _require_manage(actor, model)
     with transaction.atomic():
         hold(model)
-        tried = [one["token"] for one in model.start_tokens.get("candidates", ())]
+        tried = [row["token"] for row in model.start_tokens.get("candidates", ())]
         if token not in tried:
-            named = ", ".join("no start token" if one is None else one for one in tried)
+            named = ", ".join("no start token" if token is None else token for token in tried)
             raise ValidationError(
                 {
                     "start_token": f"Choose one that the check tried: {named}. A run can use any other by name."
@@ -276,7 +274,7 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
             )
         if model.check_job is not None and model.check_job.is_active:
             raise ValidationError(
-                {"start_token": "The model is being checked. Choose again when the check has finished."}
+                {"start_token": "The model is being checked. Choose a token when the check has finished."}
             )
         model.config.pop("bos_token", None)
         if token != model.start_tokens["token"]:
@@ -301,7 +299,7 @@ CARD = (
 
 
 def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
-    """Change what a model's people say about it: any of CARD. What it is stays as registered."""
+    """Change any of CARD. Source and configuration are not changed here."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not edit this model")
     if changes.get("visibility", model.visibility) != model.visibility:
@@ -312,12 +310,12 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
     model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
     if fields:
         with MODELS.growing(model.owner, actor=actor):
-            model.save(update_fields=fields)  # never what a check writes meanwhile
+            model.save(update_fields=fields)  # a check may write other fields meanwhile
 
 
 def _require_manage(actor: User, model: RegisteredModel) -> None:
     if not permissions.can_manage(actor, model):
-        raise PermissionDenied("only its owner says who sees a model, corrects and deletes it")
+        raise PermissionDenied("only its owner may share, correct or delete a model")
 
 
 def _require_hosted(model: RegisteredModel) -> None:

@@ -1,7 +1,7 @@
-"""What other rooms may listen to."""
+"""Signals of models."""
 
 from django.dispatch import Signal
 
 start_token_settled = Signal()
-"""Sent with `model` (its facts are the new ones) inside the transaction that has written which start token is its own:
-by a check, or by somebody's choice. It may be the one that it was."""
+"""Sent with `model` (with its new facts) in the transaction that stores its start token, chosen by a check or a user.
+The token may be unchanged."""

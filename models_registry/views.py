@@ -15,14 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
-from gym.sharing.rooms import Room
+from gym.sharing.shareable import Shareable
 from lmgym.models.backends.downloads import reads_files
 from models_registry import permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
 
-ROOM = Room("model", "model-list", "Models", visible_to)
+SHAREABLE = Shareable("model", "model-list", "Models", visible_to)
 
 
 @require_safe
@@ -36,8 +36,8 @@ def model_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def model_register(request: SignedInRequest) -> HttpResponse:
-    """A model that lies in files is reviewed first (POST reviewed, or back). Context: form, may_approve (staff's
-    registrations are checked at once); of the review: form, download, may_approve."""
+    """Models read from files are reviewed first (POST `reviewed`, or `back`). Context: form, may_approve (staff's
+    models are checked right away); of the review: form, download, may_approve."""
     form = RegisterForm(request.POST or None, owner=request.user)
     context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     if request.method == "POST" and form.is_valid():
@@ -48,16 +48,16 @@ def model_register(request: SignedInRequest) -> HttpResponse:
         try:
             model = services.register_model(actor=request.user, **form.source(), **form.card())
         except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, _said(error))
+            form.add_error(None, _messages(error))
         else:
-            messages.success(request, _what_now(model, "Registered"))
+            messages.success(request, _done_text(model, "Registered"))
             return redirect(model)
     return render(request, "models_registry/register.html", context, status=_form_status(request))
 
 
 @require_safe
 def model_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """The status line alone, polled while a check is under way. Context: model."""
+    """The status line, polled while a check is active. Context: model."""
     model = _visible(request, slug)
     if model.backend == AGENT:
         return redirect("agent-server-status", slug)
@@ -86,8 +86,8 @@ def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
-    """What the model is, and its end; reviewed like a new one. Context: model, form, used_in (what keeps it as it is),
-    may_approve."""
+    """Correct the source of an unused model, reviewed like a new one, or delete it. Context: model, form, used_in (what
+    prevents it), may_approve."""
     model = _managed(request, slug)
     if model.backend == AGENT:
         return redirect(model)
@@ -106,9 +106,9 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             services.correct_model(model, actor=request.user, **form.source())
         except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, _said(error))
+            form.add_error(None, _messages(error))
         else:
-            messages.success(request, _what_now(model, "Corrected"))
+            messages.success(request, _done_text(model, "Corrected"))
             return redirect(model)
     return render(request, "models_registry/correct.html", context, status=_form_status(request))
 
@@ -131,14 +131,14 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 def model_start_token(request: HttpRequest, slug: str) -> HttpResponse:
     """POST token; empty: no start token."""
     change = partial(services.change_start_token, token=request.POST.get("token", "") or None)
-    said = "Changed. New runs use it; existing runs keep the start token they had."
-    return act(request, _managed(request, slug), change, said)
+    done = "Changed. New runs use it; existing runs keep the start token they had."
+    return act(request, _managed(request, slug), change, done)
 
 
 @login_required
 @require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
-    """A model that lies in files is reviewed first (POST reviewed)."""
+    """Models read from files are reviewed first (POST `reviewed`)."""
     model = _visible(request, slug)
     may_approve = permissions.can_approve(request.user)
     if may_approve and reads_files(model.backend) and "reviewed" not in request.POST:
@@ -152,7 +152,9 @@ def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
 def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
     """POST reason."""
     refuse = partial(services.refuse_model, reason=request.POST.get("reason", ""))
-    return act(request, _visible(request, slug), refuse, "Refused. Its owner reads why on this page.")
+    return act(
+        request, _visible(request, slug), refuse, "Refused. The reason is shown to its owner on this page."
+    )
 
 
 def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
@@ -160,8 +162,8 @@ def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
 
 
 def _review(request: HttpRequest, source: dict[str, Any], context: dict[str, Any]) -> HttpResponse:
-    """What a model would download. Context: download, may_approve, form (a valid one; not where it is approved), model
-    (one that is corrected or approved)."""
+    """Review what a model would download. Context: download, may_approve, form (valid; not when approving), model (when
+    correcting or approving)."""
     download = services.download_of(**source, actor=request.user)
     return render(request, "models_registry/review.html", {**context, "download": download})
 
@@ -173,17 +175,17 @@ def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
 def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
     model = _visible(request, slug)
     if not permissions.can_manage(request.user, model):
-        raise PermissionDenied("only its owner corrects and deletes a model")
+        raise PermissionDenied("only its owner may correct or delete a model")
     return model
 
 
-def _what_now(model: RegisteredModel, done: str) -> str:
+def _done_text(model: RegisteredModel, done: str) -> str:
     if model.status == RegisteredModel.Status.UNAPPROVED:
         return f"{done}. Staff has to approve it before it is loaded."
     return f"{done}. The check is queued."
 
 
-def _said(error: ValidationError | TooManyJobs) -> list[str]:
+def _messages(error: ValidationError | TooManyJobs) -> list[str]:
     return error.messages if isinstance(error, ValidationError) else [str(error)]
 
 

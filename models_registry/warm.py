@@ -1,8 +1,7 @@
-"""Loaded models that stay loaded, under a memory budget, so that the next run of the same model starts at once.
+"""LRU cache of loaded models under a memory budget, so that the next run of a model starts right away.
 
-Worker and command line only; the web process never calls this. The least recently used model goes first; one that is
-in use never goes, even if the budget is exceeded meanwhile.
-"""
+For workers and the command line; never called in the web process. A model in use is never evicted, even if the budget
+is exceeded meanwhile."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ MEGABYTE = 1_000_000
 
 @dataclass
 class _Held:
-    """A loaded model, or one that is being loaded (`backend` is None; `ready` says when that ends)."""
+    """A loaded model, or one that is being loaded (`backend` is None; `ready` is set when that ends)."""
 
     slug: str
     needed_bytes: int
@@ -69,9 +68,8 @@ _threads = 0
 
 @contextmanager
 def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
-    """The model's backend, pinned in memory while the block runs. Only if the weights are those that the check saw.
-
-    Raises BackendError."""
+    """Pin the model's backend in memory while the block runs. Raises BackendError, also if the files differ from those
+    that were checked."""
     held = _pinned(model)
     try:
         yield _backend(held)
@@ -82,13 +80,13 @@ def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
-    """As `loaded_model`, for a process that does one thing and ends."""
+    """As `loaded_model`, for short-lived processes."""
     with loaded_model(model) as backend:
         return backend
 
 
 def load_registered(model: RegisteredModel) -> Backend:
-    """The model's backend whatever the check saw, from memory when it was used lately. Raises BackendError."""
+    """The model's backend, from the cache if loaded, without comparing it with the check. Raises BackendError."""
     held = _acquire(model)
     with _lock:
         held.users -= 1
@@ -97,24 +95,24 @@ def load_registered(model: RegisteredModel) -> Backend:
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
 def import_libraries(**kwargs: Any) -> None:
-    """What every model of transformers needs, where there are such models: it takes seven seconds of a core."""
+    """Import transformers in advance, if any ready model needs it: it takes seven seconds of CPU time."""
     kinds = [kind for kind, spec in BACKENDS.items() if spec.needs_torch]
     if RegisteredModel.objects.filter(backend__in=kinds, status=RegisteredModel.Status.READY).exists():
         from transformers import PreTrainedModel  # noqa: F401
 
 
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""Where a driver of GPUs is at work: NVIDIA, AMD, Windows' subsystem for Linux."""
+"""Device files of GPU drivers: NVIDIA, AMD, Windows Subsystem for Linux."""
 
 
 @receiver(worker_signed_in, dispatch_uid="models_registry.warm")
-def say_device(**kwargs: Any) -> None:
-    """Where there may be a GPU, the list of workers says what models run on before the first one is loaded."""
+def report_device(**kwargs: Any) -> None:
+    """Report the device before the first model is loaded, if there may be a GPU."""
     if any(os.path.exists(path) for path in GPU_FILES):
-        threading.Thread(target=_say_device, name="device", daemon=True).start()
+        threading.Thread(target=_report_device, name="device", daemon=True).start()
 
 
-def _say_device() -> None:
+def _report_device() -> None:
     from lmgym.models.backends.loading import describe_device
 
     try:
@@ -126,44 +124,44 @@ def _say_device() -> None:
 
 
 def forget(model: RegisteredModel | None = None) -> None:
-    """Drop one model, or all of them. Who uses one keeps it till the end."""
+    """Evict one model, or all. Current users keep theirs."""
     with _lock:
-        gone = [
+        evicted = [
             key
             for key, held in _held.items()
             if held.backend is not None and (model is None or held.slug == model.slug or key == _key(model))
         ]
-        for key in gone:
+        for key in evicted:
             del _held[key]
     _free_memory()
 
 
-def unless_crowded(load: Callable[[], Found]) -> Found:
-    """What `load` gives. Where others use the device's memory, idle models of this worker go, and it is tried again."""
+def retry_after_eviction(load: Callable[[], Found]) -> Found:
+    """Call `load`; if the device's memory is full, evict idle models of this worker and try once more."""
     try:
         return load()
     except MemoryInUse:
-        if not _let_idle_go():
+        if not _evict_idle():
             raise
     return load()
 
 
-def _let_idle_go() -> bool:
-    """Whether there was any."""
+def _evict_idle() -> bool:
+    """Evict all idle models; returns whether there was any."""
     with _lock:
         idle = [key for key, held in _held.items() if held.backend is not None and not held.users]
         for key in idle:
-            logger.info("let %s go to make room", _held.pop(key).slug)
+            logger.info("evicted %s to free memory", _held.pop(key).slug)
     _free_memory()
     return bool(idle)
 
 
 def _free_memory() -> None:
-    """Give back what models held that are gone. torch keeps a GPU's memory for later otherwise, and other workers and
-    the child process of a check cannot have it."""
+    """Release memory of evicted models. torch would cache GPU memory, which other workers and the child process of a
+    check need."""
     gc.collect()
     if "torch" in sys.modules:
-        import torch  # waits while another thread is at it
+        import torch  # blocks while another thread imports it
 
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
@@ -172,7 +170,7 @@ def _free_memory() -> None:
 def _pinned(model: RegisteredModel) -> _Held:
     held = _acquire(model)
     if _differs(held, model):
-        _drop(held)  # loaded before the files changed, perhaps: look at them as they are now
+        _drop(held)  # perhaps loaded before the files changed: load them again
         held = _acquire(model)
     if _differs(held, model):
         _drop(held)
@@ -181,10 +179,10 @@ def _pinned(model: RegisteredModel) -> _Held:
 
 
 def files_changed(model: RegisteredModel) -> BackendError:
-    """The error of a model that is not the one its check saw."""
+    """The error for a model whose files differ from those checked."""
     return BackendError(
         f"The files of {model.slug} are not those that were checked.",
-        "Check the model again: its results until now belong to the old files.",
+        "Check the model again. Its results so far belong to the old files.",
     )
 
 
@@ -205,8 +203,8 @@ def _drop(held: _Held) -> None:
 
 
 def _acquire(model: RegisteredModel) -> _Held:
-    """The loaded model with one more user. One thread loads; others that want the same model wait for it, and those
-    that want another do not, but for the reading of weights (`loading.read_model`)."""
+    """Return the loaded model with one more user. One thread loads a model while others that need it wait; other models
+    load concurrently, except for reading weights (`loading.read_model`)."""
     config, key = effective_config(model), _key(model)
     while True:
         with _lock:
@@ -219,18 +217,17 @@ def _acquire(model: RegisteredModel) -> _Held:
                 _held.move_to_end(key)
                 held.users += 1
                 return held
-        held.ready.wait()  # loaded by another thread, or failed there: look again
+        held.ready.wait()  # loaded, or failed, in another thread: check again
     return _load(key, held, model, config)
 
 
 def _key(model: RegisteredModel) -> str:
-    """What is loaded, whichever kernels the check found to be faster, and whichever start token to be better."""
-    return json.dumps([model.backend, _own_config(model), model.secrets], sort_keys=True)
+    """Cache key: what is loaded, without the kernels and start token that the check chose."""
+    return json.dumps([model.backend, _pinned_config(model), model.secrets], sort_keys=True)
 
 
 def _is_stale(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
-    """Whether a loaded model has other kernels or another start token than the last check chose, or files that changed
-    since."""
+    """Whether a loaded model differs from the last check in kernels or start token, or its files have changed."""
     if held.backend is None:
         return False
     facts = held.backend.facts
@@ -245,7 +242,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         if BACKENDS[model.backend].needs_torch:
             set_threads()
             _require_gpu(model, config)
-        backend = unless_crowded(
+        backend = retry_after_eviction(
             lambda: load_backend(
                 model.backend,
                 config,
@@ -263,7 +260,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
     weights = (facts.parameters or 0) * BYTES_PER_NUMBER.get(facts.dtype, 4)
     with _lock:
         held.seconds = perf_counter() - started
-        # Weights are counted; for tables of counts there is only what the process grew by.
+        # Weights are counted exactly; other backends by the growth of the process.
         held.bytes = weights if BACKENDS[model.backend].needs_torch else max(0, process_bytes() - before)
         held.backend = backend
     held.ready.set()
@@ -274,8 +271,8 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
 
 
 def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
-    """Raise DeviceMissing where the check computed in a half type on a GPU and this worker would compute in float32 on
-    its CPU: other numbers under the same name."""
+    """Raise DeviceMissing if the model was checked in half precision on a GPU and this worker has none: it would
+    compute different numbers in float32."""
     dtype = str(model.facts.get("dtype"))
     if dtype not in HALF_TYPES or config.get("cpu_bfloat16"):
         return
@@ -293,7 +290,7 @@ def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
 
 
 def _make_room(needed: int) -> None:
-    """Let idle models go, least recently used first, until so much more fits into the budget. Call with the lock."""
+    """Evict idle models, least recently used first, until `needed` more bytes fit the budget. Call with the lock."""
     budget = budget_bytes()
     for key, held in list(_held.items()):
         if sum(_size(other) for other in _held.values()) + needed <= budget:
@@ -301,7 +298,7 @@ def _make_room(needed: int) -> None:
         if held.backend is not None and not held.users:
             del _held[key]
             held.backend = None
-            logger.info("let %s go to make room", held.slug)
+            logger.info("evicted %s to free memory", held.slug)
             del held
             _free_memory()
     if needed and (total := sum(_size(other) for other in _held.values()) + needed) > budget:
@@ -317,8 +314,8 @@ def _size(held: _Held) -> int:
 
 
 def budget_bytes() -> int:
-    """GYM_MODEL_MEMORY_MB; by default half of the memory, or 80 % of the GPU's where models run on one, divided among
-    the worker processes that share it."""
+    """Memory budget in bytes: GYM_MODEL_MEMORY_MB; by default half of the RAM, or 80% of the GPU's memory divided among
+    the worker processes."""
     if settings.GYM_MODEL_MEMORY_MB:
         return int(settings.GYM_MODEL_MEMORY_MB) * MEGABYTE
     if (on_gpu := _gpu_bytes()) is not None:
@@ -327,10 +324,10 @@ def budget_bytes() -> int:
 
 
 def _gpu_bytes() -> int | None:
-    """Memory of the GPU that models run on; None where they run on the CPU, or nothing has needed torch yet."""
+    """Memory of the GPU that models run on; None on the CPU, or before torch is imported."""
     if "torch" not in sys.modules or settings.GYM_DEVICE == "cpu":
         return None
-    import torch  # waits while another thread is at it: what stands in sys.modules then is half a module
+    import torch  # blocks while another thread imports it: sys.modules may contain a half-initialised module
 
     if not torch.cuda.is_available():
         return None
@@ -344,7 +341,7 @@ def _gpu_bytes() -> int | None:
 
 
 def set_threads() -> None:
-    """Tell torch how many processor cores one computation uses."""
+    """Set torch's number of threads per computation."""
     global _threads
     if _threads:
         return
@@ -355,14 +352,14 @@ def set_threads() -> None:
 
 
 def thread_count() -> int:
-    """How many processor cores one computation uses: GYM_TORCH_THREADS, else the cores this process may use, divided
-    among the worker processes and their threads."""
+    """Threads per computation: GYM_TORCH_THREADS, else the available cores divided among the worker processes and their
+    threads."""
     sharers = settings.GYM_WORKERS * worker_threads()
     return settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
 
 
 def _report(device: Iterable[str] = ()) -> None:
-    """Tell the list of workers: what is loaded and on which devices. Where nothing is, `device`."""
+    """Report loaded models and their devices to the list of workers; without any, report `device`."""
     with _lock:
         held: list[dict[str, Any]] = [
             {"name": row.slug, "bytes": row.bytes, "seconds": round(row.seconds, 2)}
@@ -381,8 +378,8 @@ def _report(device: Iterable[str] = ()) -> None:
 
 
 def effective_config(model: RegisteredModel) -> dict[str, object]:
-    """The configuration with what the check pinned: hub commit, number format, kernels and start token."""
-    config = _own_config(model)
+    """The configuration with the values pinned by the check: hub commit, dtype, kernels and start token."""
+    config = _pinned_config(model)
     if BACKENDS[model.backend].needs_torch and model.facts.get("dtype"):
         config["dtype"] = model.facts["dtype"]  # a half type that was checked on a CPU is float32 everywhere
     if model.facts.get("kernels"):
@@ -394,7 +391,7 @@ def effective_config(model: RegisteredModel) -> dict[str, object]:
     return config
 
 
-def _own_config(model: RegisteredModel) -> dict[str, object]:
+def _pinned_config(model: RegisteredModel) -> dict[str, object]:
     config: dict[str, object] = dict(model.config)
     if config.get("source") == "hub" and model.source_revision:
         config["revision"] = model.source_revision
@@ -404,8 +401,8 @@ def _own_config(model: RegisteredModel) -> dict[str, object]:
 
 
 def _external_access(model: RegisteredModel) -> ExternalAccess:
-    """What a model that answers from elsewhere may use: the network, its stored secrets, the administrator's commands.
-    Raises BackendError when a stored secret cannot be read."""
+    """What a remote model may use: the network, its secrets, the administrator's commands. Raises BackendError if a
+    secret cannot be decrypted."""
     try:
         secrets = {name: reveal(model.secrets, name) for name in model.secrets}
     except SecretError as error:

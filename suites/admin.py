@@ -19,7 +19,7 @@ class CollaboratorInline(admin.TabularInline):  # type: ignore[type-arg]  # Djan
 
 @admin.register(Suite)
 class SuiteAdmin(ThingAdmin):
-    """A suite begins with a revision, so it is made on the site's own pages."""
+    """Suites are created on the site's own pages, because they need a revision."""
 
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility", "tags", "language"]
@@ -43,7 +43,7 @@ class PredictionInline(admin.TabularInline):  # type: ignore[type-arg]  # Django
 
 @admin.register(SuiteRevision)
 class SuiteRevisionAdmin(SiteAdmin):
-    """Read-only: revisions change through the site's own pages, frozen ones never."""
+    """Read-only: drafts are edited on the site's own pages, frozen revisions never change."""
 
     list_display = ["__str__", "state", "created", "frozen_at", "sha256"]
     list_filter = ["state"]

@@ -1,5 +1,5 @@
-"""What is asked about a file between its upload and its draft, as a form: questions (lmgym.suites.intake.questions)
-become fields, and the fields become `ParseOptions`. The API takes the same names."""
+"""Open questions about an uploaded file as a form: questions (lmgym.suites.intake.questions) become fields, and the
+cleaned fields become `ParseOptions`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmgym.suites.intake.questions import Known, Question, answers_to, questions
 
 
 class AnswersForm(forms.Form):
-    """A field for each question. `known`: names of the suite the file is for."""
+    """One field per question. `known`: names of the suite the file is for."""
 
     def __init__(
         self, *args: Any, reading: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
@@ -27,16 +27,16 @@ class AnswersForm(forms.Form):
 
     @property
     def column_fields(self) -> list[Any]:
-        """One for each column of the preview."""
-        return [self[one.name] for one in self.questions if one.is_about_column]
+        """Fields about columns, in the order of the preview."""
+        return [self[question.name] for question in self.questions if question.is_about_column]
 
     @property
     def name_fields(self) -> list[Any]:
-        return [self[one.name] for one in self.questions if one.is_about_name]
+        return [self[question.name] for question in self.questions if question.is_about_name]
 
     @property
     def encoding_choices(self) -> list[dict[str, Any]]:
-        """Each encoding with lines of the file as they read in it."""
+        """Each encoding with sample lines of the file decoded by it."""
         return [
             {"value": key, "label": ENCODINGS[key], "lines": lines}
             for key, lines in self.reading.encodings.items()
@@ -63,13 +63,14 @@ def _field(question: Question) -> forms.ChoiceField:
 
 
 def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:
-    """What `text` puts into a suite with these names (`condition`, `region`), and what it leaves open. The answers
-    given so far come with every request."""
+    """Parse the pasted `text` for a suite with these names (`condition`, `region`).
+
+    Returns the result and a form with the open questions, or None. The answers so far come with every request."""
     known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}
     reading, last = read_pasted(
         data.get("text", ""), known, {name: str(value) for name, value in data.items()}
     )
     if last is None:
         return reading, None
-    given = data if last.is_answered else None
-    return reading, AnswersForm(given, reading=last.result, before=last.before, known=known)
+    answered = data if last.is_answered else None
+    return reading, AnswersForm(answered, reading=last.result, before=last.before, known=known)

@@ -1,8 +1,7 @@
-"""The draft of a suite as the grid sees it, changed by small edits that several people may send.
+"""Concurrent editing of a suite's draft.
 
-Edits are compared and set: they are done as long as the draft has the structure (items, conditions, regions) that they
-were made on, and a cell is written as long as it holds the text that its editor saw. The suite's row is locked
-meanwhile, so edits of one suite come one after the other.
+Edits are compare-and-set on the draft's structure (items, conditions, regions) and on each cell's old text. The suite's
+row is locked meanwhile, so edits of one suite are serialised.
 """
 
 from __future__ import annotations
@@ -37,20 +36,21 @@ from suites.selectors import design_of, document_from
 MAX_EDITS = 500
 KEEP_EDITS = 2_000
 LOOK_BACK = 200
-"""Edits among which the one who changed a cell is looked for."""
+"""Newest edits searched for who changed a cell."""
 REPLACED = [{"op": "replace_draft"}]
-"""What the log says when the whole draft became another one."""
+"""Log entry for a draft that was replaced as a whole."""
 
-GONE = "There is no draft any more: it was frozen or discarded. Open a new draft to go on."
-MOVED = "Somebody changed the items, conditions or regions of the draft meanwhile."
-AFTER = "An earlier change of yours could not be made, and this one builds on it."
+GONE = "This draft was frozen or discarded. Open a new draft to continue editing."
+MOVED = "Another editor changed the items, conditions or regions. Your edit was not applied."
+AFTER = "This edit depends on an earlier one of yours that was not applied."
 
 Conflict = dict[str, Any]
 
 
 @dataclass
 class Outcome:
-    """`conflicts` is empty when everything was applied; `applied` names the edits of which anything was."""
+    """Result of a batch of edits. `applied`: ids of edits applied at least in part; `conflicts`: what was not
+    applied."""
 
     version: int
     applied: list[str] = field(default_factory=list)
@@ -58,11 +58,11 @@ class Outcome:
 
 
 class BadEdits(ValueError):
-    """The request is not made of edits at all."""
+    """The request is not a list of valid edits."""
 
 
 def card(draft: SuiteRevision) -> dict[str, Any]:
-    """Everything of a draft but its sentences."""
+    """The draft without its sentences, as JSON."""
     items = list(draft.sentences.order_by("position").values_list("item", flat=True))
     return {
         "suite": draft.suite.slug,
@@ -82,13 +82,13 @@ def card(draft: SuiteRevision) -> dict[str, Any]:
 
 
 def last_version(suite: Suite) -> int:
-    """The newest version that any draft of this suite ever had."""
+    """The highest version that any draft of this suite has had."""
     logged = suite.edits.aggregate(Max("version"))["version__max"] or 0
     return max(logged, suite.revisions.aggregate(Max("edits"))["edits__max"] or 0)
 
 
 def note_replacement(suite: Suite, *, actor: User | None) -> int:
-    """Log that the draft as a whole became another one. Returns the version that the new draft begins with."""
+    """Log that the draft was replaced as a whole. Returns the version at which the new draft starts."""
     version = last_version(suite) + 1
     DraftEdit.objects.create(
         suite=suite, edit_id=f"replaced-{version}", version=version, actor=actor, ops=REPLACED
@@ -97,8 +97,8 @@ def note_replacement(suite: Suite, *, actor: User | None) -> int:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits that were made on `version` of the draft, if it still has the same structure. Raises OverQuota, and
-    then none is applied."""
+    """Apply edits made on `version` of the draft, if its structure is unchanged. Raises OverQuota, and then applies
+    none."""
     permissions.require_edit(actor, suite)
     batch = _checked(edits)
     with transaction.atomic():
@@ -132,7 +132,7 @@ def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 class _Session:
-    """One request: its edits against the draft. `version` is the one that the next edit was made on."""
+    """Application of one batch of edits. `version`: the draft's version on which the next edit was made."""
 
     def __init__(
         self, suite: Suite, draft: SuiteRevision, version: int, batch: dict[str, Any], actor: User
@@ -142,33 +142,33 @@ class _Session:
         self.known = {entry.edit_id: entry for entry in suite.edits.filter(edit_id__in=batch)}
         self.blocked = False
         self.logged = 0
-        """Bytes that the log of edits has grown by."""
+        """Bytes added to the log of edits."""
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
             if entry := self.known.get(key):
-                self._again(entry)
+                self._repeat(entry)
             elif self.blocked:
                 self._refuse(key, AFTER, "")
             elif not self.draft.structure <= self.version <= self.draft.edits:
                 self._refuse(key, MOVED, self._by(lambda entry: entry.version == self.draft.structure))
             else:
-                self._do(key, ops)
+                self._apply(key, ops)
         self.outcome.version = self.draft.edits
         return self.outcome
 
-    def _again(self, entry: DraftEdit) -> None:
-        """Done before: the answer was lost, so what it said is said again."""
+    def _repeat(self, entry: DraftEdit) -> None:
+        """Already applied: the response was lost, so the stored outcome is returned again."""
         self.version = max(self.version, entry.version)
         self.outcome.applied.append(entry.edit_id)
         self.outcome.conflicts += entry.conflicts
 
-    def _do(self, key: str, ops: list[dict[str, Any]]) -> None:
+    def _apply(self, key: str, ops: list[dict[str, Any]]) -> None:
         try:
             with transaction.atomic():
-                found = _perform(self.draft, ops)
-                conflicts = [self._cell(key, one) for one in found]
-                self._log(key, _without(ops, found), conflicts)
+                cell_conflicts = _perform(self.draft, ops)
+                conflicts = [self._cell(key, conflict) for conflict in cell_conflicts]
+                self._log(key, _without(ops, cell_conflicts), conflicts)
         except EditError as error:
             self.blocked = is_structural(ops)
             kinds = compared(ops)
@@ -177,7 +177,7 @@ class _Session:
             return
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             self.blocked = is_structural(ops)
-            self._refuse(key, "This change is not written as /help/grid/ says.", "")
+            self._refuse(key, "This edit is malformed; /help/grid/ describes the format.", "")
             return
         self.version = self.draft.edits
         self.outcome.applied.append(key)
@@ -205,7 +205,7 @@ class _Session:
     # --- conflicts ---
 
     def _refuse(self, key: str, why: str, by: str) -> None:
-        """Nothing of this edit was done; whoever sent it has its texts."""
+        """Report an edit of which nothing was applied; the client still has its texts."""
         self.outcome.conflicts.append(_refused(key, why, by))
 
     def _cell(self, key: str, one: CellConflict) -> Conflict:
@@ -230,14 +230,14 @@ class _Session:
     def _newest(self) -> list[DraftEdit]:
         return list(self.suite.edits.select_related("actor").order_by("-version")[:LOOK_BACK])
 
-    def _by(self, is_it: Callable[[DraftEdit], bool]) -> str:
-        """Who made the newest edit of this kind; empty when it is too long ago."""
-        entry = next((entry for entry in self._newest if is_it(entry)), None)
+    def _by(self, matches: Callable[[DraftEdit], bool]) -> str:
+        """Name of the editor of the newest matching edit; empty if it is not among the last LOOK_BACK."""
+        entry = next((entry for entry in self._newest if matches(entry)), None)
         return str(entry.actor) if entry and entry.actor else ""
 
 
 def _without(ops: Sequence[Any], conflicts: Sequence[CellConflict]) -> list[Any]:
-    """The ops less the cells that were not written."""
+    """The ops without the cells in conflict."""
     left = {(one.item, one.condition, one.region) for one in conflicts}
     if not left:
         return list(ops)
@@ -253,17 +253,17 @@ def _refused(key: str, message: str, by: str) -> Conflict:
     return {"edit": key, "what": "edit", "message": message, "by": by}
 
 
-# ---- ops to rows: read what an edit can touch, let `lmgym.suites.editing` do it, write what became different ----
+# ---- ops to rows: read the rows an edit can touch, apply `lmgym.suites.editing`, write what changed ----
 
 AWAY = 1_000_000
-"""Positions are unique, so rows that swap places go through positions that no row has."""
+"""Offset for rows that swap places: positions are unique, so they pass through unused ones."""
 AWAY_ITEM = 1_000_000_000
 BATCH = 250
 FEW = 16
 
 
 def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellConflict]:
-    """Do the ops on the draft's rows. Raises EditError; call it inside a transaction of its own."""
+    """Apply the ops to the draft's rows. Raises EditError; call in a transaction of its own."""
     everything = moves_rows(ops)
     rows = _rows(draft, ops, everything)
     predictions = list(draft.predictions.order_by("position"))
@@ -281,7 +281,7 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
         "join_policy": sheet.join,
         "extra": after.extra,
         "meta": after.meta,
-        # Both documents hold the same part of the draft, so the difference is that of the whole.
+        # Both documents contain the same part of the draft, so the difference is that of the whole draft.
         "size": max(0, draft.size + bytes_of(after) - bytes_of(before)),
     }
     different = {name: value for name, value in changes.items() if getattr(draft, name) != value}
@@ -334,7 +334,7 @@ def _write_rows(
 
 
 def _put(row: Sentence, part: str, sentence: SentenceDoc) -> bool:
-    """Write a part of the sentence into the row; whether it became different."""
+    """Set a part of the row from the sentence; returns whether it changed."""
     if part == "key":
         values: dict[str, Any] = {"item": sentence.item, "condition": sentence.condition}
     else:
@@ -347,7 +347,7 @@ def _put(row: Sentence, part: str, sentence: SentenceDoc) -> bool:
 
 
 def _move(rows: Sequence[Sentence], places: dict[int, int]) -> None:
-    """Move rows by these distances: one statement per distance, or one per batch when they are many."""
+    """Move rows by these distances: one statement per distance if they are few, else one for all."""
     if not places:
         return
     Sentence.objects.filter(pk__in=list(places)).update(position=F("position") + AWAY)
@@ -362,7 +362,7 @@ def _move(rows: Sequence[Sentence], places: dict[int, int]) -> None:
 
 
 def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
-    """Write these fields of these rows with one prepared statement: `bulk_update` takes seconds for thousands."""
+    """Update these fields with one prepared statement; `bulk_update` takes seconds for thousands of rows."""
     if not rows:
         return
     fields: list[Any] = [Sentence._meta.get_field(name) for name in names]
@@ -403,11 +403,11 @@ def prediction_row(revision: SuiteRevision, position: int, prediction: Predictio
 
 
 def _write_predictions(
-    draft: SuiteRevision, stored: Sequence[Prediction], wanted: Sequence[PredictionDoc]
+    draft: SuiteRevision, stored: Sequence[Prediction], predictions: Sequence[PredictionDoc]
 ) -> None:
-    """Make the stored list the wanted one: rows are changed in place, added at the end or removed from it."""
+    """Update the stored predictions to these: change rows in place, append new ones, delete surplus ones."""
     changed = []
-    for row, prediction in zip(stored, wanted, strict=False):
+    for row, prediction in zip(stored, predictions, strict=False):
         values = {
             "name": prediction.name,
             "description": prediction.description,
@@ -419,7 +419,7 @@ def _write_predictions(
                 setattr(row, name, value)
             changed.append(row)
     Prediction.objects.bulk_update(changed, ["name", "description", "formula", "extra"])
-    if len(stored) > len(wanted):
-        draft.predictions.filter(position__gte=len(wanted)).delete()
-    new = [prediction_row(draft, position, one) for position, one in enumerate(wanted)]
+    if len(stored) > len(predictions):
+        draft.predictions.filter(position__gte=len(predictions)).delete()
+    new = [prediction_row(draft, position, row) for position, row in enumerate(predictions)]
     Prediction.objects.bulk_create(new[len(stored) :])

@@ -1,4 +1,4 @@
-"""Stored suites as the files of lmgym.suites.formats.files, for a reader."""
+"""Export stored suites as files, as far as the reader may see them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from suites.selectors import export_document, revisions_for
 
 
 def file_content(revision: SuiteRevision, form: str, user: AnyUser) -> str | bytes:
-    """The revision in one of WRITERS, for this reader."""
+    """The revision as a file in one of WRITERS; without the author if the reader may not know them."""
     document = export_document(revision, names_author=may_know_owner(user, revision.suite))
     return WRITERS[form](document)
 
 
 def suites_zip(suites: Iterable[Suite], form: str, user: AnyUser, site: str) -> IO[bytes]:
-    """A temporary zip of the newest revision of each that this user may read, frozen ones first, with a README.
-    `site`: the address of the site, with a slash at its end. The response closes it."""
+    """A temporary zip with a README and the newest revision of each suite that this user may read (frozen before
+    draft). `site`: origin of the site with a trailing slash. The response closes the file."""
     return files.suites_zip(_newest(suites, form, user, site.rstrip("/")), form)
 
 

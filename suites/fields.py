@@ -16,44 +16,44 @@ METRIC_NAMES = {
     "sum": "sum of its tokens",
     "mean": "mean of its tokens",
     "median": "median of its tokens",
-    "range": "range of its tokens (highest less lowest)",
+    "range": "range of its tokens (highest − lowest)",
     "max": "highest of its tokens",
     "min": "lowest of its tokens",
-    "all": "all of these (runs begin with the sum)",
+    "all": "all of these (default: sum)",
 }
 
 
 def metric_name(metric: str | list[str] | tuple[str, ...]) -> str:
-    """A suite's metric in words; of several the one that runs begin with, and the others."""
+    """A suite's metric in words; for several the default one, then the others."""
     first, *others = METRICS if metric == "all" else [metric] if isinstance(metric, str) else metric
-    return METRIC_NAMES[first] + (f" (a run may take the {', '.join(others)})" if others else "")
+    return METRIC_NAMES[first] + (f" (or for a run: {', '.join(others)})" if others else "")
 
 
 def metric_field(unset: str = "") -> forms.ChoiceField:
-    """What predictions compare. `unset` names what holds where nothing is chosen; else it is the sum."""
+    """The metric: value of a region. `unset`: label of the empty choice; without it, the sum is the default."""
     nothing = [("", unset)] if unset else []
     return forms.ChoiceField(
         choices=nothing + [(name, METRIC_NAMES[name]) for name in METRICS],
         required=False,
         label="Value of a region",
-        help_text="Made of the surprisals of its tokens; predictions compare it.",
+        help_text="Computed from the surprisals of its tokens; predictions compare these values.",
     )
 
 
 def join_field(required: bool = False) -> forms.ChoiceField:
-    """The suite's join policy; one blank where nothing is said and nothing is required."""
+    """The suite's join policy; defaults to one space."""
     return forms.TypedChoiceField(
         choices=JoinPolicy.choices,
         initial=JoinPolicy.SPACE,
         empty_value=JoinPolicy.SPACE.value,
         required=required,
         label="How regions are joined",
-        help_text="What stands between two regions when the sentence is put together for a model.",
+        help_text="What is inserted between two regions when the sentence is joined for a model.",
     )
 
 
 class LanguageInput(forms.TextInput):
-    """A text field that the browser completes from the common languages."""
+    """Text input with completion from the common languages."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> Any:
         options = format_html_join("", '<option value="{}">{}</option>', LANGUAGES.items())
@@ -62,7 +62,7 @@ class LanguageInput(forms.TextInput):
 
 
 class LanguageField(forms.CharField):
-    """A language by its name or tag, as a tag; "" where it is not stated."""
+    """A language by name or tag, cleaned to a tag; "" if not stated."""
 
     widget = LanguageInput(attrs={"autocomplete": "off", "placeholder": "not stated"})
 

@@ -1,4 +1,4 @@
-"""Forms of suites: those that begin one, its card, its versions."""
+"""Forms of suites: creating, editing the card, uploading a version."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from lmgym.suites.intake.parsing import ParseResult
 from lmgym.text import count
 from lmgym.text.problems import FormatError
 from suites.fields import LanguageField, join_field, metric_field
-from suites.imports import ImportOptions
 from suites.models import Suite, SuiteRevision
 from suites.name_lists import parts_of
+from suites.options import ImportOptions
 from suites.presenters import DesignTable, design_table
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
 
 
 class DocumentForm(forms.Form):
-    """A suite document as a file or as pasted text. `cleaned_data["document"]` is the SuiteDocument;
-    `problems` lists what is wrong with it, each with its place in the file; `asks` is the file where answers help."""
+    """A suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems` are its
+    errors with their places; `asks` is the file if answering questions would help."""
 
     file = OneFileField(
         required=False,
@@ -54,7 +54,7 @@ class DocumentForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
-    metric = metric_field("As the file says; a table keeps the suite’s")
+    metric = metric_field("From the file; for a table, the suite’s")
     join_policy = join_field(required=True)
 
     def __init__(self, *args: Any, newest: SuiteRevision | None = None, **kwargs: Any) -> None:
@@ -67,7 +67,7 @@ class DocumentForm(forms.Form):
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        data, name = self._given(cleaned)
+        data, name = self._input(cleaned)
         known = document_of(self.newest) if self.newest is not None else None
         reading = parse_upload(data, name, known=known)
         try:
@@ -82,14 +82,14 @@ class DocumentForm(forms.Form):
                 self.asks = GivenFile(name or "pasted cells", data)
             self.problems = list(error.problems)
             raise ValidationError(
-                "This file cannot be read as a suite; nothing was saved.", code="format"
+                "This file cannot be read as a suite. Nothing was saved.", code="format"
             ) from error
         return cleaned
 
-    def _given(self, cleaned: dict[str, Any]) -> tuple[bytes, str]:
+    def _input(self, cleaned: dict[str, Any]) -> tuple[bytes, str]:
         upload, text = cleaned.get("file"), cleaned.get("text") or ""
         if upload and text.strip():
-            raise ValidationError("There is both a file and pasted text. Give one of them.")
+            raise ValidationError("Choose either a file or pasted text, not both.")
         if upload:
             return read_upload(upload, MAX_BYTES), upload.name
         if text.strip():
@@ -103,7 +103,7 @@ class DocumentForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """Suites as files, as archives of them, or as pasted text; and what holds for all of them."""
+    """Suite files, archives of them, or pasted text, and the options for all of them."""
 
     file = SeveralFilesField(
         required=False,
@@ -119,18 +119,16 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
     title = forms.CharField(
-        max_length=200, required=False, help_text="Shown in lists. Empty: the name in the file."
+        max_length=200, required=False, help_text="Shown in lists. Default: the name in the file."
     )
     tags = forms.CharField(required=False, help_text="Separated by commas, e.g. agreement, attraction")
     language = LanguageField(
-        help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
+        help_text="Of the sentences: a name or a BCP 47 tag. Default: from the file, or not stated."
     )
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
-    metric = metric_field("As the file says, else the sum")
+    metric = metric_field("From the file, else the sum")
     join_policy = join_field(required=True)
-    again = forms.BooleanField(
-        required=False, label="Make a new suite also of a file that says the same as a suite that is here"
-    )
+    again = forms.BooleanField(required=False, label="Import even if an identical suite exists")
 
     def clean_tags(self) -> list[str]:
         return split_tags(self.cleaned_data["tags"])
@@ -141,35 +139,26 @@ class ImportForm(forms.Form):
         if self.errors:
             return cleaned
         if uploads and text.strip():
-            raise ValidationError("There is both a file and pasted text. Give one of them.")
+            raise ValidationError("Choose either a file or pasted text, not both.")
         if not uploads and not text.strip():
             raise ValidationError("Choose a file, or paste a suite.")
-        given = [given_file(upload) for upload in uploads]
+        files = [given_file(upload) for upload in uploads]
         if not uploads:
-            given = [GivenFile("", text.encode("utf-8", "surrogatepass"))]
+            files = [GivenFile("", text.encode("utf-8", "surrogatepass"))]
         try:
-            cleaned["files"] = unpacked(given)
+            cleaned["files"] = unpacked(files)
         except Refused as error:
             raise ValidationError(str(error)) from error
         if cleaned.get("title") and len(cleaned["files"]) > 1:
-            self.add_error("title", "There are several files. Leave the title empty: each has its own name.")
+            self.add_error("title", "Leave the title empty for several files: each has its own name.")
         return cleaned
 
-    def wishes(self) -> ImportOptions:
-        given = self.cleaned_data
-        return ImportOptions(
-            visibility=given["visibility"],
-            tags=tuple(given["tags"]),
-            join_policy=given["join_policy"],
-            metric=given["metric"],
-            title=given["title"],
-            again=given["again"],
-            language=given["language"],
-        )
+    def options(self) -> ImportOptions:
+        return ImportOptions.of(self.cleaned_data)
 
 
 def given_file(upload: Any) -> GivenFile:
-    """An uploaded file in memory; archives may be as large as all files together. Raises ValidationError."""
+    """Read an uploaded file into memory. Archives may be as large as all files together. Raises ValidationError."""
     limit = MAX_TOTAL if str(upload.name).lower().endswith(".zip") else MAX_BYTES
     return GivenFile(str(upload.name), read_upload(upload, limit))
 
@@ -182,7 +171,7 @@ class SuiteForm(AddressedForm):
     slug = forms.SlugField(
         label="Address",
         max_length=80,
-        help_text="The last part of the suite’s web address. It can be changed until the first revision is frozen.",
+        help_text="Last part of the suite’s web address. Cannot be changed once a revision is frozen.",
     )
     language = LanguageField()
 
@@ -213,7 +202,7 @@ class SuiteForm(AddressedForm):
     def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         plain: Any = self.fields["without_modifier"]
-        plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
+        plain.queryset, plain.empty_label = pairable(user, self.instance), "Match by the name in the file"
         plain.label_from_instance = _named_with_owner
         plain.widget.attrs["data-search"] = "suites"
         if why_address_stays(self.instance):
@@ -227,7 +216,7 @@ class SuiteForm(AddressedForm):
         return split_tags(self.cleaned_data["tag_names"])
 
     def card(self) -> dict[str, Any]:
-        """What `services.edit_card` takes."""
+        """Keyword arguments for `services.edit_card`."""
         card = {name: self.cleaned_data[name] for name in self.Meta.fields}
         if "former_address_note" in self.fields:
             card["former_address_note"] = self.cleaned_data["former_address_note"]
@@ -263,21 +252,28 @@ def split_tags(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-# ---- beginning a suite ----
+# ---- new suites ----
 
 
 def named(text: str = "") -> forms.CharField:
     return forms.CharField(max_length=200, label="Name", help_text=text)
 
 
-class GuidedForm(forms.Form):
-    """From scratch: a name, conditions or the factors that they are made of, regions, and if one likes the first
-    item."""
+class NewSuiteForm(forms.Form):
+    """Base of the forms that create one suite from a document."""
+
+    def options(self) -> ImportOptions:
+        """The options among the fields; the field `name` is the suite's title."""
+        return ImportOptions.of(self.cleaned_data, title=self.cleaned_data.get("name", ""))
+
+
+class GuidedForm(NewSuiteForm):
+    """From scratch: name, conditions (or factors that generate them), regions, and optionally the first items."""
 
     design: DesignTable | None = None
-    """What the factors make of the conditions, once it was asked for."""
+    """The generated design, after `crossed`."""
 
-    name = named("Shown in lists; the suite's address is made from it.")
+    name = named("Shown in lists; the address is derived from it.")
     language = LanguageField()
     factors = forms.CharField(
         required=False,
@@ -289,7 +285,7 @@ class GuidedForm(forms.Form):
     conditions = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
-        help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each. Empty: made of the "
+        help_text="One per line, e.g. match, mismatch. Every item has one sentence in each. Empty: generated from the "
         "factors.",
     )
     regions = forms.CharField(
@@ -314,25 +310,25 @@ class GuidedForm(forms.Form):
             raise ValidationError(error.message) from error
 
     def clean_conditions(self) -> list[str]:
-        """Those that were typed, in the order of the crossing, or those that the factors make."""
+        """The typed names, in the order of the crossed factors, or generated ones."""
         if not (design := self.cleaned_data.get("factors")):
             if not self.cleaned_data["conditions"].strip() and "factors" not in self.errors:
-                raise ValidationError("Name the conditions, or factors that they are made of.")
+                raise ValidationError("Name the conditions, or factors to generate them from.")
             return parts_of(self.cleaned_data["conditions"], "condition", MAX_CONDITIONS)
         crossing = designs.cells(design)
         made = "\n".join(map(designs.condition_name, crossing))
         names = parts_of(self.cleaned_data["conditions"].strip() or made, "condition", MAX_CONDITIONS)
         if len(names) < len(crossing):
             raise ValidationError(
-                f"{count(len(names), 'condition')}, but the factors make {len(crossing)}. Name them in this order: "
+                f"{count(len(names), 'condition')}, but the factors generate {len(crossing)}. Name them in this order: "
                 f"{', '.join(map(designs.condition_name, crossing))}."
             )
         self.cleaned_data["factors"] = designs.placed(design, dict(zip(crossing, names, strict=False)))
         return names
 
     def crossed(self) -> GuidedForm:
-        """The same form with the conditions that its factors make, for looking at and renaming; this one, where the
-        factors cannot be read."""
+        """Return a new form with the conditions generated from the factors, to review and rename; or this form with
+        errors if the factors are invalid."""
         self.full_clean()
         design = self.cleaned_data.get("factors")
         if not design:
@@ -357,7 +353,7 @@ class GuidedForm(forms.Form):
         for number, item in enumerate(items, start=1):
             self._check_item(number, item, names, regions)
         if len(items) * len(names) > MAX_SENTENCES or len(items) * len(names) * len(regions) > MAX_CELLS:
-            self.add_error("first", f"{len(items):,} items are more than a suite holds.")
+            self.add_error("first", f"{len(items):,} items are more than a suite can have.")
         cleaned["document"] = guided(
             cleaned.get("name", ""),
             names,
@@ -379,7 +375,7 @@ class GuidedForm(forms.Form):
 
 
 def _blocks(text: str) -> list[list[str]]:
-    """Lines between empty lines."""
+    """Group lines separated by empty lines."""
     return [
         list(lines) for full, lines in groupby(text.splitlines(), key=lambda line: bool(line.strip())) if full
     ]
@@ -389,8 +385,8 @@ def _parts(line: str) -> list[str]:
     return line.split("|" if "|" in line else "\t")
 
 
-class TemplateForm(forms.Form):
-    """From a template: a design that the field knows, with English sentences."""
+class TemplateForm(NewSuiteForm):
+    """From a template: a standard design with English sentences."""
 
     name = named()
     language = LanguageField(initial="en")
@@ -409,8 +405,8 @@ class TemplateForm(forms.Form):
         return cleaned
 
 
-class _ReadingForm(forms.Form):
-    """A form that reads a sheet: `reading` says what was understood and what is wrong with it."""
+class _ReadingForm(NewSuiteForm):
+    """Base of forms that parse a sheet; `reading` is the result with its problems."""
 
     reading: ParseResult | None = None
     asks: GivenFile | None = None
@@ -420,7 +416,7 @@ class _ReadingForm(forms.Form):
         if reading.asks:
             self.asks = file
         if reading.document is None:
-            raise ValidationError("This cannot be read as a suite yet; nothing was saved.", code="format")
+            raise ValidationError("This cannot be read as a suite yet. Nothing was saved.", code="format")
         cleaned["document"] = reading.document
 
 
@@ -448,18 +444,18 @@ class PasteForm(_ReadingForm):
 
 
 class FileForm(_ReadingForm):
-    """A file in any of the formats."""
+    """From a file in any supported format."""
 
     file = OneFileField(
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL "
         "(sentence_good, sentence_bad). At most 5 MB.",
     )
-    name = forms.CharField(max_length=200, required=False, help_text="Empty: the name in the file.")
+    name = forms.CharField(max_length=200, required=False, help_text="Default: the name in the file.")
     language = LanguageField(
-        help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
+        help_text="Of the sentences: a name or a BCP 47 tag. Default: from the file, or not stated."
     )
-    metric = metric_field("As the file says, else the sum")
+    metric = metric_field("From the file, else the sum")
     join_policy = join_field()
 
     def clean(self) -> dict[str, Any]:
@@ -471,12 +467,10 @@ class FileForm(_ReadingForm):
 
 
 class ChooseSuiteForm(forms.Form):
-    """A copy of a suite that this person can see."""
+    """From a copy of a suite that this user can see."""
 
     suite = forms.ModelChoiceField(queryset=Suite.objects.none(), empty_label="Choose a suite")
-    name = forms.CharField(
-        max_length=200, required=False, help_text="Empty: the suite's own name with “copy”."
-    )
+    name = forms.CharField(max_length=200, required=False, help_text="Default: the suite's name with “copy”.")
 
     def __init__(self, *args: Any, suites: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -486,7 +480,7 @@ class ChooseSuiteForm(forms.Form):
 
 
 class CopyForm(forms.Form):
-    """A copy of one suite, from one of its revisions."""
+    """Copy one revision of a suite."""
 
     name = named("The copy is yours, a draft, with its own address.")
     revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)

@@ -1,10 +1,13 @@
-"""Use cases of importing: several files or an archive of them in one go, and what became of each."""
+"""Use cases of importing: several files, or archives of them, in one batch with a report for each file.
+
+A file that cannot be read without more information waits: its bytes and what was parsed of it are stored, and `answer`
+parses it again."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -12,92 +15,78 @@ from django.utils import timezone
 
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
-from gym.sharing.models import Visibility
 from lmgym.suites.formats import SuiteDocument, inherit
 from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.archives import GivenFile
-from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import NOTHING, Column, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from lmgym.text.problems import FormatError, Problem
 from suites import services
 from suites.models import KEEP_IMPORTS, ImportedFile, Suite, SuiteImport, SuiteRevision
+from suites.options import ImportOptions
 from suites.quotas import SUITES
 from suites.selectors import document_of, listed_for, revisions_for
 
 SECONDS = 60
-"""Of reading and saving; what is left then is said to be left."""
+"""CPU time for one batch; the files left are refused with that reason."""
 _SAME_NAME = 5
-"""Drafts of one name that are compared with a file."""
-
-
-@dataclass(frozen=True)
-class ImportOptions:
-    """What holds for all suites of an import. `again`: also of files whose content is here already.
-    `version`: of the draft that a file replaces, as the person saw it. `freeze`, `models`: what gym.pages does with the
-    suites then; files that ask first get it when they are answered."""
-
-    visibility: str = Visibility.PRIVATE
-    tags: tuple[str, ...] = ()
-    join_policy: str = "space"
-    metric: str = ""
-    title: str = ""
-    again: bool = False
-    version: str = ""
-    language: str = ""
-    freeze: bool = False
-    models: tuple[str, ...] = ()
+"""Most drafts of the same name that are compared with a file."""
 
 
 def import_files(
-    files: Sequence[GivenFile], wishes: ImportOptions, *, actor: User, target: Suite | None = None
+    files: Sequence[GivenFile], options: ImportOptions, *, actor: User, target: Suite | None = None
 ) -> SuiteImport:
-    """Every file becomes a suite of its own (or the draft of `target`), asks, or says why not: one file does not stop
-    the others."""
+    """Import each file as a suite of its own, or as the draft of `target`. A file that is refused or has open questions
+    does not stop the others."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     SuiteImport.objects.filter(created__lt=timezone.now() - KEEP_IMPORTS).delete()
-    batch = SuiteImport.objects.create(owner=actor, options=asdict(wishes), target=target)
-    begun = time.thread_time()
+    batch = SuiteImport.objects.create(owner=actor, options=asdict(options), target=target)
+    start = time.thread_time()
     for position, file in enumerate(files):
         row = ImportedFile(batch=batch, position=position, name=file.name[-200:])
-        if time.thread_time() - begun > SECONDS:
-            _refuse(row, "There was no time left to read it. Import it by itself.")
+        if time.thread_time() - start > SECONDS:
+            _refuse(row, "The import ran out of time before this file. Import it on its own.")
         else:
-            _bring_in(row, file, NOTHING, actor)
+            _import_file(row, file, NOTHING, actor)
     return batch
 
 
 def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
-    """Read a file again that asked, with these answers added to those before."""
-    given = asdict(answers)
-    row.answers = row.answers | {name: value for name, value in given.items() if value}
-    _bring_in(row, GivenFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
+    """Parse a file with open questions again, with these answers added to the earlier ones."""
+    new = {name: value for name, value in asdict(answers).items() if value}
+    row.answers = row.answers | new
+    _import_file(row, GivenFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
 
 
 def reading_of(row: ImportedFile) -> ParseResult:
-    """A file that asks, as it reads with the answers so far."""
-    return parse_upload(bytes(row.data), row.name, ParseOptions(**row.answers), _known(row.batch))
+    """Return what was parsed of a file with open questions, as stored by `_wait`. The file is not parsed again."""
+    stored = row.report["reading"]
+    columns = [Column(**column) for column in stored["columns"]]
+    problems = [Problem(**problem) for problem in row.report["problems"]]
+    return ParseResult(**stored | {"columns": columns, "problems": problems, "asks": tuple(stored["asks"])})
 
 
 def known_names(batch: SuiteImport) -> dict[str, Sequence[str]]:
-    """Conditions and regions of the suite that the files are for."""
-    known = _known(batch)
-    return {"conditions": known.conditions, "regions": known.region_names} if known else {}
+    """Names of conditions and regions of the suite that the files are for; empty without one."""
+    newest = _newest(batch)
+    return {"conditions": newest.condition_names, "regions": newest.region_names} if newest else {}
 
 
-def _known(batch: SuiteImport) -> SuiteDocument | None:
-    """The suite whose names the file should have."""
-    newest = batch.target and batch.target.revisions.order_by("-number").first()
-    return document_of(newest) if newest else None
+def _newest(batch: SuiteImport) -> SuiteRevision | None:
+    return batch.target.revisions.order_by("-number").first() if batch.target else None
 
 
-def _bring_in(row: ImportedFile, file: GivenFile, answers: ParseOptions, actor: User) -> None:
-    """One file of an import; `row` is saved and says what became of it."""
-    reading = ParseResult("file", problems=[Problem("file", file.problem)]) if file.problem else None
-    reading = reading or parse_upload(file.data, file.name, answers, _known(row.batch))
+def _import_file(row: ImportedFile, file: GivenFile, answers: ParseOptions, actor: User) -> None:
+    """Import one file and save `row` with the outcome."""
+    if file.problem:
+        reading = ParseResult("file", problems=[Problem("file", file.problem)])
+    else:
+        newest = _newest(row.batch)
+        reading = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
     if reading.document is not None:
-        _settle(row, reading.document, actor)
+        _store(row, reading.document, actor)
     elif reading.asks or row.answers:
         _wait(row, file, reading)
     else:
@@ -105,9 +94,10 @@ def _bring_in(row: ImportedFile, file: GivenFile, answers: ParseOptions, actor: 
 
 
 def _wait(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
-    """Keep the file until the person has answered."""
+    """Keep the file, and what was parsed of it, until the user has answered."""
     row.state, row.data = ImportedFile.State.ASKS, file.data
-    row.report = {"problems": [asdict(problem) for problem in reading.problems]}
+    stored = asdict(replace(reading, document=None, part=None))
+    row.report = {"problems": stored.pop("problems"), "reading": stored}
     try:
         with SUITES.growing(row.batch.owner):
             row.save()
@@ -116,20 +106,24 @@ def _wait(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
         _refuse(row, " ".join(error.messages))
 
 
-def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
-    """The document becomes a suite, or the draft it was meant for, unless it is there already."""
-    wishes, target = ImportOptions(**row.batch.options), row.batch.target
+def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
+    """Save the document as a new suite, or as the draft of the target, unless an identical suite exists."""
+    options, target = ImportOptions(**row.batch.options), row.batch.target
     row.data = b""
     if target is None:
-        document = services.with_metric(document, wishes.metric)
-    there = None if wishes.again or target else says_the_same(document, actor)
-    if there is not None:
-        row.state, row.suite = ImportedFile.State.THERE, there.suite
-        row.report = {"text": f"r{there.number} says the same: {shape(document)}."}
+        document = services.with_metric(document, options.metric)
+    twin = None if options.again or target else identical_revision(document, actor)
+    if twin is not None:
+        row.state, row.suite = ImportedFile.State.THERE, twin.suite
+        row.report = {"text": f"identical to r{twin.number}: {shape(document)}."}
         row.save()
         return
     try:
-        row.suite = _replaced(target, document, wishes, actor) if target else _made(document, wishes, actor)
+        row.suite = (
+            _replaced(target, document, options, actor)
+            if target
+            else services.import_suite(document, options, actor=actor)
+        )
     except FormatError as error:
         _refuse(row, "It does not fit the suite.", error.problems)
         return
@@ -144,32 +138,22 @@ def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     row.save()
 
 
-def _made(document: SuiteDocument, wishes: ImportOptions, actor: User) -> Suite:
-    return services.import_suite(
-        document,
-        actor=actor,
-        title=wishes.title,
-        visibility=wishes.visibility,
-        tags=wishes.tags,
-        join_policy=wishes.join_policy,
-        language=wishes.language,
-    )
-
-
-def _replaced(suite: Suite, document: SuiteDocument, wishes: ImportOptions, actor: User) -> Suite:
+def _replaced(suite: Suite, document: SuiteDocument, options: ImportOptions, actor: User) -> Suite:
     draft = suite.draft
-    if wishes.version != (str(draft.edits) if draft else ""):
+    if options.version != (str(draft.edits) if draft else ""):
         raise ValidationError(STALE)
     newest = suite.revisions.order_by("-number").first()
     if newest and document.is_table:
         document = inherit(document, document_of(newest))
-    services.replace_draft(suite, document, actor=actor, join_policy=wishes.join_policy, metric=wishes.metric)
+    services.replace_draft(
+        suite, document, actor=actor, join_policy=options.join_policy, metric=options.metric
+    )
     return suite
 
 
 STALE = (
-    "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
-    "again to replace what they changed."
+    "Another editor changed the draft since you opened this page. Nothing was saved. Check the draft, and upload the "
+    "file again to replace it."
 )
 
 
@@ -179,16 +163,16 @@ def _refuse(row: ImportedFile, text: str, problems: Sequence[Problem] = ()) -> N
     row.save()
 
 
-def says_the_same(document: SuiteDocument, user: User) -> SuiteRevision | None:
-    """A revision in this user's lists with the same sentences, predictions and metrics: their own before others',
-    frozen ones before drafts."""
+def identical_revision(document: SuiteDocument, user: User) -> SuiteRevision | None:
+    """Return a revision in this user's lists with the same sentences, predictions and metrics: their own before
+    others', frozen ones before drafts. None without one."""
     digest = document.sha256()
     frozen = (
         revisions_for(user).filter(sha256=digest, suite__in=listed_for(user)).select_related("suite__owner")
     )
-    found = sorted(frozen, key=lambda row: (row.suite.owner_id != user.pk, row.pk))
-    if found:
-        return found[0]
+    matches = sorted(frozen, key=lambda row: (row.suite.owner_id != user.pk, row.pk))
+    if matches:
+        return matches[0]
     drafts = SuiteRevision.objects.filter(
         state=SuiteRevision.State.DRAFT, suite__owner=user, name=document.name[:200]
     )
@@ -199,15 +183,15 @@ def says_the_same(document: SuiteDocument, user: User) -> SuiteRevision | None:
 
 
 def suites_of(batch: SuiteImport) -> list[Suite]:
-    """Suites that the files became or were already, each once, in the order of the files."""
+    """Suites that the files were imported as or are identical to, each once, in the order of the files."""
     rows = batch.files.filter(suite__isnull=False).select_related("suite__owner").order_by("position")
     return list({row.suite_id: row.suite for row in rows if row.suite}.values())
 
 
-def keep_said(batch: SuiteImport, said: dict[int, list[dict[str, Any]]]) -> None:
-    """Add to the report what was done with the suites afterwards: pk of a suite -> rows."""
+def keep_results(batch: SuiteImport, results: dict[int, list[dict[str, Any]]]) -> None:
+    """Append to the report what was done with the suites after the import: pk of a suite -> rows of BulkResult."""
     with SUITES.growing(batch.owner):
-        for row in batch.files.filter(suite__in=list(said)):
+        for row in batch.files.filter(suite__in=list(results)):
             assert row.suite_id is not None
-            row.report["said"] = [*row.report.get("said", []), *said[row.suite_id]]
+            row.report["results"] = [*row.report.get("results", []), *results[row.suite_id]]
             row.save(update_fields=["report"])

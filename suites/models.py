@@ -1,7 +1,7 @@
-"""What is asked: suites, their revisions, sentences and predictions.
+"""Suites, their revisions, sentences and predictions.
 
-A suite has at most one draft revision, which may change, and any number of frozen ones, which never do. Everything a
-number rests on (runs, downloads, citations) points to a frozen revision.
+A suite has at most one draft revision, which may change, and any number of frozen ones, which never do. Runs, downloads
+and citations refer to frozen revisions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class JoinPolicy(models.TextChoices):
 
 
 class FrozenRevision(Exception):
-    """Somebody tried to change a revision that is frozen."""
+    """Attempt to change a frozen revision."""
 
 
 class Tag(models.Model):
@@ -100,7 +100,7 @@ class Suite(addresses.Addressed):
         return reverse("suite-detail", args=[self.slug])
 
     def require_not_in_use(self) -> None:
-        """Raises InUse when others rely on it that everybody sees this suite where it is."""
+        """Raise InUse if a published collection relies on this suite being public at its address."""
         address_leaving.send(sender=Suite, suite=self)
 
     @property
@@ -109,7 +109,7 @@ class Suite(addresses.Addressed):
 
     @property
     def is_right_to_left(self) -> bool:
-        """Its sheet and tables of regions then begin at the right."""
+        """Whether sheets and tables of regions start at the right."""
         return is_right_to_left(self.language)
 
     @property
@@ -200,17 +200,17 @@ class SuiteRevision(models.Model):
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         if SuiteRevision.objects.filter(pk=self.pk, state=self.State.FROZEN).exists():
-            raise FrozenRevision(f"{self} is frozen and stays")
+            raise FrozenRevision(f"{self} is frozen and cannot be deleted")
         return super().delete(*args, **kwargs)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk and SuiteRevision.objects.filter(pk=self.pk, state=self.State.FROZEN).exists():
-            raise FrozenRevision(f"{self} is frozen; make a new draft to change it")
+            raise FrozenRevision(f"{self} is frozen; open a new draft to change it")
         super().save(*args, **kwargs)
 
 
 class _RevisionPart(models.Model):
-    """A row of a revision: it may change only while the revision is a draft."""
+    """A row of a revision. Only rows of drafts may change."""
 
     class Meta:
         abstract = True
@@ -229,7 +229,7 @@ class _RevisionPart(models.Model):
 
 
 class Sentence(_RevisionPart):
-    """One row of the grid: an item in a condition, cut into regions."""
+    """One row of the grid: an item in a condition, split into regions."""
 
     revision = models.ForeignKey(SuiteRevision, on_delete=models.CASCADE, related_name="sentences")
     position = models.PositiveIntegerField()
@@ -273,8 +273,7 @@ class Prediction(_RevisionPart):
 
 
 class DraftEdit(models.Model):
-    """One edit of a draft: one action of one person. It makes sending an edit twice harmless, and names who changed a
-    cell last."""
+    """One edit of a draft by one user. The log makes edits idempotent and records who changed a cell last."""
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="edits")
     edit_id = models.CharField(max_length=64)
@@ -301,7 +300,7 @@ class DraftEdit(models.Model):
 
 
 class LintIgnore(models.Model):
-    """A finding of the linter that somebody has looked at and accepted, and why."""
+    """A lint finding that an editor dismissed, with the reason."""
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="lint_ignores")
     code = models.CharField(max_length=60)
@@ -330,14 +329,14 @@ def new_import_key() -> str:
 
 
 class SuiteImport(models.Model):
-    """Files that somebody brought in one go, and what became of each. It goes after KEEP_IMPORTS; its suites stay."""
+    """One import of one or more files, with the outcome of each. Deleted after KEEP_IMPORTS; its suites stay."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_import_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     target = models.ForeignKey(
         Suite, on_delete=models.CASCADE, null=True, related_name="+", help_text="whose draft the file becomes"
     )
-    options = models.JSONField(default=dict, help_text="see suites.imports.ImportOptions")
+    options = models.JSONField(default=dict, help_text="see suites.options.ImportOptions")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -351,7 +350,7 @@ class SuiteImport(models.Model):
 
 
 class ImportedFile(models.Model):
-    """One file of an import. Its bytes are kept only while it waits for answers about its cells."""
+    """One file of an import. Its bytes are stored only while it has open questions."""
 
     class State(models.TextChoices):
         MADE = "made", "imported"
@@ -364,7 +363,7 @@ class ImportedFile(models.Model):
     name = models.CharField(max_length=200)
     state = models.CharField(max_length=8, choices=State.choices)
     data = models.BinaryField(default=bytes)
-    answers = models.JSONField(default=dict, help_text="see lmgym.suites.intake.Answers")
+    answers = models.JSONField(default=dict, help_text="see lmgym.suites.intake.ParseOptions")
     report = models.JSONField(
         default=dict, help_text="text, problems, notices; what was done after the import"
     )

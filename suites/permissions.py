@@ -1,4 +1,4 @@
-"""Who may do what with a suite. One table, asked by services, views and API alike."""
+"""Permissions on suites, used by services, pages and API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suites.models import Suite
 
 
 def can_view(user: AnyUser, suite: Suite) -> bool:
-    """Public and unlisted suites are for everybody who knows the address; private ones for their people and staff."""
+    """Public and unlisted suites: everybody with the address. Private ones: owner, collaborators and staff."""
     if suite.visibility in {Visibility.PUBLIC, Visibility.UNLISTED}:
         return True
     return may_read(user, suite)
@@ -28,7 +28,7 @@ def require_edit(user: AnyUser, suite: Suite) -> None:
 
 
 def can_run(user: AnyUser, suite: Suite) -> bool:
-    """Running a model costs time, so it takes an account; otherwise whoever sees a suite may run it."""
+    """Any signed-in user who can see the suite."""
     return user.is_authenticated and can_view(user, suite)
 
 
@@ -37,9 +37,8 @@ def can_delete(user: AnyUser, suite: Suite) -> bool:
 
 
 def may_know_owner(user: AnyUser, suite: Suite) -> bool:
-    """Whose an unlisted suite is, and who works with it, is known to its people and staff: its other readers review it.
-
-    Asks no query where `collaborations` are prefetched."""
+    """Whether the owner and authors may be shown: those of unlisted suites only to owner, collaborators and staff,
+    since other readers may be anonymous reviewers. No query if `collaborations` is prefetched."""
     if suite.visibility != Visibility.UNLISTED:
         return True
     if not user.is_authenticated:

@@ -1,4 +1,4 @@
-"""Predictions and owners as pages show them."""
+"""Presentation of predictions, designs, owners and authors."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from lmgym.suites.formats import SuiteDocument
 
 ANONYMOUS = "Anonymous (under review)"
-"""Stands for the owner of an unlisted suite."""
+"""Shown in place of the owner of an unlisted suite."""
 
 
 def owner_name(suite: Suite, user: AnyUser) -> str:
-    """The owner's name, as far as this user may know it."""
+    """The owner's name, or ANONYMOUS if this user may not know it."""
     return suite.owner.display_name if may_know_owner(user, suite) else ANONYMOUS
 
 
 def author_name(suite: Suite, user: AnyUser) -> str:
-    """Whom the suite names as its author, as far as this user may know it; "" when nobody."""
+    """The suite's author; "" without one or if this user may not know it."""
     return suite.author if may_know_owner(user, suite) else ""
 
 
 def authors_of(suite: Suite, user: AnyUser) -> list[Author]:
-    """The suite's authors in the order of citation, as far as this user may know them."""
+    """The suite's authors in citation order; empty if this user may not know them."""
     return read_authors(author_name(suite, user))
 
 
 def document_for(revision: SuiteRevision, user: AnyUser) -> SuiteDocument:
-    """The revision's document, as far as this user may know who made it."""
+    """The revision's document, without the author if this user may not know them."""
     document = document_of(revision)
     return document if may_know_owner(user, revision.suite) else without_author(document)
 
 
 @dataclass(frozen=True)
 class ShownPrediction:
-    """A prediction for reading: `pieces` concatenate to the formula as typed; `error` when it cannot be read."""
+    """A prediction to display: `pieces` concatenate to the formula as typed; `error` if it cannot be parsed."""
 
     prediction: Prediction
     pieces: list[Any]
@@ -70,8 +70,8 @@ def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPr
 
 @dataclass(frozen=True)
 class DesignTable:
-    """A factorial design for reading. `rows`: a condition and its level of each factor, () outside the design.
-    `empty`: combinations of levels without a condition, in words."""
+    """A factorial design to display. `rows`: each condition with its levels, () outside the design; `empty`:
+    combinations of levels without a condition."""
 
     factors: Design
     rows: list[tuple[str, tuple[str, ...]]]
@@ -90,9 +90,9 @@ def design_table(design: Design, conditions: Sequence[str]) -> DesignTable | Non
 
 
 def critical_regions(revision: SuiteRevision) -> set[int]:
-    """Numbers of the regions that some formula looks at; "*" marks none."""
-    found: set[int] = set()
+    """Numbers of the regions that some formula refers to; "*" counts as none."""
+    numbers: set[int] = set()
     for prediction in revision.predictions.all():
         with suppress(FormulaError):
-            found |= parse(prediction.formula).regions
-    return found
+            numbers |= parse(prediction.formula).regions
+    return numbers

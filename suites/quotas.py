@@ -1,8 +1,7 @@
-"""What suites count as against their owner's quota.
+"""Quota of suites.
 
-Sentences are too many rows to add up each time, so a revision knows its size: it is measured when the revision is
-written, and every edit of a draft changes it by what the edit changed. The log of edits counts too, since undoing a
-paste a thousand times fills it.
+A revision stores its size, because summing its sentences each time is too slow: it is measured when the revision is
+written, and every edit adds its difference. The log of edits is counted, too, since repeated undo can fill it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SUITES = register(
 
 
 def bytes_of(document: SuiteDocument) -> int:
-    """Bytes of a document's rows and of what a revision keeps beside them."""
+    """Bytes of a document's rows, meta block and extra keys."""
     size = _json(document.meta) + _json(document.extra)
     for row in document.sentences:
         cells = len(row.contents)

@@ -1,4 +1,4 @@
-"""Reads. Everything a page or the API lists starts from `visible_to`."""
+"""Reads of suites and revisions. Every list of pages and API starts from `visible_to`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def visible_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Suite]:
-    """Suites that belong in this user's lists: visible ones, less the unlisted suites of other people."""
+    """Suites to list for this user: visible ones except other people's unlisted suites."""
     suites = visible_to(user)
     if user.is_authenticated:
         mine = worked_on_by(user, Suite)
@@ -48,26 +48,25 @@ def listed_for(user: AnyUser) -> QuerySet[Suite]:
 
 
 def known_to(user: AnyUser) -> QuerySet[Suite]:
-    """Suites whose address this user may be told: listed ones, and for staff all. Other unlisted suites are visible to
-    those who know the address already."""
+    """Suites whose address may be shown to this user: listed ones; for staff all."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def pairable(user: AnyUser, suite: Suite) -> QuerySet[Suite]:
-    """Suites that this user can name as the one without the modifier: listed ones, and the one that is named now."""
+    """Choices for `without_modifier`: suites listed for this user, and the current one."""
     rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
     return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
 
 
 def revisions_for(user: AnyUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
-    """Revisions this user may read, of one suite or of all visible ones. A draft is for the people who work on the
-    suite; everybody else who may see the suite reads it only as long as nothing is frozen."""
+    """Revisions this user may read, of one suite or of all visible ones. Once a suite has a frozen revision, its draft
+    is visible only to its owner, collaborators and staff."""
     rows = SuiteRevision.objects.filter(_readable(user), suite__in=visible_to(user))
     return rows if suite is None else rows.filter(suite=suite)
 
 
 def _readable(user: AnyUser) -> Q:
-    """Which revisions of suites that this user may see."""
+    """Filter for the revisions this user may read, among suites visible to them."""
     if user.is_authenticated and user.is_staff:
         return Q()
     frozen = SuiteRevision.objects.filter(suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN)
@@ -78,8 +77,8 @@ def _readable(user: AnyUser) -> Q:
 
 
 def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
-    """Annotates `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
-    all of the newest revision that this user may read."""
+    """Annotate `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
+    all of the newest revision this user may read."""
     newest = SuiteRevision.objects.filter(_readable(user), suite=OuterRef("pk")).order_by("-number")
 
     def count(model: type[Sentence] | type[Prediction], column: str) -> Coalesce:
@@ -98,24 +97,24 @@ def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
 
 
 def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
-    """Tags in use among these suites with their counts: [{"name": …, "n": …}]."""
+    """Tags of these suites with counts: [{"name": …, "n": …}]."""
     counted = Tag.objects.filter(suites__in=suites).annotate(n=Count("suites", distinct=True))
     return [{"name": tag.name, "n": tag.n} for tag in counted.order_by("name")]
 
 
-READINGS = 3
-"""Of a draft that changes while it is read."""
+MAX_READS = 3
+"""Attempts to read a draft that changes meanwhile, before it is locked."""
 
 
 def document_of(revision: SuiteRevision) -> SuiteDocument:
-    """The revision as the pure document that formats, lint and the evaluator work on.
+    """Return the revision as the SuiteDocument that formats, lint and the evaluator use.
 
-    Its row and its sentences come by different queries. A draft that was edited between them is read again, and
-    `revision` then says what the database says: old conditions with new sentences would be no document at all. Where
-    edits keep coming, the draft is locked for the last reading.
+    The row and its sentences are read by separate queries. A draft that was edited between them is read again (and
+    `revision` refreshed), because old conditions with new sentences are not a valid document. After MAX_READS the draft
+    is locked.
     """
-    for _ in range(READINGS):
-        document = _document_as_it_is(revision)
+    for _ in range(MAX_READS):
+        document = _read_document(revision)
         if revision.is_frozen:
             return document
         version = SuiteRevision.objects.filter(pk=revision.pk).values_list("edits", flat=True).first()
@@ -124,17 +123,17 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
         revision.refresh_from_db()
     with transaction.atomic():
         revision.refresh_from_db(from_queryset=SuiteRevision.objects.select_for_update())
-        return _document_as_it_is(revision)
+        return _read_document(revision)
 
 
-def _document_as_it_is(revision: SuiteRevision) -> SuiteDocument:
+def _read_document(revision: SuiteRevision) -> SuiteDocument:
     return document_from(revision, revision.sentences.all(), revision.predictions.all())
 
 
 def document_from(
     revision: SuiteRevision, sentences: Iterable[Sentence], predictions: Iterable[Prediction]
 ) -> SuiteDocument:
-    """The same with these rows alone, which come in the order of their positions."""
+    """As `document_of`, from these rows, which must be in the order of their positions."""
     return SuiteDocument(
         name=revision.name,
         metric=tuple(revision.metric) if isinstance(revision.metric, list) else revision.metric,
@@ -161,42 +160,42 @@ def document_from(
 
 
 def design_of(revision: SuiteRevision) -> Design:
-    """The revision's factorial design; () where it has none."""
+    """The revision's factorial design; () without one."""
     return factors_in(revision.meta, revision.condition_names)
 
 
 def why_address_stays(suite: Suite) -> str:
-    """Why the address cannot be chosen; "" where it can."""
+    """Reason why the address cannot be changed; "" if it can."""
     if suite.visibility == Visibility.UNLISTED:
         return "An unlisted suite has a secret address."
     if suite.latest_frozen is not None:
-        return "A frozen revision can be cited at this address, so it stays."
+        return "The address cannot change: a frozen revision may have been cited."
     return ""
 
 
 def meta_text(value: object) -> str:
-    """What a file's meta block says, as the card of a suite keeps it; a list of names becomes a line for each."""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    """A value of a file's meta block as text for the suite's card; a list becomes one line per entry."""
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
         return "\n".join(value)
     return value if isinstance(value, str) else ""
 
 
 def without_author(document: SuiteDocument) -> SuiteDocument:
-    """The document for readers who review without names."""
+    """The document without its author, for anonymous review."""
     return replace(document, meta={key: value for key, value in document.meta.items() if key != "author"})
 
 
 def authors_in_files(suite: Suite) -> list[str]:
-    """Whom the files of its revisions name, the newest first; "" where one names nobody."""
+    """Authors named by the files of the suite's revisions, newest first; "" for a file without one."""
     metas = suite.revisions.order_by("-number").values_list("meta", flat=True)
     return [meta_text(meta.get("author")) for meta in metas]
 
 
 def export_document(revision: SuiteRevision, *, names_author: bool = True) -> SuiteDocument:
-    """The revision as a file says it: what was edited on the suite's page since replaces the imported meta.
+    """Return the document to export: edits of the suite's card replace the imported meta block.
 
-    An author who was named by the file of another revision stays with that one. `names_author=False` is for readers
-    who review without names."""
+    An author taken from the file of another revision is not copied into this one. `names_author=False`: for anonymous
+    review."""
     document, suite = document_of(revision), revision.suite
     meta = dict(document.meta)
     for key, value in (
@@ -208,41 +207,43 @@ def export_document(revision: SuiteRevision, *, names_author: bool = True) -> Su
             meta[key] = value
     if (tag_of(meta_text(meta.get("language"))) or "") != suite.language:
         meta["language"] = suite.language
-    given = meta_text(meta.get("author"))
-    if suite.author != given and (
-        suite.author not in (known := authors_in_files(suite)) or known[0] == given == ""
+    author = meta_text(meta.get("author"))
+    if suite.author != author and (
+        suite.author not in (known := authors_in_files(suite)) or known[0] == author == ""
     ):
         lines = suite.author.splitlines()
         meta["author"] = lines if len(lines) > 1 else suite.author
     tags = sorted(tag.name for tag in suite.tags.all())
-    given = meta.get("tags", [])
-    if isinstance(given, list) and tags != sorted({slugify(str(tag), allow_unicode=True) for tag in given}):
+    file_tags = meta.get("tags", [])
+    if isinstance(file_tags, list) and tags != sorted(
+        {slugify(str(tag), allow_unicode=True) for tag in file_tags}
+    ):
         meta["tags"] = tags
     document = replace(document, meta=meta)
     return document if names_author else without_author(document)
 
 
-KEEP_FINDINGS = 3600
+FINDINGS_SECONDS = 3600
 
 
 def lint_rows(document: SuiteDocument, join: str) -> list[dict[str, Any]]:
-    """The linter's findings as JSON."""
-    found = lint(document, join)
-    return [{**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in found]
+    """Lint findings as JSON."""
+    findings = lint(document, join)
+    return [{**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in findings]
 
 
 def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
-    """What the linter finds, each with the reason (`ignored`) for which it was put aside, if it was, and the `setting`
-    that may answer it, if one may.
+    """Lint findings as JSON, with the reason for which a finding was dismissed (`ignored`, else "") and the `setting`
+    that may resolve it (else "").
 
-    A frozen revision keeps its findings; a draft's are remembered as long as it says the same.
+    Findings of a frozen revision are stored; those of a draft are cached by its content.
     """
     rows = revision.findings
     if not revision.is_frozen:
         document = document_of(revision)
         digest = sha256(write_json(document).encode("utf-8", "surrogatepass")).hexdigest()
         key, join = f"findings-{revision.join_policy}-{digest}", revision.join_policy
-        rows = cache.get_or_set(key, lambda: lint_rows(document, join), KEEP_FINDINGS)
+        rows = cache.get_or_set(key, lambda: lint_rows(document, join), FINDINGS_SECONDS)
     if not rows:
         return []
     reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
@@ -257,7 +258,7 @@ def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
 
 
 class SuiteFilter(Filters):
-    """Search, filter and sort of the suite list, for the page and the API."""
+    """Search, filters and sorting of suites, for the page and the API."""
 
     q = WordsFilter("title", "slug", "description", "author", "reference", "tags__name", label="Search")
     tag = django_filters.CharFilter(field_name="tags__name", label="Tag")

@@ -1,4 +1,4 @@
-"""Use cases of suites. Every function takes the person who acts and refuses what that person may not do."""
+"""Use cases of suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from django.utils.text import slugify
 from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.sharing import addresses
-from gym.sharing.models import Visibility
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
 from suites import drafts, permissions
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
+from suites.options import DEFAULT, SuiteOptions
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import (
     authors_in_files,
@@ -34,7 +34,7 @@ from suites.selectors import (
 )
 
 FROM_META = ("author", "reference", "description", "comment")
-"""What the card takes over from a file's meta block."""
+"""Fields of the card that are taken from a file's meta block."""
 RESERVED_SLUGS = frozenset({"import", "new", "tags"})
 
 
@@ -42,20 +42,10 @@ class NothingToFreeze(ValidationError):
     """The suite has no draft."""
 
 
-def import_suite(
-    document: SuiteDocument,
-    *,
-    actor: User,
-    title: str = "",
-    visibility: str = Visibility.PRIVATE,
-    tags: Iterable[str] = (),
-    join_policy: str = "space",
-    metric: str = "",
-    language: str = "",
-) -> Suite:
-    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique; its
-    language and metric those of the file where none are given. Raises OverQuota, as everything here that makes suites
-    grow."""
+def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, actor: User) -> Suite:
+    """Create a suite with one draft revision that holds the document. The slug is the document's name, made unique.
+
+    Raises PermissionDenied without a signed-in actor, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
@@ -63,27 +53,28 @@ def import_suite(
         suite = _create(
             document.name,
             Suite(
-                title=(title or document.name)[:200],
+                title=(options.title or document.name)[:200],
                 owner=actor,
-                visibility=visibility,
-                language=language or tag_of(meta_text(meta.get("language"))) or "",
+                visibility=options.visibility,
+                language=options.language or tag_of(meta_text(meta.get("language"))) or "",
                 **{name: meta_text(meta.get(name)) for name in FROM_META},
             ),
         )
-        set_tags(suite, [*tags, *_meta_tags(meta)])
-        _write_revision(suite, with_metric(document, metric), number=1, actor=actor, join_policy=join_policy)
+        set_tags(suite, [*options.tags, *_meta_tags(meta)])
+        scored = with_metric(document, options.metric)
+        _write_revision(suite, scored, number=1, actor=actor, join_policy=options.join_policy)
     return suite
 
 
 def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
-    """The document with this metric, or its own where none is given."""
+    """The document with this metric, or unchanged if it is empty."""
     return replace(document, metric=metric) if metric else document
 
 
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
+    """Replace the suite's draft by the document, or open a draft with it. Frozen revisions stay."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -92,7 +83,7 @@ def replace_draft(
         policy = join_policy or (newest.join_policy if newest else "space")
         number = draft.number if draft else (newest.number + 1 if newest else 1)
         author = meta_text(document.meta.get("author"))
-        if author and author not in authors_in_files(suite):  # a new version that names other people
+        if author and author not in authors_in_files(suite):  # the new version names other authors
             suite.author = author
             suite.save(update_fields=["author", "updated"])
         if draft:
@@ -103,7 +94,7 @@ def replace_draft(
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
-    """The suite's draft; when there is none, a copy of the newest frozen revision becomes the draft."""
+    """Return the suite's draft, creating it from the newest frozen revision if needed."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -123,17 +114,17 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
-    """Make the draft immutable and give it its sha256. From then on models can be run on it."""
+    """Make the draft immutable and compute its sha256. Models can then be run on it."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         draft = suite.draft
         if draft is None:
-            raise NothingToFreeze("There is no draft to freeze: the newest revision is frozen already.")
+            raise NothingToFreeze("There is no draft to freeze: the newest revision is already frozen.")
         document = document_of(draft)
-        obstacles = what_stops_freezing(document)
-        if obstacles:
-            raise ValidationError(obstacles)
+        problems = freeze_problems(document)
+        if problems:
+            raise ValidationError(problems)
         draft.state = SuiteRevision.State.FROZEN
         draft.sha256 = document.sha256()
         draft.findings = lint_rows(document, draft.join_policy)
@@ -143,24 +134,24 @@ def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
         return draft
 
 
-def what_stops_freezing(document: SuiteDocument) -> list[str]:
-    """Sentences saying what must be mended first: a draft may be in any state, a frozen revision may not."""
-    obstacles = [] if document.sentences else ["The draft has no sentences."]
+def freeze_problems(document: SuiteDocument) -> list[str]:
+    """Problems, as sentences, that must be fixed before freezing; empty if there are none."""
+    problems = [] if document.sentences else ["The draft has no sentences."]
     for number, prediction in enumerate(document.predictions, start=1):
         label = f"Prediction {number}" + (f" ({prediction.name})" if prediction.name else "")
         if not prediction.formula.strip():
-            obstacles.append(f"{label} is empty.")
+            problems.append(f"{label} is empty.")
             continue
         try:
-            breaches = parse(prediction.formula).check(document.regions, document.conditions)
+            errors = parse(prediction.formula).check(document.regions, document.conditions)
         except FormulaError as error:
-            breaches = [error]
-        obstacles += [f"{label}: {error}" for error in breaches]
-    return obstacles
+            errors = [error]
+        problems += [f"{label}: {error}" for error in errors]
+    return problems
 
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
-    """Delete the draft, keeping the frozen revisions. The last revision of a suite is not discarded."""
+    """Delete the draft. Raises ValidationError if it is the suite's only revision."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
@@ -173,22 +164,21 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
-    """What turned out to be wrong with a frozen revision. It is shown with it; its content stays as it is."""
+    """Set the errata of a frozen revision, shown with it. Its content does not change."""
     permissions.require_edit(actor, revision.suite)
     with SUITES.growing(revision.suite.owner, actor=actor):
         SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
 
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
-    """Change who sees a suite. An unlisted one gets an address that cannot be guessed; leaving that gives it a plain
-    one again, the one it had when it was public, and the secret address stops working. An address that was public is
-    kept (FormerAddress). Raises InUse for a suite in a published collection."""
+    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises InUse
+    for a suite in a published collection."""
     permissions.require_edit(actor, suite)
     addresses.set_visibility(suite, visibility, _base(suite))
 
 
 def set_address(suite: Suite, slug: str, *, actor: User) -> None:
-    """Give a suite without a frozen revision another address. One that was public leads on to it."""
+    """Change the address of a suite without a frozen revision. A former public address redirects to it."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
@@ -204,8 +194,7 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
-    """Give an unlisted suite and its runs other addresses; links to the old ones stop working for people without a
-    role."""
+    """Give an unlisted suite and its runs new addresses. Old links keep working only for its people."""
     addresses.new_secret_address(suite, _base(suite), actor=actor)
 
 
@@ -215,25 +204,24 @@ def _base(suite: Suite) -> str:
 
 
 def lock(suite: Suite) -> None:
-    """Everything that adds, removes or freezes a revision first takes this lock. Call it inside a transaction."""
+    """Lock the suite. Take this lock before adding, deleting or freezing a revision; call in a transaction."""
     Suite.objects.select_for_update().get(pk=suite.pk)
 
 
 def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: str) -> Suite:
-    """A new suite of the actor's own that begins as a copy of a revision the actor may see."""
+    """Create a suite of the actor's from a revision they may read."""
     source = revision.suite
     if not actor.is_authenticated or not revisions_for(actor, source).filter(pk=revision.pk).exists():
         raise PermissionDenied("you may not copy this revision")
     with SUITES.growing(actor, new=True):
         document = replace(document_of(revision), name=slug_from(title, revision.name, 200))
-        copy = import_suite(
-            document,
-            actor=actor,
+        options = SuiteOptions(
             title=title,
             visibility=visibility,
-            tags=[tag.name for tag in source.tags.all()],
+            tags=tuple(tag.name for tag in source.tags.all()),
             join_policy=revision.join_policy,
         )
+        copy = import_suite(document, options, actor=actor)
         for name in set(CARD) - {"title"}:
             setattr(copy, name, getattr(source, name))
         copy.save()
@@ -241,13 +229,13 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
 
 
 def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: str) -> None:
-    """Keep why a finding of the linter is accepted; an empty reason takes it back."""
+    """Dismiss a lint finding with a reason; an empty reason restores it."""
     permissions.require_edit(actor, suite)
     if not reason.strip():
         suite.lint_ignores.filter(code=code, where=where).delete()
         return
     if code not in CODES:
-        raise ValidationError(f"There is no finding called “{code:.60}”.")
+        raise ValidationError(f"Unknown finding “{code:.60}”.")
     with SUITES.growing(suite.owner, actor=actor):
         suite.lint_ignores.update_or_create(
             code=code, where=where[:500], defaults={"reason": reason.strip()[:1000], "actor": actor}
@@ -258,8 +246,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
-    """Change what a suite says about itself: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or
-    None) and `former_address_note` (see addresses.leave_note). Checked before anything is saved."""
+    """Change a suite's card: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or None) and
+    `former_address_note` (see addresses.leave_note). Raises ValidationError before anything is saved."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -280,7 +268,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
-    """Name the suite without the modifier by hand."""
+    """Set the suite without the modifier."""
     plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
     if slug and plain is None:
         raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})
@@ -289,37 +277,33 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
 
 
 def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
-    """Delete a suite that nobody has run. A suite with runs stays, because results point to it. At the address of a
-    public one everybody reads that it is withdrawn, and the note.
+    """Delete a suite. The address of a public one then shows that it was withdrawn, with the note.
 
-    Raises InUse for a suite in a published collection."""
+    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published."""
     if not permissions.can_delete(actor, suite):
-        raise PermissionDenied("only its owner deletes a suite")
+        raise PermissionDenied("only its owner may delete a suite")
     suite.require_not_in_use()
     try:
         with transaction.atomic():
             lock(suite)
-            list(
-                suite.revisions.select_for_update().values_list("pk")
-            )  # wait for runs that are just being queued
+            list(suite.revisions.select_for_update().values_list("pk"))  # wait for runs that are being queued
             suite.delete()
             addresses.leave_note_of_deleted(suite, note)
     except Suite.DoesNotExist:
-        return  # somebody was quicker
+        return  # deleted by a concurrent request
     except (ProtectedError, IntegrityError) as error:
         raise ValidationError(
-            "Models have been run on this suite, or a collection lists it, and results and papers point to it. "
-            "Make it private instead."
+            "This suite has runs or is in a collection, so results and papers may refer to it. Make it private instead."
         ) from error
 
 
 def set_tags(suite: Suite, names: Iterable[str]) -> None:
-    """Replace the suite's tags by these names, slugified; blank ones are left out."""
+    """Replace the suite's tags by these names, slugified; empty ones are dropped."""
     suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in tag_slugs(names)])
 
 
 def tag_slugs(names: Iterable[str]) -> list[str]:
-    """Names of tags as they are kept, each once."""
+    """Slugify tag names, without duplicates."""
     slugs = (slugify(str(name), allow_unicode=True)[:60] for name in names)
     return list(dict.fromkeys(slug for slug in slugs if slug))
 
@@ -331,7 +315,7 @@ def _create(name: str, suite: Suite) -> Suite:
 
 
 def slug_of(name: str) -> str:
-    """The address a suite of this name gets when nobody else has it."""
+    """The preferred slug of a suite of this name."""
     base = slug_from(name, "suite")
     return f"{base}-suite" if base in RESERVED_SLUGS else base
 

@@ -1,13 +1,13 @@
-"""What other rooms may listen to."""
+"""Signals of suites."""
 
 from django.core.exceptions import ValidationError
 from django.dispatch import Signal
 
 
 class InUse(ValidationError):
-    """Others rely on this, so it is neither hidden nor deleted; the message says who."""
+    """Others rely on this object, so it cannot be hidden or deleted; the message says who."""
 
 
 address_leaving = Signal()
-"""Sent with `suite` (as it is stored) before a public suite is hidden, moved or deleted by a person. A receiver raises
-InUse for what others rely on."""
+"""Sent with `suite` (as stored) before a user hides, moves or deletes a public suite. Receivers raise InUse to prevent
+it."""

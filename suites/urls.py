@@ -12,7 +12,7 @@ urlpatterns = [
     path("<slug:slug>/copy/", views.suite_copy, name="suite-copy"),
     path("<slug:slug>/discard-draft/", views.suite_discard_draft, name="suite-discard-draft"),
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
-    *people_urls(views.ROOM),
+    *people_urls(views.SHAREABLE),
     path("<slug:slug>/new-address/", views.suite_new_address, name="suite-new-address"),
     path("<slug:slug>/r<int:number>/items/", views.suite_items, name="suite-items"),
     path("<slug:slug>/r<int:number>/errata/", views.suite_errata, name="suite-errata"),

@@ -1,4 +1,4 @@
-"""Pages of suites: parse, authorise, render."""
+"""Pages of suites."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import download, file_download
-from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.redirects import ask_before_leaving
+from gym.sharing.shareable import Shareable
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.files import FORMS, file_name
@@ -47,6 +47,7 @@ from suites.forms import (
     TemplateForm,
 )
 from suites.models import JoinPolicy, Sentence, Suite, SuiteRevision
+from suites.options import ImportOptions
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
@@ -55,7 +56,7 @@ from suites.selectors import (
     visible_to,
 )
 
-ROOM = Room("suite", "suite-list", "Suites", visible_to, "suites/people.html")
+SHAREABLE = Shareable("suite", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
 
 
@@ -74,19 +75,19 @@ def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @login_required
 def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """What a suite says about itself; its sentences live in revisions. Context: suite, form."""
+    """Edit a suite's card. Context: suite, form."""
     suite = editable(request, slug)
     form = SuiteForm(request.POST or None, instance=copy(suite), user=request.user)
     if request.method == "POST" and form.is_valid():
-        if (asked := ask_before_leaving(request, suite, form)) is not None:
-            return asked
+        if (confirmation := ask_before_leaving(request, suite, form)) is not None:
+            return confirmation
         try:
             services.edit_card(suite, actor=request.user, **form.card())
         except ValidationError as error:
             form.add_error(None, error)
         else:
             moved = (
-                f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
+                f" The new address of the suite is {suite.get_absolute_url()}." if suite.slug != slug else ""
             )
             messages.success(request, f"Saved.{moved}")
             return redirect(suite)
@@ -95,8 +96,7 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
-    """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems, version
-    (of the draft that the file would replace)."""
+    """Upload a new version as the draft. Context: suite, form, problems, version (of the draft to be replaced)."""
     suite = editable(request, slug)
     draft = suite.draft
     version = str(draft.edits) if draft else ""
@@ -120,24 +120,21 @@ def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
             return redirect(draft)
     if form.asks is not None:
-        given = form.cleaned_data
-        wishes = imports.ImportOptions(
-            join_policy=given["join_policy"], metric=given["metric"], version=version
-        )
-        return redirect(imports.import_files([form.asks], wishes, actor=request.user, target=suite))
+        options = ImportOptions.of(form.cleaned_data, version=version)
+        return redirect(imports.import_files([form.asks], options, actor=request.user, target=suite))
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 
 
 @login_required
 def suite_errata(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Say what turned out to be wrong with a revision. Context: suite, revision, form."""
+    """Edit the errata of a revision. Context: suite, revision, form."""
     suite = editable(request, slug)
     revision = revision_or_404(request, suite, number)
     form = ErrataForm(request.POST if request.method == "POST" else None, initial={"errata": revision.errata})
     if request.method == "POST" and form.is_valid():
         services.set_errata(revision, form.cleaned_data["errata"], actor=request.user)
-        messages.success(request, "Saved. The sentences are unchanged.")
+        messages.success(request, "Saved. The sentences did not change.")
         return redirect(revision)
     context = {"suite": suite, "revision": revision, "form": form}
     return render(request, "suites/errata.html", context, status=_form_status(request))
@@ -152,7 +149,7 @@ def suite_discard_draft(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, "The draft is discarded. Frozen revisions are unchanged.")
+        messages.success(request, "Draft discarded. Frozen revisions are unchanged.")
     return redirect(suite)
 
 
@@ -188,7 +185,7 @@ def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpRespon
     return download(content, name, content_type)
 
 
-# ---- beginning a suite: from nothing, a design, a sheet, a file, or another suite ----
+# ---- new suites: from scratch, a template, a sheet, a file, or another suite ----
 
 WAYS = {
     "guided": "Start from scratch",
@@ -201,8 +198,8 @@ WAYS = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Context: way, ways [(key, label)], form, reading (what was understood of a pasted sheet), blueprints.
-    A new suite is a private draft and opens in the editor."""
+    """Context: way, ways [(key, label)], form, reading (ParseResult of a pasted sheet), blueprints. A new suite is a
+    private draft and opens in the editor."""
     way = request.POST.get("by") or request.GET.get("by") or "guided"
     way = way if way in WAYS else "guided"
     form = _new_form(request, way)
@@ -210,21 +207,14 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
     if step == "cross" and way == "guided":
         form = form.crossed()
     elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
-        given = form.cleaned_data
-        wishes = imports.ImportOptions(
-            title=given.get("name", ""),
-            language=given.get("language", ""),
-            join_policy=given.get("join_policy", "space"),
-            metric=given.get("metric", ""),
-        )
-        return redirect(imports.import_files([form.asks], wishes, actor=request.user))
+        return redirect(imports.import_files([form.asks], form.options(), actor=request.user))
     elif request.method == "POST" and form.is_valid() and step != "look":
         try:
             suite = _create(request, way, form)
         except OverQuota as error:
             form.add_error(None, error)
         else:
-            messages.success(request, f"{suite.title} is a draft now. It is private until you share it.")
+            messages.success(request, f"Created {suite.title} as a draft. It is private until you share it.")
             return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {
@@ -252,19 +242,12 @@ def _new_form(request: HttpRequest, way: str) -> Any:
 
 
 def _create(request: SignedInRequest, way: str, form: Any) -> Suite:
-    given = form.cleaned_data
+    cleaned = form.cleaned_data
     if way == "copy":
-        source = given["suite"]
-        title = given["name"] or f"{source.title[:190]} copy"
+        source = cleaned["suite"]
+        title = cleaned["name"] or f"{source.title[:190]} copy"
         return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
-    return services.import_suite(
-        given["document"],
-        actor=request.user,
-        title=given["name"],
-        language=given["language"],
-        join_policy=given["join_policy"],
-        metric=given["metric"],
-    )
+    return services.import_suite(cleaned["document"], form.options(), actor=request.user)
 
 
 def _copy(request: SignedInRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:
@@ -274,7 +257,7 @@ def _copy(request: SignedInRequest, suite: Suite, revision: Any, title: str, vis
 
 @login_required
 def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Whoever may see a suite may take a copy. Context: suite, form."""
+    """Copy a suite; any signed-in user who can see it may. Context: suite, form."""
     suite = _visible(request, slug)
     form = CopyForm(
         request.POST if request.method == "POST" else None,
@@ -291,7 +274,7 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
         else:
             draft = made.draft
             assert draft is not None
-            messages.success(request, f"{made.title} is yours: {shape(document_of(draft))}.")
+            messages.success(request, f"Created {made.title}: {shape(document_of(draft))}.")
             return redirect("suite-editor", made.slug)
     return render(request, "suites/copy.html", {"suite": suite, "form": form}, status=_form_status(request))
 
@@ -302,7 +285,7 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
-    """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
+    """The grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
     sheet},
     models [{slug, name, parameters}] (the strongest first), metrics {name: words},
@@ -340,8 +323,8 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a sheet that is pasted into the grid means, as JSON {kind, regions, cells, understood}: nothing is saved.
-    What it leaves open is a form, a piece of a page. Context: reading, form (AnswersForm or None)."""
+    """Parse a sheet pasted into the grid; nothing is saved. Returns JSON {kind, regions, cells, understood}, or an HTML
+    fragment with the open questions. Context: reading, form (AnswersForm or None)."""
     editable(request, slug)
     reading, form = pasted_sheet(request.POST)
     if reading.part is None:
@@ -364,12 +347,12 @@ def suite_new_address(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, "The suite has a new address. Links to the old one stopped working.")
+        messages.success(request, "The suite has a new address. Links to the old one no longer work.")
     suite.refresh_from_db()
     return redirect("suite-people", suite.slug) if may_read(request.user, suite) else redirect(suite)
 
 
-# ---- what they share ----
+# ---- helpers ----
 
 
 def _visible(request: HttpRequest, slug: str) -> Suite:
@@ -377,7 +360,7 @@ def _visible(request: HttpRequest, slug: str) -> Suite:
 
 
 def editable(request: HttpRequest, slug: str) -> Suite:
-    """404 for what this person may not see, 403 for what they may only read."""
+    """The suite if this user may edit it; 404 if they may not see it, 403 if they may only read it."""
     suite = _visible(request, slug)
     permissions.require_edit(request.user, suite)
     return suite

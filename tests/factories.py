@@ -14,6 +14,7 @@ from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.models import Suite, SuiteRevision
+from suites.options import SuiteOptions
 from tests.lmgym.suites.documents import suite_bytes
 
 
@@ -25,7 +26,9 @@ def make_suite(
     collaborator: User | None = None,
     **options: Any,
 ) -> Suite:
-    suite = services.import_suite(read_suite(suite_bytes(**options)), actor=owner, visibility=visibility)
+    suite = services.import_suite(
+        read_suite(suite_bytes(**options)), SuiteOptions(visibility=visibility), actor=owner
+    )
     if collaborator is not None:
         suite.collaborations.create(user=collaborator, role="edit")
     if frozen:

@@ -86,7 +86,7 @@ def refused(visitor, **more) -> str:
     answer = visitor.post(LOGIN, ALICE, **more)
     assert answer.status_code == 403
     page = " ".join(answer.content.decode().split())
-    assert "This form was refused" in page
+    assert "Form rejected" in page
     return page
 
 
@@ -118,7 +118,7 @@ def test_a_form_that_is_out_of_date_is_sent_again(visitor, people):
 @pytest.mark.parametrize(
     ("hosts", "behind", "https", "said", "level", "words"),
     [
-        ([HOST], False, False, "", doctor.BAD, "behind a proxy with TLS nobody can sign in"),
+        ([HOST], False, False, "", doctor.BAD, "sign-in fails behind a proxy with TLS"),
         ([HOST], False, False, "0", doctor.WARN, "passwords travel unencrypted"),
         ([HOST], False, True, "1", doctor.BAD, "redirects to itself"),
         (["localhost"], False, True, "1", doctor.BAD, "redirects to itself"),

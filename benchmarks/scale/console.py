@@ -30,6 +30,7 @@ from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
+from suites.options import SuiteOptions
 from suites.services import freeze, import_suite
 from tests.factories import make_model
 
@@ -43,7 +44,9 @@ def prepare(sentences: int, folder: str) -> int:
     `folder`. Returns the number of its parameters."""
     for name, number in (("warm", CONDITIONS), ("large", sentences)):
         document = read_suite(json.dumps(suite_of(number, name)).encode(), f"{name}.json")
-        revision = freeze(import_suite(document, actor=demo_user(), visibility="public"), actor=demo_user())
+        revision = freeze(
+            import_suite(document, SuiteOptions(visibility="public"), actor=demo_user()), actor=demo_user()
+        )
     texts = [" ".join(sentence.contents) for sentence in revision.sentences.all()]
     build("gpt2").save_pretrained(folder)
     tokenizer(texts).save_pretrained(folder)

@@ -50,7 +50,7 @@ NOT_MEASURED = {
             "api-root api-docs matrix propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
-            "staff staff-accounts staff-jobs staff-clean-up"
+            "staff staff-accounts staff-clean-up"
         ),
     }.items()
     for name in names.split()
@@ -71,7 +71,7 @@ Found = dict[str, tuple[list[Any], dict[str, Any]]]
 
 
 def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
-    from gym.collections.services import make_collection, publish_collection
+    from gym.collections.services import create_collection, publish_collection
     from gym.jobs.testing import run_pending
     from gym.runs.work.score_requests import queue_scores
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
@@ -83,7 +83,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from tests.lmgym.suites.documents import suite_bytes
 
     for slug in ("paper", "in-the-making"):
-        made = make_collection(
+        made = create_collection(
             actor=owner, slug=slug, title=slug, description="", reference="", revisions=[first]
         )
         if slug == "paper":

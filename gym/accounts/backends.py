@@ -1,4 +1,4 @@
-"""Signing in by user name and password, and the accounts of the demo, whose passwords everybody knows."""
+"""Authentication by user name and password, and the demo accounts, whose passwords are published."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gym.reachability import is_loopback, only_here
 
 DEMO_USER = "demo"
 ACCOUNTS = {"admin": ("demo-admin", True), "alice": ("demo-alice", False), "bob": ("demo-bob", False)}
-"""Accounts for trying things out on a laptop: name -> (password, staff?)."""
+"""Demo accounts for a laptop: name -> (password, is staff)."""
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
 
 
 def accounts_wanted() -> bool:
-    """Accounts with published passwords exist only where nobody else can reach the site: it answers to names of this
-    machine, listens on this machine alone, and no proxy stands before it."""
-    here = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
-    return bool(settings.GYM_DEMO_ACCOUNTS) and here
+    """Whether demo accounts are created: only if no other machine can reach the site (local host names, a loopback
+    address to listen on, no proxy)."""
+    is_local = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
+    return bool(settings.GYM_DEMO_ACCOUNTS) and is_local
 
 
 def accounts_open(request: HttpRequest | None) -> bool:
-    """May this request sign in with a published password? Not one that a proxy or another machine sent, whatever host
-    it names. No request is a program on this machine."""
+    """Whether this request may sign in with a published password: not if it came through a proxy or from another
+    machine, whatever Host it sends. `None` is a program on this machine."""
     if request is None:
         return accounts_wanted()
     came_directly = not any(name in request.headers for name in FORWARDED)
@@ -34,10 +34,8 @@ def accounts_open(request: HttpRequest | None) -> bool:
 
 
 class Backend(ModelBackend):
-    """User name and password; published ones open nothing where others can reach the site.
-
-    A laptop's database may move to a server, and its demo accounts with it.
-    """
+    """User name and password. Published passwords are refused where others can reach the site, because a laptop's
+    database may move to a server with its demo accounts."""
 
     def authenticate(
         self,

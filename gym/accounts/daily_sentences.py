@@ -1,4 +1,4 @@
-"""How many sentences one account may have scored in a day. Staff is exempt; 0 = no limit."""
+"""Daily limit on sentences that one account may have scored. Staff is exempt; 0 = no limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DAY = timedelta(hours=24)
 
 
 class TooManySentences(TooManyJobs):
-    """Enough for today. `wait` says after how many seconds this much will be allowed again; None: never."""
+    """The daily limit is reached. `wait`: seconds until this many are allowed again; None: never."""
 
     def __init__(self, message: str, wait: int | None) -> None:
         super().__init__(message)
@@ -26,8 +26,8 @@ class TooManySentences(TooManyJobs):
 
 
 def charge(user: User, n_sentences: int) -> None:
-    """Raise TooManySentences if this account may not have so many sentences scored now; else they count for a day,
-    whatever becomes of them. Call it in the transaction that queues them."""
+    """Charge the account for sentences, for 24 hours, whether or not they are scored. Raises TooManySentences. Call in
+    the transaction that queues them."""
     if not n_sentences:
         return
     with transaction.atomic():
@@ -39,7 +39,7 @@ def charge(user: User, n_sentences: int) -> None:
 
 
 def used_by(user: User) -> int:
-    """Sentences queued in the last 24 hours, whatever became of them."""
+    """Sentences queued in the last 24 hours."""
     return _recent().filter(owner=user).aggregate(n=Sum("n_sentences"))["n"] or 0
 
 
@@ -58,8 +58,8 @@ def _recent() -> QuerySet[SentenceCharge]:
 
 def limit_of(user: User) -> int:
     """Sentences this account may queue in 24 hours; 0 = no limit."""
-    own = user.max_sentences_per_day
-    return settings.GYM_MAX_SENTENCES_PER_DAY if own is None else own
+    limit = user.max_sentences_per_day
+    return settings.GYM_MAX_SENTENCES_PER_DAY if limit is None else limit
 
 
 def _check(user: User, used: int, n_sentences: int) -> None:
@@ -68,18 +68,18 @@ def _check(user: User, used: int, n_sentences: int) -> None:
         return
     if n_sentences > limit:
         raise TooManySentences(
-            f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
+            f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of an account.", None
         )
-    told = f"{used:,} sentence{'' if used == 1 else 's'}"
+    queued = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(
-        f"You queued {told} in the last 24 hours. With these {n_sentences:,} that is more than the {limit:,} one "
-        "account may queue in a day.",
+        f"You queued {queued} in the last 24 hours. With these {n_sentences:,} you would exceed the limit of {limit:,} "
+        "a day.",
         _seconds_until(user, used + n_sentences - limit),
     )
 
 
 def _seconds_until(user: User, surplus: int) -> int:
-    """Until charges of so many sentences are more than a day old."""
+    """Seconds until charges of `surplus` sentences are more than a day old."""
     now = timezone.now()
     for created, n in _recent().filter(owner=user).order_by("created").values_list("created", "n_sentences"):
         surplus -= n

@@ -1,7 +1,7 @@
-"""What an account is refused."""
+"""Errors of limits on accounts."""
 
 from __future__ import annotations
 
 
 class TooManyJobs(Exception):
-    """The owner has as many active jobs as one user may have."""
+    """The owner's limit of active jobs is reached."""

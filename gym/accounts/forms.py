@@ -1,4 +1,4 @@
-"""Forms of accounts."""
+"""Forms for sign-up, profile, passwords and tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESERVED = frozenset(
     }
     | {"gym", "lmgym", "lm-gym", "lm_gym", "security", "webmaster", "postmaster", "owner", "superuser"}
 )
-EMAIL_HELP = "Where a link goes when you forget your password. Other people do not see it."
+EMAIL_HELP = "Used to reset a forgotten password. Other users do not see it."
 
 
 class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
@@ -40,12 +40,12 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
         fields = ["username", "email"]
         labels = {"email": "E-mail address"}
         help_texts = {
-            "username": "Others see it beside your suites and runs. Letters, digits and @ . + - _",
+            "username": "Shown with your suites and runs. Letters, digits and @ . + - _",
             "email": f"Optional. {EMAIL_HELP}",
         }
 
     def clean_username(self) -> str:
-        username: str = super().clean_username() or ""  # None when somebody has it
+        username: str = super().clean_username() or ""  # None when it is taken
         if account_key(username) in RESERVED:
             raise ValidationError("This name is taken.", code="reserved")
         if confusables.is_dangerous(username):
@@ -57,7 +57,7 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
 
 
 class CurrentPassword(forms.Form):
-    """Asks for the password once more before something that cannot be undone."""
+    """Confirms an irreversible action with the password."""
 
     password = forms.CharField(
         label="Your password",
@@ -72,7 +72,7 @@ class CurrentPassword(forms.Form):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise ValidationError("This is not your password.", code="wrong")
+            raise ValidationError("Wrong password.", code="wrong")
         return password
 
 
@@ -93,26 +93,26 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         help_texts = {
             "first_name": "Shown instead of your user name.",
             "email": EMAIL_HELP,
-            "notices_by_mail": "Your runs have ended, somebody invites you, staff has decided on your model.",
+            "notices_by_mail": "When your runs end, you are invited, or staff decides on your model.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.order_fields(["first_name", "last_name", "email", "password", "notices_by_mail"])
         if not has_server():
-            wish = self.fields["notices_by_mail"]
-            wish.disabled = True
-            wish.help_text = "This site has no mail server, so it sends none."
+            by_mail = self.fields["notices_by_mail"]
+            by_mail.disabled = True
+            by_mail.help_text = "This site has no mail server."
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if "email" in self.changed_data and "email" in cleaned:
             stored = User.objects.get(pk=self.instance.pk)
             if not stored.check_password(cleaned.get("password") or ""):
-                self.add_error("password", "Give your password to change the e-mail address.")
-        wishes_mail = cleaned.get("notices_by_mail") and not self.fields["notices_by_mail"].disabled
-        if wishes_mail and not cleaned.get("email") and "email" not in self.errors:
-            self.add_error("notices_by_mail", "Give an e-mail address, or switch this off.")
+                self.add_error("password", "Enter your password to change the e-mail address.")
+        wants_mail = cleaned.get("notices_by_mail") and not self.fields["notices_by_mail"].disabled
+        if wants_mail and not cleaned.get("email") and "email" not in self.errors:
+            self.add_error("notices_by_mail", "Enter an e-mail address, or switch this off.")
         return cleaned
 
 

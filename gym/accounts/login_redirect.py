@@ -1,4 +1,4 @@
-"""Where somebody was going who signs in or up first."""
+"""Return to the page that led to signing in or up (`next`)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 AUTH_PAGES = ("login", "sign-up", "logout")
-"""Pages, beside those of a forgotten password, that lead on to where somebody was going, and are never that place."""
-LONGEST = 2_000
-"""Characters of an address that is carried along."""
+"""URL names of pages that redirect to `next` and are never `next` themselves, as are those of the password reset."""
+MAX_CHARACTERS = 2_000
+"""Longest `next` that is passed along."""
 
 
 def page_to_return_to(request: HttpRequest) -> str:
-    """What a link "Sign in" on this page should lead back to; empty: nothing in particular."""
+    """The `next` of a sign-in link on this page; empty for the default."""
     if is_auth_page(request.path) or request.method not in ("GET", "HEAD"):
-        back = asked_for(request)
+        back = next_of(request)
     else:
         htmx: Any = getattr(request, "htmx", None)
         back = (htmx and htmx.current_url_abs_path) or request.get_full_path()
-    return "" if is_auth_page(back) or back == reverse("home") or len(back) > LONGEST else back
+    return "" if is_auth_page(back) or back == reverse("home") or len(back) > MAX_CHARACTERS else back
 
 
-def asked_for(request: HttpRequest) -> str:
-    """The `next` of a form or an address. Whether it is safe is asked when somebody is sent there."""
+def next_of(request: HttpRequest) -> str:
+    """The `next` of a form or query. It is checked for safety before redirecting."""
     return str(request.POST.get("next") or request.GET.get("next") or "")
 
 
@@ -35,9 +35,9 @@ def is_auth_page(address: str) -> bool:
     return path in {reverse(name) for name in AUTH_PAGES} or path.startswith(reverse("password-reset"))
 
 
-def leading_to(address: str, onwards: str) -> str:
-    """A door's address that carries along where somebody was going, if that is a page of a site."""
-    here = onwards.startswith("/") and not is_auth_page(onwards) and len(onwards) <= LONGEST
-    if not here or not url_has_allowed_host_and_scheme(onwards, allowed_hosts=None):
+def with_next(address: str, next_page: str) -> str:
+    """Append `next` to the address of an AUTH_PAGE if it is a page of this site."""
+    is_page = next_page.startswith("/") and not is_auth_page(next_page) and len(next_page) <= MAX_CHARACTERS
+    if not is_page or not url_has_allowed_host_and_scheme(next_page, allowed_hosts=None):
         return address
-    return f"{address}?{urlencode({'next': onwards})}"
+    return f"{address}?{urlencode({'next': next_page})}"

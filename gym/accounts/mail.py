@@ -1,4 +1,4 @@
-"""E-mail about accounts. It is sent beside the answer, so that how long the answer takes says nothing."""
+"""E-mail about accounts. Sent from a thread, so that response times do not reveal whether an account exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.db import connections
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-from gym.accounts.login_redirect import leading_to
+from gym.accounts.login_redirect import with_next
 from gym.env import Email
 
 logger = logging.getLogger(__name__)
@@ -34,22 +34,22 @@ def _guarded(send: Callable[..., None], *arguments: Any) -> None:
 
 
 def has_server() -> bool:
-    """Without one, mail is printed on the console."""
+    """Whether a mail server is configured; without one, mail is printed on the console."""
     return Email.backend != settings.EMAIL_BACKEND
 
 
 def own_host(request: HttpRequest) -> str:
-    """The site's address in links, without a port that a visitor made up: only the port where the site listens is kept,
-    and that of an origin that the site trusts."""
+    """The host for links in mail. A port that the client made up is dropped: only the port the site listens on, or that
+    of a trusted origin, is kept."""
     host = request.get_host()
     name, port = split_domain_port(host)
     trusted = f"{request.scheme}://{host}" in settings.CSRF_TRUSTED_ORIGINS
     return host if not port or port == request.get_port() or trusted else name
 
 
-def send_reset(email: str, domain: str, https: bool, onwards: str = "") -> None:
-    """A link for every active account with this address; nothing when there is none. `onwards` is where somebody was
-    going."""
+def send_reset(email: str, domain: str, https: bool, next_page: str = "") -> None:
+    """Send a reset link for every active account with this address, if any. `next_page`: where to go after signing
+    in."""
     form = PasswordResetForm({"email": email})
     if form.is_valid():
         form.save(
@@ -57,26 +57,26 @@ def send_reset(email: str, domain: str, https: bool, onwards: str = "") -> None:
             use_https=https,
             subject_template_name="accounts/mail/reset_subject.txt",
             email_template_name="accounts/mail/reset.txt",
-            extra_email_context={"query": leading_to("", onwards)},
+            extra_email_context={"query": with_next("", next_page)},
         )
 
 
 def send_moved(old: str, username: str) -> None:
-    """Tell the old address that it is no longer the account's."""
+    """Notify the old address that the account has a new one."""
     send_mail(
         "The e-mail address of your account was changed",
         f"The LM Gym account {username} no longer has this e-mail address. If that was not you, write to the "
-        "people who run the site.\n",
+        "administrators of the site.\n",
         None,
         [old],
     )
 
 
 def send_refused(address: str, name: str, slug: str, reason: str) -> None:
-    """Tell somebody that staff does not let their model be loaded."""
+    """Notify the owner that staff refused their model."""
     send_mail(
         f"Your model {' '.join(name.split())} was not approved",
-        f"The people who run the site do not let the model {name} ({slug}) be loaded. They say:\n\n{reason}\n",
+        f"The administrators of the site did not approve the model {name} ({slug}). Their reason:\n\n{reason}\n",
         None,
         [address],
     )

@@ -1,4 +1,4 @@
-"""The user model, API tokens, sentences charged, and the buckets that slow down guessing."""
+"""The user model, API tokens, sentence charges, and the token buckets of the throttles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 
 class User(AbstractUser):
-    """Somebody with an account. Reading needs none. Empty limits: those of the site; 0 = no limit."""
+    """An account. Limits: null means the site's limit, 0 means none."""
 
     max_active_jobs = models.PositiveIntegerField(
         "active jobs",
@@ -46,13 +46,13 @@ class User(AbstractUser):
     )
 
     def hold(self) -> None:
-        """Lock the row until the transaction ends, so that limits hold for simultaneous requests, too. Raises
-        User.DoesNotExist when the account has gone."""
+        """Lock the row until the transaction ends, so that concurrent requests cannot exceed a limit together. Raises
+        User.DoesNotExist if the account is deleted."""
         type(self).objects.select_for_update().get(pk=self.pk)
 
     @property
     def display_name(self) -> str:
-        """The chosen name, which others may choose too, with the user name behind it, which nobody else has."""
+        """The chosen name, which need not be unique, followed by the unique user name."""
         full = self.get_full_name()
         return f"{full} ({self.username})" if full and full != self.username else self.username
 
@@ -63,7 +63,7 @@ class User(AbstractUser):
 
 
 AnyUser: TypeAlias = User | AnonymousUser
-"""Who asks, signed in or not."""
+"""The user of a request, signed in or not."""
 
 
 class Scope(models.TextChoices):
@@ -73,10 +73,10 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A key to the API. Only its sha256 is kept: 32 random bytes need no slow hash, and nobody can read it again."""
+    """An API token. Only its sha256 is stored: 32 random bytes need no slow hash."""
 
     MARK = "lmg_"
-    SHOWN = 12  # characters of the token that lists show, so that people can tell theirs apart
+    SHOWN = 12  # first characters, shown in lists to identify a token
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="What it is for, e.g. CI of the parser project.")
@@ -112,8 +112,8 @@ class ApiToken(models.Model):
 
 
 class SentenceCharge(models.Model):
-    """Sentences that an account queued: what its daily allowance counts. It outlives what was queued, and is thrown
-    away after a day."""
+    """Sentences that an account queued, counted by the daily limit. Kept for a day, even if what was queued is
+    deleted."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"
@@ -129,10 +129,10 @@ class SentenceCharge(models.Model):
 
 
 class TokenBucket(models.Model):
-    """How much of an allowance is spent. One number says it: the moment at which the bucket will be full again.
+    """State of a token bucket as one number: the time at which it is full again.
 
-    Rows are changed by one conditional UPDATE (see gym.accounts.throttle), so all processes share a bucket and a
-    restart forgets nothing. The key is a hash, so the table holds neither names nor addresses.
+    Rows are changed by one conditional UPDATE (see gym.accounts.throttle), so buckets are shared by all processes
+    and survive restarts. The key is a hash, so the table contains neither names nor addresses.
     """
 
     key = models.CharField(max_length=64, primary_key=True)

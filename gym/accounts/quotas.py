@@ -1,11 +1,7 @@
-"""Quotas: how many things of a kind one account may keep, and how many bytes they may take up.
+"""Per-account quotas on rows and bytes. Apps register the tables to count; nothing is cached, so no counter can drift.
 
-This module knows no room. A room registers each kind of thing with the tables that hold it; number and bytes are
-counted from these tables, so that no counter can go wrong. Staff is exempt, and so are accounts that nobody can use
-(they keep what deleted accounts left). 0 = no limit.
-
-Bytes are those of texts, JSON and files in the database, and ROW for every row, because a million empty rows fill a
-disk, too. Indexes do not count.
+Staff and inactive accounts (which own what deleted accounts left) are exempt. 0 = no limit. Bytes are those of texts,
+JSON and files in the database plus ROW per row; indexes are not counted.
 """
 
 from __future__ import annotations
@@ -28,17 +24,17 @@ from django.db.models.functions import Coalesce
 from gym.accounts.models import User
 
 ROW = 100
-"""Bytes that a row takes beside its texts, about."""
+"""Approximate per-row overhead in bytes."""
 ADVICE = "Delete some that you no longer need, or ask staff for more."
 
 
 class OverQuota(ValidationError):
-    """The account keeps as much of this kind as it may keep."""
+    """The account's quota for this kind is exhausted."""
 
 
 class _StoredBytes(Func):
-    """Bytes of one text, JSON or binary column. PostgreSQL knows them without reading the value; of JSON it knows
-    those that it stores, packed."""
+    """Bytes of a text, JSON or binary column. PostgreSQL knows the size without reading the value; for JSON it is the
+    compressed size."""
 
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
     output_field = BigIntegerField()
@@ -50,24 +46,24 @@ class _StoredBytes(Func):
 
 
 def stored(*columns: str) -> Any:
-    """Bytes of these columns of a row."""
+    """Sum of the bytes of these columns of a row."""
     return reduce(add, (Coalesce(_StoredBytes(F(name)), Value(0)) for name in columns))
 
 
 @dataclass(frozen=True)
 class Part:
-    """A table that holds things of a kind. `owner` leads from its rows to the account; `size`: bytes of a row beside
-    ROW, None where bytes are not counted."""
+    """A table to count. `owner`: lookup from a row to the account; `size`: expression for the bytes of a row without
+    ROW, None if bytes are not counted."""
 
     rows: type[models.Model]
     owner: str = "owner"
     size: Any = None
 
     def column(self, figure: Aggregate, only: Q | None = None) -> Coalesce:
-        """This figure of an account's rows (`only` these), as a column of the account."""
-        mine = self.rows._base_manager.filter(only or Q(), **{self.owner: OuterRef("pk")}).order_by()
+        """An aggregate over the account's rows (filtered by `only`) as a subquery column of accounts."""
+        rows = self.rows._base_manager.filter(only or Q(), **{self.owner: OuterRef("pk")}).order_by()
         return Coalesce(
-            Subquery(mine.values(self.owner).annotate(found=figure).values("found")),
+            Subquery(rows.values(self.owner).annotate(value=figure).values("value")),
             Value(0),
             output_field=BigIntegerField(),
         )
@@ -75,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Limit:
-    """0 = none."""
+    """Number and bytes; 0 = no limit."""
 
     number: int = 0
     bytes: int = 0
@@ -89,7 +85,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Kind:
-    """Things that an account keeps. The rows of the first part are their number; the bytes are those of all parts."""
+    """A kind of thing with a quota. The number is that of rows of the first part, the bytes are summed over all
+    parts."""
 
     key: str
     noun: str
@@ -119,20 +116,20 @@ class Kind:
         return things.rows._base_manager.filter(**{things.owner: user.pk}).count()
 
     def require_room(self, owner: User, number: int) -> None:
-        """Raise OverQuota if this account may not keep so many things more. Call it in the transaction that makes
-        them: it locks the account, so that the limit holds for simultaneous requests, too."""
+        """Raise OverQuota if the account may not store `number` more. Call in the transaction that creates them: it
+        locks the account, so that concurrent requests cannot exceed the limit together."""
         owner.hold()
         if not _is_exempt(owner):
             self._check_number(self.limit_of(owner), self.number_of(owner), number)
 
     @contextmanager
     def growing(self, owner: User, *, actor: User | None = None, new: bool = False) -> Iterator[None]:
-        """Everything within becomes part of what the account keeps, or is undone with OverQuota if that is too much.
-        What makes things smaller is always allowed. `actor` is who does it, if not the owner.
+        """Run a block of writes in a transaction and roll it back with OverQuota if the quota is exceeded. Writes that
+        free space always pass. `actor`: who writes, if not the owner.
 
-        `new`: it makes things. The account is locked then, so the number holds for simultaneous requests, too. What
-        makes things grow locks nothing (it would wait for, and deadlock with, whatever else locks them), so two
-        requests at once may exceed the bytes by one of them."""
+        `new`: the block creates things; the account is locked, so that concurrent requests cannot exceed the number.
+        Growth of existing things takes no lock, which could deadlock with others, so concurrent requests may exceed
+        the bytes by one of them."""
         with transaction.atomic():
             if new:
                 owner.hold()
@@ -140,7 +137,7 @@ class Kind:
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
                 return
-            # What is made always takes up more, so the bytes before it need not be counted.
+            # New things only add bytes, so the bytes before need not be counted.
             before = Kept(self.number_of(owner), 0) if new else self.kept_by(owner)
             if new:
                 self._check_number(limit, before.number, 1)
@@ -150,8 +147,8 @@ class Kind:
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
     def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
-        """Raise OverQuota if the account keeps too many bytes now that what it keeps has grown by so many. For what is
-        changed all the time and knows by how much: it counts once, and `growing` twice. Call it in the transaction."""
+        """Raise OverQuota if the account is over its bytes after growing by `grown`. For frequent changes of known
+        size: counts once, where `growing` counts twice. Call in the transaction of the change."""
         limit = self.limit_of(owner)
         if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
             return
@@ -161,7 +158,7 @@ class Kind:
     def _check_number(self, limit: Limit, kept: int, more: int) -> None:
         if more <= 0 or not limit.number or kept + more <= limit.number:
             return
-        with_these = "" if more == 1 else f" With these {more:,} it would be more."
+        with_these = "" if more == 1 else f" These {more:,} would exceed it."
         raise OverQuota(
             f"You keep {kept:,} {self.noun if kept == 1 else self.plural}, and {limit.number:,} is the limit."
             f"{with_these} {ADVICE}"
@@ -172,11 +169,12 @@ class Kind:
             return
         if actor != owner:
             raise OverQuota(
-                f"{owner.display_name} owns this and may keep {said(limit.bytes)} of {self.plural}. With this it "
-                "would be more. Ask the owner to delete some, or ask staff for more."
+                f"{owner.display_name} owns this and may keep {size_text(limit.bytes)} of {self.plural}. This would "
+                "exceed the limit. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
-            f"With this your {self.plural} would take up {said(after)}, and {said(limit.bytes)} is the limit. {ADVICE}"
+            f"With this your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the "
+            f"limit. {ADVICE}"
         )
 
 
@@ -195,7 +193,8 @@ def register(
     setting: str = "",
     limit_of: Callable[[User], Limit] | None = None,
 ) -> Kind:
-    """A kind of thing and its limit: a setting (number, bytes), times the account's `quota_factor`; or a function."""
+    """Register a kind of thing. Its limit is a setting (number, bytes) times the account's `quota_factor`, or
+    `limit_of`."""
     kind = Kind(key, noun, plural, parts, limit_of or (lambda user: _of_setting(setting, user)))
     _kinds[key] = kind
     return kind
@@ -208,9 +207,9 @@ def _of_setting(name: str, user: User) -> Limit:
 
 
 def kinds() -> list[Kind]:
-    """Every kind that a room has registered, in the order of the rooms in INSTALLED_APPS."""
-    rooms = [config.label for config in apps.get_app_configs()]
-    return sorted(_kinds.values(), key=lambda kind: rooms.index(kind.parts[0].rows._meta.app_label))
+    """Registered kinds, in the order of their apps in INSTALLED_APPS."""
+    labels = [config.label for config in apps.get_app_configs()]
+    return sorted(_kinds.values(), key=lambda kind: labels.index(kind.parts[0].rows._meta.app_label))
 
 
 # --- reads ---
@@ -218,28 +217,28 @@ def kinds() -> list[Kind]:
 
 @dataclass(frozen=True)
 class Use:
-    """What an account keeps of one kind, and may keep; a limit of 0 is none."""
+    """What an account stores of one kind, with its limit (0 = none)."""
 
     kind: Kind
     kept: Kept
     limit: Limit
 
     @property
-    def said_bytes(self) -> str:
-        return said(self.kept.bytes)
+    def bytes_text(self) -> str:
+        return size_text(self.kept.bytes)
 
     @property
-    def said_limit(self) -> str:
-        return said(self.limit.bytes) if self.limit.bytes else ""
+    def limit_text(self) -> str:
+        return size_text(self.limit.bytes) if self.limit.bytes else ""
 
 
 def columns_of(chosen: Sequence[Kind]) -> dict[str, Any]:
-    """What accounts keep, as columns of accounts; `uses_in` reads them."""
+    """Number and bytes of each kind as columns of accounts; `uses_in` reads them."""
     return {name: column for kind in chosen for name, column in kind.columns.items()}
 
 
 def uses_in(row: Mapping[str, Any], user: User) -> list[Use]:
-    """What an account keeps of every kind, from a row with `columns_of(kinds())`."""
+    """Use of every kind, from a row with `columns_of(kinds())`."""
     exempt = _is_exempt(user)
     return [Use(kind, _kept_in(row, kind), Limit() if exempt else kind.limit_of(user)) for kind in kinds()]
 
@@ -249,9 +248,8 @@ def _kept_in(row: Mapping[str, Any], kind: Kind) -> Kept:
 
 
 def require_room_for(thing: models.Model, owner: User) -> None:
-    """Raise OverQuota if this account may not become the owner of one more such thing, because of their number or
-    because the bytes are used up. Its own bytes are not counted: it may exceed the limit by itself. Lock the account
-    first (`owner.hold()`), so that the number holds for simultaneous requests, too."""
+    """Raise OverQuota if the account may not take over one more such thing: its number or bytes are used up. The bytes
+    of the thing itself are not counted. Lock the account first (`owner.hold()`)."""
     for kind in kinds():
         if kind.parts[0].rows is not type(thing) or _is_exempt(owner):
             continue
@@ -261,8 +259,8 @@ def require_room_for(thing: models.Model, owner: User) -> None:
             raise OverQuota(f"{owner.display_name} may not keep more {kind.plural}.")
 
 
-def said(size: int) -> str:
-    """Bytes as people read them: 34 kB, 4.2 MB."""
+def size_text(size: int) -> str:
+    """Format bytes: 34 kB, 4.2 MB."""
     for name, unit in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= unit:
             return f"{size / unit:,.1f}".removesuffix(".0") + f" {name}"

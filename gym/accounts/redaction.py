@@ -1,4 +1,4 @@
-"""Tokens never reach the log, wherever a message or a traceback got them from."""
+"""Log formatter that redacts API tokens in messages and tracebacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TOKEN = re.compile(r"(lmg_[\w-]{8})[\w-]+")
 
 
 class NoTokens(logging.Formatter):
-    """Cuts API tokens down to the prefix that lists show anyway."""
+    """Shortens API tokens to the prefix that lists show."""
 
     def format(self, record: logging.LogRecord) -> str:
         return TOKEN.sub(r"\1…", super().format(record))

@@ -1,4 +1,4 @@
-"""Types of requests from a signed-in account: of views behind `login_required`, of operations that need an account."""
+"""Request types with a signed-in `user`: for views behind `login_required` and API operations that need an account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allowances that outlive restarts and are shared by all processes: so many tries, refilled evenly over a period."""
+"""Throttles as token buckets in the database: `tries` per `period`, refilled evenly, shared by all processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 class TooManyTries(Exception):
-    """The allowance is used up; `wait` says for how many seconds."""
+    """The bucket is empty; `wait`: seconds until the next try."""
 
     def __init__(self, wait: float) -> None:
         self.wait = max(1, math.ceil(wait))
@@ -32,7 +32,7 @@ class TooManyTries(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """`tries` at once, and again as many in every `period` seconds. 0 tries = no limit."""
+    """At most `tries` at once, refilled evenly within `period` seconds. 0 tries = no limit."""
 
     name: str
     tries: int
@@ -43,7 +43,7 @@ class Limit:
         return self.period / self.tries
 
     def take(self, subject: object) -> None:
-        """Use up one try; TooManyTries when there is none."""
+        """Use one try. Raises TooManyTries if none is left."""
         if not self.tries:
             return
         key = TokenBucket.key_of(self.name, subject)
@@ -59,14 +59,14 @@ class Limit:
                 raise TooManyTries(full_at - (now + self.period - self.step))
 
     def give_back(self, subject: object) -> None:
-        """The try was none: it went well."""
+        """Return a try, after it succeeded."""
         if self.tries:
             key = TokenBucket.key_of(self.name, subject)
             TokenBucket.objects.filter(pk=key).update(full_at=F("full_at") - self.step)
 
     @staticmethod
     def _open(key: str, now: float) -> None:
-        TokenBucket.objects.filter(full_at__lt=now - DAY).delete()  # full ones say nothing
+        TokenBucket.objects.filter(full_at__lt=now - DAY).delete()  # full buckets need no row
         TokenBucket.objects.bulk_create([TokenBucket(key=key, full_at=now)], ignore_conflicts=True)
 
 
@@ -104,8 +104,8 @@ DEVICE_AGE = 365 * DAY
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:
-    """A browser that signed in before keeps an allowance of its own, so that a stranger's wrong passwords do not keep
-    its owner out (OWASP: device cookies)."""
+    """Give a browser that has signed in a bucket of its own, so that a stranger's wrong passwords do not lock out the
+    owner (OWASP: device cookies)."""
     value = {
         "account": account_key(username),
         "device": _device_of(request, username) or get_random_string(22),
@@ -122,7 +122,7 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
 
 
 def who_tries(request: HttpRequest, username: str) -> str:
-    """Whose allowance a try costs: the account's, or that of a browser which signed in to the account before."""
+    """Subject of a try: the account, or a browser that has signed in to it before."""
     device = _device_of(request, username)
     return f"{account_key(username)} on {device}" if device else account_key(username)
 
@@ -153,12 +153,12 @@ def give_back_all(*taken: tuple[Limit, object]) -> None:
 
 
 def account_key(name: str) -> str:
-    """The same for every way to write a user name, whether or not somebody has it."""
+    """Normalise a user name, whether or not it exists, so that all spellings share a bucket."""
     return unicodedata.normalize("NFKC", name).casefold().strip()[:200]
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who asks (gym.client_ip)."""
+    """The client's IP address (see gym.client_ip)."""
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
     return client_ip(
         request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY

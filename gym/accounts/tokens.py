@@ -1,4 +1,4 @@
-"""API tokens: make one, find whose it is, revoke it."""
+"""API tokens: create, look up, revoke."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ class BadToken(Exception):
 def create_token(
     *, actor: User, name: str, scopes: Iterable[str], expires: datetime | None = None
 ) -> tuple[ApiToken, str]:
-    """A new token and the string to send. The string is kept nowhere: show it now or never."""
+    """Create a token; returns its row and the secret string, which is not stored.
+
+    Raises ValidationError for unknown scopes, a past expiry or too many live tokens."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to make a token")
+        raise PermissionDenied("sign in to create a token")
     chosen = [scope for scope in Scope.values if scope in set(scopes)]
     if not chosen or set(scopes) - set(chosen):
-        raise ValidationError(f"Choose among the scopes {', '.join(Scope.values)}.")
+        raise ValidationError(f"Choose scopes from {', '.join(Scope.values)}.")
     if expires is not None and expires <= timezone.now():
-        raise ValidationError("This token would have expired already.")
+        raise ValidationError("The expiry date is in the past.")
     plain = ApiToken.MARK + secrets.token_urlsafe(32)
     token = ApiToken(
         user=actor,
@@ -44,17 +46,17 @@ def create_token(
     with transaction.atomic():
         actor.hold()
         if live_tokens(actor).count() >= MAX_LIVE:
-            raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke those that nobody uses.")
+            raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke unused ones.")
         token.full_clean()
         token.save()
     return token, plain
 
 
 def find_token(plain: str) -> ApiToken:
-    """The live token this string belongs to; BadToken says why there is none."""
+    """Return the live token of this string. Raises BadToken with the reason."""
     token = ApiToken.objects.select_related("user").filter(digest=ApiToken.digest_of(plain)).first()
     if token is None:
-        raise BadToken("There is no such token.")
+        raise BadToken("Unknown token.")
     if token.revoked is not None:
         raise BadToken("This token was revoked.")
     if token.is_expired:
@@ -65,7 +67,7 @@ def find_token(plain: str) -> ApiToken:
 
 
 def mark_used(token: ApiToken) -> None:
-    """Remember when a token was last used, to the minute: one write per minute, not one per request."""
+    """Record when a token was last used, to the minute, so that requests do not cause a write each."""
     now = timezone.now()
     if token.last_used is None or token.last_used < now - USED_EVERY:
         stale = Q(last_used=None) | Q(last_used__lt=now - USED_EVERY)
@@ -73,9 +75,9 @@ def mark_used(token: ApiToken) -> None:
 
 
 def revoke_token(token: ApiToken, *, actor: User) -> None:
-    """From now on the token opens nothing. Its row stays as a record."""
+    """Revoke the token; keep the row."""
     if token.user_id != actor.pk and not actor.is_staff:
-        raise PermissionDenied("this token belongs to somebody else")
+        raise PermissionDenied("this token belongs to another account")
     ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now())
 
 

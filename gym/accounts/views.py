@@ -1,4 +1,4 @@
-"""Pages of accounts: sign in and up, profile, passwords, tokens, leaving."""
+"""Pages of accounts: sign in and up, profile, passwords, tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gym.accounts import mail, throttle, tokens
 from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
-from gym.accounts.login_redirect import asked_for, is_auth_page, leading_to
+from gym.accounts.login_redirect import is_auth_page, next_of, with_next
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
 from gym.accounts.throttle import TooManyTries, client_address
@@ -36,7 +36,7 @@ form_page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def throttled(view: View) -> View:
-    """TooManyTries inside becomes a 429 that says when to come back."""
+    """Turn TooManyTries into a 429 with Retry-After."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -49,47 +49,47 @@ def throttled(view: View) -> View:
 
 
 SIGNED_OUT = "gym_signed_out"
-"""Cookie for the next page: whose drafts the browser deletes (static/js/signing-out.js)."""
+"""Cookie that tells the next page whose local drafts to delete (static/js/signing-out.js)."""
 
 
 class SignOut(auth.LogoutView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        person = request.user
+        user = request.user
         response = super().post(request, *args, **kwargs)
-        if person.is_authenticated:
-            forget_in_browser(response, person.get_username())
+        if user.is_authenticated:
+            forget_in_browser(response, user.get_username())
         return response
 
 
 def forget_in_browser(response: HttpResponseBase, username: str) -> None:
-    """Nothing of this person is to stay in the storage of the browser, which others may use next."""
+    """Delete this user's data in the browser's storage on the next page: others may use the browser."""
     secure = settings.SESSION_COOKIE_SECURE
     response.set_cookie(SIGNED_OUT, quote(username), max_age=3600, secure=secure, samesite="Lax")
 
 
 class SignIn(auth.LoginView):
-    """Every try costs one from the address and one from the account, whether or not there is such an account."""
+    """Sign-in. Each try counts against the address and the account, whether or not the account exists."""
 
     redirect_authenticated_user = True
 
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
-        """`next`, on this site only, and never this page again."""
+        """`next` if it is a page of this site, and not an AUTH_PAGE."""
         address: str = super().get_redirect_url()
         return "" if is_auth_page(address) else address
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        self.taken = (
+        self.buckets = (
             (throttle.sign_in_by_address(), client_address(request)),
             (throttle.sign_in_by_account(), throttle.who_tries(request, request.POST.get("username", ""))),
         )
         try:
-            throttle.take_all(*self.taken)
+            throttle.take_all(*self.buckets)
         except TooManyTries as error:
             return throttle.refusal(request, error)
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        throttle.give_back_all(*self.taken)
+        throttle.give_back_all(*self.buckets)
         response = super().form_valid(form)
         throttle.remember_device(self.request, response, form.get_user().get_username())
         return response
@@ -97,9 +97,9 @@ class SignIn(auth.LoginView):
 
 @never_cache
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """The administration has no sign-in of its own, so that the site's limits hold there too."""
+    """Redirect the admin's sign-in to the site's, so that the throttles apply there, too."""
     if request.user.is_authenticated and not request.user.is_staff:
-        raise PermissionDenied("only staff administers the site")
+        raise PermissionDenied("the administration is for staff")
     return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
@@ -108,11 +108,10 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @form_page
 @throttled
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Context: form, next. 403 with a page that says so when GYM_SIGN_UP is off. A new account goes on to where
-    somebody was going, as one that signs in does."""
-    onwards = SignIn(request=request).get_success_url()
+    """Context: form, next. 403 when GYM_SIGN_UP is off. A new account is signed in and redirected to `next`."""
+    next_page = SignIn(request=request).get_success_url()
     if request.user.is_authenticated:
-        return redirect(onwards)
+        return redirect(next_page)
     if not settings.GYM_SIGN_UP:
         return render(request, "accounts/sign_up_closed.html", status=403)
     form = SignUpForm(request.POST or None)
@@ -121,21 +120,21 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         try:
             with transaction.atomic():
                 user = form.save()
-        except IntegrityError:  # somebody took the name since the form looked
+        except IntegrityError:  # taken after the form was validated
             form.add_error("username", "This name is taken.")
         else:
             login(request, user)
             messages.success(request, f"Welcome, {user.username}.")
-            return redirect(onwards)
-    context = {"form": form, "next": asked_for(request)}
+            return redirect(next_page)
+    context = {"form": form, "next": next_of(request)}
     return render(request, "accounts/sign_up.html", context, status=form_status(request))
 
 
 @form_page
 @throttled
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for a link. The answer is the same whether or not an account has the address. Context: form, next."""
-    onwards = asked_for(request)
+    """Request a reset link. The response does not reveal whether an account has the address. Context: form, next."""
+    next_page = next_of(request)
     form = ResetForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         email = form.cleaned_data["email"]
@@ -143,9 +142,9 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             (throttle.reset_by_address(), client_address(request)),
             (throttle.reset_by_email(), throttle.account_key(email)),
         )
-        mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure(), onwards)
-        return redirect(leading_to(reverse("password-reset-sent"), onwards))
-    context = {"form": form, "next": onwards}
+        mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure(), next_page)
+        return redirect(with_next(reverse("password-reset-sent"), next_page))
+    context = {"form": form, "next": next_page}
     return render(request, "accounts/password_reset.html", context, status=form_status(request))
 
 
@@ -155,7 +154,7 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirm(auth.PasswordResetConfirmView):
-    """Context: form, validlink. The link in the mail has `next`, which leads on from signing in."""
+    """Context: form, validlink. The link in the mail may have a `next` for after signing in."""
 
     template_name = "accounts/password_reset_confirm.html"
 
@@ -164,14 +163,14 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
         if request.method == "GET" and isinstance(
             response, HttpResponseRedirect
         ):  # the token goes into the session
-            return redirect(leading_to(response.url, asked_for(request)))
+            return redirect(with_next(response.url, next_of(request)))
         return response
 
     def get_success_url(self) -> str:
-        return leading_to(reverse("login"), asked_for(self.request))
+        return with_next(reverse("login"), next_of(self.request))
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Of several requests with one link the first changes the password; for the others the link is used up."""
+        """Change the password once per link; concurrent requests with the same link get 409."""
         with transaction.atomic():
             account = User.objects.select_for_update().filter(pk=form.user.pk).first()
             token = self.request.session.get(auth.INTERNAL_RESET_SESSION_TOKEN, "")
@@ -180,7 +179,7 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
                 return self.render_to_response(self.get_context_data(), status=409)
             form.user = account
             response = super().form_valid(form)
-        messages.success(self.request, "Your password is changed. Sign in with the new one.")
+        messages.success(self.request, "Your password has been changed. Sign in with the new one.")
         return response
 
 
@@ -207,12 +206,12 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def password_change(request: SignedInRequest) -> HttpResponse:
-    """Context: form. Other sessions of the account end; this one goes on."""
+    """Context: form. Ends all other sessions of the account."""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()
         update_session_auth_hash(request, form.user)
-        messages.success(request, "Your password is changed. You are signed out everywhere else.")
+        messages.success(request, "Your password has been changed. You are signed out everywhere else.")
         return redirect("profile")
     return render(request, "accounts/password_change.html", {"form": form}, status=form_status(request))
 
@@ -221,14 +220,14 @@ def password_change(request: SignedInRequest) -> HttpResponse:
 @never_cache
 @form_page
 def token_list(request: SignedInRequest) -> HttpResponse:
-    """Context: tokens, form, created, plain. `plain` is shown by the answer to the POST and kept nowhere."""
+    """Context: tokens, form, created, plain. `plain`, the secret string, is shown once, in the response to the POST."""
     form = TokenForm(request.POST or None)
     created, plain = None, ""
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        cleaned = form.cleaned_data
         try:
             created, plain = tokens.create_token(
-                actor=request.user, name=given["name"], scopes=given["scopes"], expires=form.expires
+                actor=request.user, name=cleaned["name"], scopes=cleaned["scopes"], expires=form.expires
             )
             form = TokenForm()
         except ValidationError as error:
@@ -248,12 +247,13 @@ def token_list(request: SignedInRequest) -> HttpResponse:
 def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
-    messages.success(request, f"{token.name} is revoked. It no longer works.")
+    messages.success(request, f"{token.name} is revoked.")
     return redirect("token-list")
 
 
 def with_password(request: HttpRequest, form: Any, field: str) -> bool:
-    """Is the form valid? A wrong password in `field` costs a try, for somebody may sit at a stranger's screen."""
+    """Validate a form with the current password in `field`. Wrong passwords are throttled: the screen may have been
+    left unlocked."""
     limit, subject = throttle.own_password(), request.user.pk
     limit.take(subject)
     valid = form.is_valid()

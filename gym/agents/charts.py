@@ -22,7 +22,7 @@ from lmgym.charts.xy import Point, xy_chart
 from lmgym.text import count, listing
 from lmgym.text.columns import header
 from lmgym.text.columns import row as values
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 SUITE_TREND = "agent-suite-trend"
 MAX_RUNS = 60
@@ -122,7 +122,7 @@ def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     runs = [run for run in runs if run.pk in of_run]
     if not runs:
         return None
-    tell_apart(run.server.model for run in runs)
+    disambiguate(run.server.model for run in runs)
     cases = {run.pk: {row.name for row in of_run[run.pk]} for run in runs}
     now = {case.name for case in suite.cases.all()}
     names = max((cases[run.pk] for run in runs), key=lambda known: len(known & now))

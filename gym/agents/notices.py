@@ -11,13 +11,13 @@ from gym.agents.models import AgentRun
 from gym.agents.selectors import runs_visible_to
 from gym.jobs.models import Batch, Job
 from gym.jobs.signals import batch_ended
-from gym.notices.runs import Ended, tell_of_runs
+from gym.notices.runs import Ended, notify_of_runs
 
 
 @receiver(batch_ended, dispatch_uid="notices of agent runs")
 def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     runs = runs_visible_to(batch.owner).filter(job__in=jobs).select_related("job", "suite", "server__model")
-    tell_of_runs(batch.owner, map(_ended, runs), noun="agent run", all_runs=reverse("agent-runs"))
+    notify_of_runs(batch.owner, map(_ended, runs), noun="agent run", all_runs=reverse("agent-runs"))
 
 
 def _ended(run: AgentRun) -> Ended:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.agents.models import AgentSchedule, AgentSuite
 from gym.notices.models import Notice
-from gym.notices.services import forget, tell
+from gym.notices.services import forget, notify
 from lmgym.text import listing
 
 MAX_LISTED = 6
@@ -43,7 +43,7 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
         if schedule.is_paused and not was_paused:
             text = f"{suite}: the schedule on {schedule.server} is paused because {change}."
             address = f"{suite.get_absolute_url()}#schedules"
-            tell(schedule.owner, Notice.Kind.RUNS, text, address, about=_about(schedule))
+            notify(schedule.owner, Notice.Kind.RUNS, text, address, about=_about(schedule))
 
 
 def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:

@@ -18,7 +18,7 @@ from lmgym.agents.checks import VERDICTS
 from lmgym.agents.failures import Contradiction, Failure, Failures
 from lmgym.agents.pass_rates import AtK, Evidence, at_k, evidence
 from lmgym.agents.results import CheckResult, IterationResult, TurnResult
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
@@ -203,7 +203,7 @@ def _of_two_runs(
     case_run: CaseRun, columns: list[IterationResult], other: CaseRun
 ) -> list[tuple[str, IterationResult]]:
     """Pair each iteration with that of the same number in another run, under the names of the runs."""
-    tell_apart([case_run.run.server.model, other.run.server.model])
+    disambiguate([case_run.run.server.model, other.run.server.model])
     ours, theirs = distinct_names([case_run.run, other.run])
     rows = other.iterations.filter(number__in=[column.number for column in columns])
     others = {row.number: IterationResult.from_dict(row.data) for row in rows}

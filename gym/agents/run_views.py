@@ -32,7 +32,7 @@ from lmgym.agents.failures import iteration_rows
 from lmgym.agents.regression_test import Regression
 from lmgym.agents.tables import IterationRow
 from lmgym.text.columns import header
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 PER_PAGE = 50
 
@@ -267,7 +267,7 @@ def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
     if not 2 <= len(keys) <= MOST_COMPARED:
         raise Http404(f"A comparison needs 2 to {MOST_COMPARED} different runs.")
     runs = [visible_run(request, key) for key in keys]
-    tell_apart([run.server.model for run in runs])
+    disambiguate([run.server.model for run in runs])
     return compare_runs(*runs, by_check=by_check)
 
 

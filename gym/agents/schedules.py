@@ -25,7 +25,7 @@ from gym.jobs.conf import SHORT
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
 from gym.jobs.signals import time_passes
 from gym.notices.models import Notice
-from gym.notices.services import tell
+from gym.notices.services import notify
 from lmgym.agents.regression_test import (
     BASELINE_RUNS,
     Limit,
@@ -223,7 +223,7 @@ def _compare(run: AgentRun) -> bool:
             return False
         if text:
             about = f"agent-schedule-{schedule.pk}"
-            tell(schedule.owner, Notice.Kind.RUNS, text, run.get_absolute_url(), about=about)
+            notify(schedule.owner, Notice.Kind.RUNS, text, run.get_absolute_url(), about=about)
     return True
 
 

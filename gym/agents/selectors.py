@@ -31,7 +31,7 @@ from models_registry.models import RegisteredModel
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 from models_registry.selectors import visible_to as visible_models
 
 NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
@@ -151,7 +151,7 @@ def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tup
         columns.setdefault(column, Column(run.server, column[1]))
         flaky = row.is_mixed or _group(row) in flipped
         cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
-    tell_apart(column.server.model for column in columns.values())
+    disambiguate(column.server.model for column in columns.values())
     # Sorting is stable: versions of a server stay newest first.
     keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
     none = Cell(None, None, flaky=False)
@@ -269,5 +269,5 @@ def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
         .select_related("run__server__model", "run__suite", "run__owner")
         .order_by("-run__created")[:50]
     )
-    tell_apart(row.run.server.model for row in found)
+    disambiguate(row.run.server.model for row in found)
     return found

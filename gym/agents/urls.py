@@ -31,7 +31,7 @@ urlpatterns = [
         name="agent-failures-download",
     ),
     path("<slug:slug>/", views.suite_detail, name="agent-suite"),
-    *people_urls(views.ROOM),
+    *people_urls(views.SHAREABLE),
     path("<slug:slug>/edit/", views.suite_edit, name="agent-suite-edit"),
     path("<slug:slug>/delete/", views.suite_delete, name="agent-suite-delete"),
     path("<slug:slug>/import/", views.suite_import, name="agent-suite-import"),

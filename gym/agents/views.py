@@ -21,11 +21,11 @@ from gym.agents.forms import ImportForm, RunForm, ScheduleForm, SuiteForm, chang
 from gym.agents.models import AgentSuite
 from gym.jobs.pages import act, show_error
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.shareable import Shareable
 from lmgym.agents.archives import write_archive
 from lmgym.agents.regression_test import min_iterations
 
-ROOM = Room("agent-suite", "agent-home", "Agent tests", selectors.visible_to)
+SHAREABLE = Shareable("agent-suite", "agent-home", "Agent tests", selectors.visible_to)
 
 
 def visible_suite(request: HttpRequest, slug: str) -> AgentSuite:

@@ -27,7 +27,7 @@ from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from gym.conflicts import SAID, Conflict
+from gym.conflicts import MESSAGE, Conflict
 
 PROBLEM = "application/problem+json"
 MAX_FIELD_ERRORS = 100
@@ -186,7 +186,7 @@ def _too_big(error: RequestDataTooBig) -> ApiProblem:
 
 @problem_for(IntegrityError)
 def _raced(error: IntegrityError) -> ApiProblem:
-    return ApiProblem(409, SAID, "raced")
+    return ApiProblem(409, MESSAGE, "raced")
 
 
 @problem_for(Conflict)

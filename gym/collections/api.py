@@ -200,7 +200,7 @@ class CollectionList(CollectionView, ListView):
     def post(self, request: SignedInApiRequest) -> Response:
         """Private to its people until it is published. Its suites are frozen revisions that you may see."""
         body = self.body()
-        made = services.make_collection(
+        made = services.create_collection(
             actor=request.user,
             slug=body["slug"],
             title=body["title"],
@@ -298,7 +298,7 @@ class CollectionFile(CollectionView):
 
     def zip_or_wait(self, collection: Collection) -> HttpResponseBase:
         request: Any = self.request
-        zip_ = zips.ask(collection, views.address_of(request, collection), actor=request.user)
+        zip_ = zips.request_zip(collection, views.address_of(request, collection), actor=request.user)
         if zip_.is_done:
             return views.zip_response(zip_)
         job = zip_.job

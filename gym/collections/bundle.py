@@ -1,4 +1,4 @@
-"""One zip of a whole collection: suites, results, leaderboard, and a manifest with the hash of every file."""
+"""Zip of a collection: suites, results, leaderboards, and a manifest with the hash of every file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,19 @@ def bundle(
     runs: Iterable[SuiteRun],
     boards: Sequence[Board],
     budget: Budget,
-    tell: Callable[[int], None],
+    on_progress: Callable[[int], None],
 ) -> IO[bytes]:
-    """A temporary zip file. `runs` are in it run by run, `boards` once per scoring rule; `facts` open the manifest.
-    Tables are written piece by piece; raises TooMuch when `budget` is spent. `tell` is called before each table with
-    the number of runs that are written."""
+    """Write a temporary zip file.
+
+    Args:
+        facts: first entries of the manifest.
+        runs: each gets its own tables, streamed.
+        boards: one leaderboard per scoring rule.
+        on_progress: called before each table with the number of runs written.
+
+    Raises:
+        TooMuch: `budget` is spent.
+    """
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
     entries: list[dict[str, Any]] = []
     with closed_on_error(file), zipfile.ZipFile(file, "w") as archive:
@@ -43,7 +51,7 @@ def bundle(
         for done, run in enumerate(runs):
             stem = f"runs/{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
             for name in FRAMES:
-                tell(done)
+                on_progress(done)
                 frame = frame_for(name, [run.revision])
                 rows = budget.through(rows_of(frame, [run]))
                 entries.append(add_to_zip(archive, f"{stem}-{name}.csv", csv_pieces(frame.header, rows)))
@@ -72,7 +80,7 @@ _TABLES = {
 
 
 def _readme(facts: dict[str, Any], revisions: Sequence[SuiteRevision], boards: Sequence[Board]) -> str:
-    """What is in the zip, for a person who finds it on a disk."""
+    """Table of contents of the zip as text."""
     tables = [f"  runs/*-{name}.csv  {_TABLES[name]}" for name in FRAMES]
     suites = [f"  {row.suite.slug} r{row.number}  {row.suite.title}" for row in revisions]
     lines = [

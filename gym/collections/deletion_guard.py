@@ -1,4 +1,4 @@
-"""What a published collection holds stays where it is: its suites stay public, the runs it shows are not deleted."""
+"""Protect published collections: their suites stay public, and the runs they show cannot be deleted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from suites.models import Suite
 from suites.signals import InUse, address_leaving
 
 NAMED = 3
-"""Collections that a refusal names."""
+"""Most collections named in an error."""
 
 
 def collections_showing(runs: QuerySet[SuiteRun]) -> QuerySet[Collection]:
-    """Published collections whose leaderboard shows one of these runs to everybody: in it is the one that counts of
-    each public model on each revision. Any other can go."""
+    """Published collections whose public leaderboard shows one of these runs, i.e. the newest of a public model on a
+    revision."""
     shown = newest_done(public(runs))
     published = Collection.objects.filter(published_at__isnull=False)
     return published.filter(entries__revision__in=shown.values("revision")).distinct().order_by("title")
@@ -34,8 +34,8 @@ def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
     if not titles:
         return
     raise InUse(
-        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, and what is published "
-        "stays. They can be deleted once another run counts in their place."
+        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, so they cannot be "
+        "deleted until another run replaces them."
     )
 
 
@@ -44,14 +44,13 @@ def _keep_public(suite: Suite, **kwargs: Any) -> None:
     titles = list(published_with(suite).values_list("title", flat=True))
     if titles:
         raise InUse(
-            f"{_named(titles)} hold{'' if len(titles) > 1 else 's'} this suite, and what is published stays: it cannot "
-            "be made private or unlisted, get another address, or be deleted. A correction belongs in a new revision "
-            "or in the errata."
+            f"{_named(titles)} contain{'' if len(titles) > 1 else 's'} this suite, so it cannot be made private or "
+            "unlisted, moved, or deleted. Publish corrections as a new revision or as errata."
         )
 
 
 def published_with(suite: Suite) -> QuerySet[Collection]:
-    """Published collections that hold a revision of this suite."""
+    """Published collections with a revision of this suite."""
     published = Collection.objects.filter(published_at__isnull=False)
     return published.filter(entries__revision__suite=suite).distinct().order_by("title")
 

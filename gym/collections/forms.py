@@ -1,4 +1,4 @@
-"""The form of a collection: its words, and the revisions that are ticked."""
+"""Form of a collection's texts and chosen revisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gym.collections.services import TAKEN
 
 
 class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """`may_be_empty`: the collection has entries that this user cannot list, which stay."""
+    """`may_be_empty`: the collection has entries that this user cannot see, which are kept."""
 
     instance: Collection
 
@@ -22,7 +22,7 @@ class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 c
         model = Collection
         fields = ["title", "slug", "description", "reference"]
         labels = {"slug": "Short name"}
-        help_texts = {"slug": "Part of the address, which stays."}
+        help_texts = {"slug": "Part of the address; cannot be changed later."}
         error_messages = {"slug": {"invalid": SLUG_ERROR}}
         widgets = {
             "description": forms.Textarea(attrs={"rows": 4}),
@@ -38,13 +38,13 @@ class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 c
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
         if slug in TAKEN:
-            raise ValidationError("This name is taken by a page of the site.")
+            raise ValidationError("This name is reserved.")
         return slug
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if n := self.picker.n_missing:
-            self.add_error(None, f"{n} ticked suite{'s are' if n > 1 else ' is'} not there for you any more.")
+            self.add_error(None, f"{n} ticked suite{'s are' if n > 1 else ' is'} no longer available to you.")
         elif not self.picker.chosen and not self.may_be_empty:
             self.add_error(None, "Tick at least one suite below.")
         return cleaned

@@ -14,7 +14,7 @@ from suites.models import SuiteRevision
 
 
 class Collection(models.Model):
-    """A named list of frozen suite revisions, such as a paper's set. Published, it and its entries never change."""
+    """A named list of frozen suite revisions, such as those of a paper. A published collection never changes."""
 
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -63,7 +63,7 @@ class CollectionEntry(models.Model):
 
 
 class CollectionZip(HasJob, models.Model):
-    """One zip of a collection, made by a job. It holds what its reader may see; without a reader, what everybody may
+    """A zip of a collection, created by a job, with what its reader may see; without a reader, what everybody may
     see."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="zips")
@@ -89,12 +89,12 @@ class CollectionZip(HasJob, models.Model):
 
     @property
     def filename(self) -> str:
-        """The day tells it from a zip of the same list with other results."""
+        """File name with the date, since results change."""
         return f"{self.collection.slug}-collection-{self.completed_at:%Y-%m-%d}.zip"
 
 
 class ZipPiece(models.Model):
-    """Some bytes of a zip. They are kept in the database because workers may be other machines than web servers."""
+    """A piece of a zip. Stored in the database because workers may run on other machines than web servers."""
 
     zip = models.ForeignKey(CollectionZip, on_delete=models.CASCADE, related_name="pieces")
     position = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""Choosing the revisions of a collection: what is chosen, in its order, and what else there is."""
+"""Picker for the revisions of a collection: those chosen, in order, and a search for others."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ from suites.models import SuiteRevision
 from suites.selectors import listed_for, tags_of
 
 SHOWN = 100
-"""Revisions that are offered at a time; words and tags find the others."""
+"""Most search results shown."""
 WORDS_IN = ("suite__title", "suite__slug", "suite__author", "suite__description", "suite__tags__name")
 
 
 @dataclass(frozen=True)
 class Picker:
-    """`found`: the first of `n_found` revisions that words and tag find and that are not chosen; the newest frozen one
-    of each suite, or with `older` all. `n_missing`: how many that were ticked are not there for this user now."""
+    """State of the picker.
+
+    matches: the first of `n_matches` unchosen revisions that match `q` and `tag`; the newest frozen one of each suite,
+        or all with `older`.
+    n_missing: number of ticked revisions that are not available to this user.
+    """
 
     chosen: list[SuiteRevision]
-    found: list[SuiteRevision] = field(default_factory=list)
-    n_found: int = 0
+    matches: list[SuiteRevision] = field(default_factory=list)
+    n_matches: int = 0
     n_missing: int = 0
     q: str = ""
     tag: str = ""
@@ -38,21 +42,21 @@ class Picker:
 
 
 def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRevision]) -> Picker:
-    """As the form was sent: `revision` (keys of ticked ones), `place-KEY`, `q`, `tag`, `older`, and `step=all` to
-    choose everything found. Nothing sent: what was chosen `before`."""
+    """Read the picker from form data: `revision` (keys of ticked ones), `place-KEY`, `q`, `tag`, `older`, and
+    `step=all` to choose all matches. Without data: the revisions chosen `before`."""
     chosen, n_missing = (list(before), 0) if data is None else _ticked(user, data)
     data = data or QueryDict()
     q, tag = (data.get(name, "").replace("\0", "")[:MOST_CHARACTERS] for name in ("q", "tag"))
-    rows = _found(user, q, tag, older=bool(data.get("older")))
+    rows = _matches(user, q, tag, older=bool(data.get("older")))
     if data.get("step") == "all":
-        there = {row.pk for row in chosen}
-        room = max(0, MAX_ENTRIES + 1 - len(chosen))
-        chosen += list(rows.exclude(pk__in=there)[:room])
+        keys = {row.pk for row in chosen}
+        n_free = max(0, MAX_ENTRIES + 1 - len(chosen))
+        chosen += list(rows.exclude(pk__in=keys)[:n_free])
     rows = rows.exclude(pk__in=[row.pk for row in chosen])
     return Picker(
         chosen=chosen,
-        found=list(rows[:SHOWN]),
-        n_found=rows.count(),
+        matches=list(rows[:SHOWN]),
+        n_matches=rows.count(),
         n_missing=n_missing,
         q=q,
         tag=tag,
@@ -62,7 +66,7 @@ def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRev
 
 
 def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
-    """In their order, and how many of them are not there."""
+    """Ticked revisions in order, and the number of unavailable ones."""
     keys = [key for key in data.getlist("revision")[: 2 * MAX_ENTRIES] if key.isascii() and key.isdecimal()]
     keys = list(dict.fromkeys(key for key in keys if len(key) < 16))
     rows = {str(row.pk): row for row in _with_tags(listed_frozen(user)).filter(pk__in=keys)}
@@ -74,14 +78,15 @@ def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
 
 
 def _place(text: str, now: int) -> float:
-    """Where somebody wants what stands at `now`: before what is there already if it moves up, behind it if down."""
+    """Sort key for moving an entry from `now` to the place typed: before the entry there if it moves up, after it if
+    down."""
     if not (text.isascii() and text.isdecimal() and len(text) < 9):
         return math.inf
     place = int(text)
     return place + (-0.5 if place < now else 0.5 if place > now else 0.0)
 
 
-def _found(user: AnyUser, q: str, tag: str, *, older: bool) -> QuerySet[SuiteRevision]:
+def _matches(user: AnyUser, q: str, tag: str, *, older: bool) -> QuerySet[SuiteRevision]:
     rows = _with_tags(listed_frozen(user))
     if not older:
         newer = SuiteRevision.objects.filter(

@@ -1,4 +1,4 @@
-"""What collections count as against their owner's quota."""
+"""Quota of collections."""
 
 from __future__ import annotations
 

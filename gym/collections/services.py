@@ -1,7 +1,7 @@
 """Use cases and reads of collections.
 
-An unpublished collection is its people's and staff's alone. Publishing asks that everybody may see every suite in it;
-from then on list and address stay, and neither can be taken back.
+An unpublished collection is visible to its people and staff. Publishing requires that all its suites are public, and
+cannot be undone: list and address then never change.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from suites.selectors import known_to, listed_for, revisions_for
 
 MAX_ENTRIES = 500
 TAKEN = frozenset({"new"})
-"""Short names that are pages of the site."""
+"""Slugs reserved for pages of the site."""
 
 
 def visible_collections(user: AnyUser) -> QuerySet[Collection]:
-    """Published ones, and those one works on."""
+    """Published collections, and those the user owns or works on; all for staff."""
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
         return collections
@@ -42,8 +42,8 @@ def visible_collections(user: AnyUser) -> QuerySet[Collection]:
 
 
 def revisions_of(collection: Collection, user: AnyUser) -> list[SuiteRevision]:
-    """The collection's revisions whose suites are in this user's lists, in its order, with suite and tags. A list never
-    tells the address of somebody else's unlisted suite."""
+    """Revisions of the collection whose suites are listed for this user, in order, with suite and tags. Other people's
+    unlisted suites are left out, so that their addresses do not leak."""
     rows = listed_revisions(collection, user).select_related("suite__owner")
     return list(rows.prefetch_related("suite__tags"))
 
@@ -54,14 +54,14 @@ def listed_revisions(collection: Collection, user: AnyUser) -> QuerySet[SuiteRev
 
 
 def hidden_revisions(collection: Collection, user: AnyUser) -> dict[int, SuiteRevision]:
-    """Place in the collection -> revision, of those that `revisions_of` does not list for this user."""
+    """Position -> revision of the entries that `revisions_of` leaves out for this user."""
     entries = collection.entries.select_related("revision__suite").order_by("position")
     listed = {row.pk for row in revisions_of(collection, user)}
     return {k: row.revision for k, row in enumerate(entries) if row.revision_id not in listed}
 
 
 def can_change(user: AnyUser, collection: Collection) -> bool:
-    """Owner, staff and collaborators who may edit, until it is published."""
+    """Owner, staff and editing collaborators, until it is published."""
     return not collection.is_published and may_edit(user, collection)
 
 
@@ -70,7 +70,7 @@ def can_manage(user: AnyUser, collection: Collection) -> bool:
     return not collection.is_published and owns(user, collection)
 
 
-def make_collection(
+def create_collection(
     *,
     actor: User,
     slug: str,
@@ -83,7 +83,7 @@ def make_collection(
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
     if slug in TAKEN:
-        raise ValidationError({"slug": "This name is taken by a page of the site."})
+        raise ValidationError({"slug": "This name is reserved."})
     collection.full_clean()
     with COLLECTIONS.growing(actor, new=True):
         collection.save()
@@ -100,8 +100,8 @@ def change_collection(
     reference: str,
     revisions: Sequence[SuiteRevision] | None,
 ) -> None:
-    """`revisions`: all there are to be, in order; None leaves them as they are. Entries of suites that are not in the
-    actor's lists now keep their places: nobody takes out what they cannot see."""
+    """Change a collection. `revisions`: the complete new list, in order; None keeps the list. Entries that the actor
+    cannot see keep their places."""
     _require_change(collection, actor)
     _require_usable(revisions or [], actor)
     with COLLECTIONS.growing(collection.owner, actor=actor):
@@ -116,14 +116,14 @@ def change_collection(
 
 
 def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> CollectionEntry:
-    """At the end of the list; a revision that is there already stays where it is."""
+    """Append a revision; one that is already in the list keeps its place."""
     _require_change(collection, actor)
     _require_usable([revision], actor)
     with COLLECTIONS.growing(collection.owner, actor=actor):
         locked = _locked(collection)
-        there = locked.entries.filter(revision=revision).first()
-        if there is not None:
-            return there
+        entry = locked.entries.filter(revision=revision).first()
+        if entry is not None:
+            return entry
         if locked.entries.count() >= MAX_ENTRIES:
             raise ValidationError(f"A collection has at most {MAX_ENTRIES} suites.")
         last = locked.entries.order_by("-position").first()
@@ -139,7 +139,7 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
 
 
 def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> SuiteRevision | None:
-    """A frozen revision of a suite in this user's lists, the newest one without a number."""
+    """A frozen revision of a suite listed for this user; by default the newest."""
     rows = listed_frozen(user).filter(suite__slug=slug)
     if number is not None:
         rows = rows.filter(number=number)
@@ -147,7 +147,7 @@ def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> Suit
 
 
 def why_not_found(user: AnyUser, slug: str, number: int | None) -> str:
-    """Of a slug that `frozen_revision` finds nothing for: what there is instead, in the user's lists."""
+    """Explain why `frozen_revision` returned None, with alternatives listed for the user."""
     known = frozen_revision(user, slug)
     if known is not None:
         return f"{described(known)} has no frozen revision r{number}."
@@ -156,11 +156,11 @@ def why_not_found(user: AnyUser, slug: str, number: int | None) -> str:
         return f"No suite has the short name “{slug}”. By that name in the file: {_some(others)}."
     if listed_for(user).filter(slug=slug).exists():
         return f"“{slug}” has no frozen revision. Freeze its draft first."
-    return f"There is no suite with the short name “{slug}” in your lists."
+    return f"No suite in your lists has the short name “{slug}”."
 
 
 def same_name(user: AnyUser, revisions: Sequence[SuiteRevision]) -> dict[int, list[SuiteRevision]]:
-    """Revision id -> the newest frozen revisions of other listed suites whose files say the same name."""
+    """Revision id -> newest frozen revisions of other listed suites with the same name in their files."""
     by_name = _by_name(user, [row.name for row in revisions])
     found = {
         row.pk: [o for o in by_name.get(row.name, []) if o.suite_id != row.suite_id] for row in revisions
@@ -169,13 +169,13 @@ def same_name(user: AnyUser, revisions: Sequence[SuiteRevision]) -> dict[int, li
 
 
 def described(revision: SuiteRevision) -> str:
-    """What a slug stands for: “Centre embedding” (center_embed r1), by Demo."""
+    """Describe a revision: “Centre embedding” (center_embed r1), by Demo."""
     suite = revision.suite
     return f"“{suite.title}” ({suite.slug} r{revision.number}), by {suite.owner.display_name}"
 
 
 NAMED = 5
-"""Suites that a sentence names."""
+"""Most suites named in a message."""
 
 
 def _some(revisions: Sequence[SuiteRevision]) -> str:
@@ -184,18 +184,18 @@ def _some(revisions: Sequence[SuiteRevision]) -> str:
 
 
 def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
-    """Name in the file -> the newest frozen revision of each listed suite that has it."""
+    """Name in the file -> newest frozen revision of each listed suite with that name."""
     newest: dict[tuple[str, int], SuiteRevision] = {}
     for row in listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
         newest[row.name, row.suite_id] = row
-    found: dict[str, list[SuiteRevision]] = {}
+    by_name: dict[str, list[SuiteRevision]] = {}
     for (name, _), row in newest.items():
-        found.setdefault(name, []).append(row)
-    return found
+        by_name.setdefault(name, []).append(row)
+    return by_name
 
 
 def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
-    """What this user can put into a collection, with suite and owner."""
+    """Revisions this user can add to a collection, with suite and owner."""
     rows = revisions_for(user).filter(suite__in=listed_for(user), state=SuiteRevision.State.FROZEN)
     return rows.select_related("suite__owner")
 
@@ -208,7 +208,7 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
         if locked.is_published:
             return
         suites = Suite.objects.filter(revisions__collection_entries__collection=locked)
-        list(suites.order_by("pk").select_for_update())  # nobody hides one meanwhile
+        list(suites.order_by("pk").select_for_update())  # so that none is hidden meanwhile
         rows = [entry.revision for entry in locked.entries.select_related("revision__suite__owner")]
         if not rows:
             raise ValidationError("An empty collection cannot be published.")
@@ -219,7 +219,7 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
 
 
 def _require_public(suites: Sequence[Suite], actor: User) -> None:
-    """Names the suites that the actor may be told of, and counts the others."""
+    """Raise ValidationError unless all are public. Names the suites that the actor may know, and counts the others."""
     hidden = {suite.pk for suite in suites if suite.visibility != Visibility.PUBLIC}
     if not hidden:
         return
@@ -232,9 +232,7 @@ def _require_public(suites: Sequence[Suite], actor: User) -> None:
     if unnamed := len(hidden) - len(known):
         others = "other " if named else ""
         named.append(f"{unnamed} {others}suite{'' if unnamed == 1 else 's'} that you may not see")
-    raise ValidationError(
-        f"Not everybody can see these suites, because they are not public: {'; '.join(named)}."
-    )
+    raise ValidationError(f"These suites are not public: {'; '.join(named)}.")
 
 
 def delete_collection(collection: Collection, *, actor: User) -> None:
@@ -244,7 +242,7 @@ def delete_collection(collection: Collection, *, actor: User) -> None:
 
 
 def digest(revisions: Sequence[SuiteRevision]) -> str:
-    """sha256 of a line per revision: address, number, hash."""
+    """sha256 over one line per revision: slug, number, hash."""
     lines = (f"{row.suite.slug} r{row.number} {row.sha256}\n" for row in revisions)
     return sha256("".join(lines).encode()).hexdigest()
 
@@ -258,37 +256,35 @@ def _fill(collection: Collection, revisions: Sequence[SuiteRevision]) -> None:
 def _with_hidden(
     collection: Collection, revisions: Sequence[SuiteRevision], actor: User
 ) -> list[SuiteRevision]:
-    """These, and what the actor cannot list where it was, or at the end of a list that became shorter."""
+    """These revisions plus the hidden ones at their old positions, or at the end of a shorter list."""
     hidden = hidden_revisions(collection, actor)
     kept = {row.pk for row in hidden.values()}
-    found = [row for row in revisions if row.pk not in kept]
+    merged = [row for row in revisions if row.pk not in kept]
     for place, row in hidden.items():
-        found.insert(place, row)
-    if len(found) > MAX_ENTRIES:
+        merged.insert(place, row)
+    if len(merged) > MAX_ENTRIES:
         raise ValidationError(
-            f"A collection has at most {MAX_ENTRIES} suites, those you cannot see included."
+            f"A collection has at most {MAX_ENTRIES} suites, including those you cannot see."
         )
-    return found
+    return merged
 
 
 def _locked(collection: Collection) -> Collection:
-    """The row as it is now, locked; what was published meanwhile is refused."""
+    """Lock and re-read the collection. Raises PermissionDenied if it was published meanwhile."""
     locked = Collection.objects.select_for_update().get(pk=collection.pk)
     if locked.is_published:
-        raise PermissionDenied("a published collection stays as it is")
+        raise PermissionDenied("a published collection cannot be changed")
     return locked
 
 
 def _require_change(collection: Collection, actor: User) -> None:
     if not can_change(actor, collection):
-        raise PermissionDenied("a published collection stays as it is; others are their owner's")
+        raise PermissionDenied("a published collection cannot be changed; others only by their owner")
 
 
 def require_manage(collection: Collection, actor: User) -> None:
     if not can_manage(actor, collection):
-        raise PermissionDenied(
-            "its owner publishes and deletes a collection, and a published one stays as it is"
-        )
+        raise PermissionDenied("only its owner may publish or delete a collection, until it is published")
 
 
 def _require_usable(revisions: Sequence[SuiteRevision], actor: User) -> None:
@@ -298,4 +294,4 @@ def _require_usable(revisions: Sequence[SuiteRevision], actor: User) -> None:
         listed_for(actor).filter(pk__in=[row.suite_id for row in revisions]).values_list("pk", flat=True)
     )
     if any(not row.is_frozen or row.suite_id not in allowed for row in revisions):
-        raise ValidationError("Collections hold frozen revisions of suites in your lists.")
+        raise ValidationError("A collection can only contain frozen revisions of suites in your lists.")

@@ -7,7 +7,7 @@ urlpatterns = [
     path("collections/", views.collection_list, name="collection-list"),
     path("collections/new/", views.collection_new, name="collection-new"),
     path("collections/<slug:slug>/", views.collection_detail, name="collection-detail"),
-    *people_urls(views.ROOM, "collections/<slug:slug>/"),
+    *people_urls(views.SHAREABLE, "collections/<slug:slug>/"),
     path("collections/<slug:slug>/edit/", views.collection_edit, name="collection-edit"),
     path("collections/<slug:slug>/publish/", views.collection_publish, name="collection-publish"),
     path("collections/<slug:slug>/delete/", views.collection_delete, name="collection-delete"),

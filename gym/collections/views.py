@@ -27,16 +27,16 @@ from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.shareable import Shareable
 from lmgym.runs.leaderboard.board import Board
 from lmgym.runs.leaderboard.options import Options
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 
-ROOM = Room("collection", "collection-list", "Collections", services.visible_collections)
+SHAREABLE = Shareable("collection", "collection-list", "Collections", services.visible_collections)
 
-MOST_TOLD = 10
-"""Suites that a message names after they were added."""
+MOST_NAMED = 10
+"""Most added suites named in a message."""
 
 
 @require_safe
@@ -48,8 +48,8 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """The collection's own leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
-    reader cannot list), may_change, may_manage, may_see_people, citation, and board_context."""
+    """A collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
+    user cannot see), may_change, may_manage, may_see_people, citation, and board_context."""
     collection = _visible(request, slug)
     revisions = services.revisions_of(collection, request.user)
     n_entries = collection.entries.count()
@@ -70,23 +70,23 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def collection_new(request: SignedInRequest) -> HttpResponse:
-    """Context: form, picker. `step` looks for suites and saves nothing."""
+    """Context: form, picker. `step` searches for suites without saving."""
     picker = read_picker(request.user, _sent(request), [])
     form = _form(request, picker=picker)
     if form.is_bound and form.is_valid():
-        given = form.cleaned_data
+        cleaned = form.cleaned_data
         try:
-            collection = services.make_collection(
+            collection = services.create_collection(
                 actor=request.user,
-                slug=given["slug"],
+                slug=cleaned["slug"],
                 revisions=picker.chosen,
-                **{name: given[name] for name in ("title", "description", "reference")},
+                **{name: cleaned[name] for name in ("title", "description", "reference")},
             )
         except ValidationError as error:  # OverQuota is one
             form.add_error(None, error)
         else:
             messages.success(request, "Collection created. Only you see it until you publish it.")
-            _tell_added(request, picker.chosen)
+            _report_added(request, picker.chosen)
             return redirect(collection)
     context = {"form": form, "picker": picker}
     return render(request, "collections/collection_form.html", context, status=400 if form.errors else 200)
@@ -94,27 +94,27 @@ def collection_new(request: SignedInRequest) -> HttpResponse:
 
 @login_required
 def collection_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: form, picker, collection, n_hidden (entries that this user cannot list, which stay)."""
+    """Context: form, picker, collection, n_hidden (entries that this user cannot see, which are kept)."""
     collection = _changeable(request, slug)
     before = services.revisions_of(collection, request.user)
     n_hidden = len(services.hidden_revisions(collection, request.user))
     picker = read_picker(request.user, _sent(request), before)
     form = _form(request, instance=collection, picker=picker, may_be_empty=n_hidden > 0)
     if form.is_bound and form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
+        texts = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
         try:
             services.change_collection(
                 Collection.objects.get(pk=collection.pk),
                 actor=request.user,
                 revisions=picker.chosen,
-                **given,
+                **texts,
             )
         except ValidationError as error:
             form.add_error(None, error)
         else:
             messages.success(request, "Saved.")
-            there = {row.pk for row in before}
-            _tell_added(request, [row for row in picker.chosen if row.pk not in there])
+            earlier = {row.pk for row in before}
+            _report_added(request, [row for row in picker.chosen if row.pk not in earlier])
             return redirect(collection)
     context = {"form": form, "picker": picker, "collection": collection, "n_hidden": n_hidden}
     return render(request, "collections/collection_form.html", context, status=400 if form.errors else 200)
@@ -125,7 +125,7 @@ def _sent(request: HttpRequest) -> QueryDict | None:
 
 
 def _form(request: HttpRequest, **options: Any) -> CollectionForm:
-    """Bound where it is to be saved; where suites are looked for, it keeps what was written."""
+    """The form, bound when saving; during a search it keeps what was typed."""
     if request.method == "POST" and "step" not in request.POST:
         return CollectionForm(request.POST, **options)
     written = {name: request.POST[name] for name in CollectionForm.Meta.fields if name in request.POST}
@@ -135,7 +135,7 @@ def _form(request: HttpRequest, **options: Any) -> CollectionForm:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
-    """GET asks: context: collection, revisions, n_hidden."""
+    """GET confirms. Context: collection, revisions, n_hidden."""
     collection = _changeable(request, slug)
     services.require_manage(collection, request.user)
     if request.method != "POST":
@@ -148,7 +148,7 @@ def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, "Published. The list and its address stay from now on.")
+        messages.success(request, "Published. The list and its address are now permanent.")
     return redirect(collection)
 
 
@@ -156,13 +156,13 @@ def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def collection_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     services.delete_collection(_changeable(request, slug), actor=request.user)
-    messages.success(request, "The collection is deleted. Its suites are unchanged.")
+    messages.success(request, "Collection deleted. Its suites are unchanged.")
     return redirect("collection-list")
 
 
 @require_safe
 def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """zip (everything; its page where it is not made), bib, and the forms of a leaderboard."""
+    """Download as zip (redirects to its page until it exists), bib, or a format of the leaderboard."""
     collection = _visible(request, slug)
     if form == "zip":
         made = zips.current(collection, request.user)
@@ -172,12 +172,14 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: context: collection, zip (CollectionZip or None), job, state, behind, is_current. POST has it made, and
-    leads to the file where it is there."""
+    """GET: context: collection, zip (CollectionZip or None), job, state, behind, is_current. POST queues the zip, or
+    redirects to it if it exists."""
     collection = _visible(request, slug)
     if request.method == "POST":
         try:
-            zip_ = zips.ask(collection, address_of(request, collection), actor=request.user, again=True)
+            zip_ = zips.request_zip(
+                collection, address_of(request, collection), actor=request.user, again=True
+            )
         except TooMuch as error:
             return too_much(request, error)
         except TooManyJobs as error:
@@ -186,9 +188,9 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
         return (
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
-    found, is_current = zips.seen(collection, request.user)
-    context: dict[str, Any] = {"collection": collection, "zip": found, "is_current": is_current}
-    context |= progress_of(found.job, request.user, found.state) if found else {"job": None, "state": ""}
+    latest, is_current = zips.seen(collection, request.user)
+    context: dict[str, Any] = {"collection": collection, "zip": latest, "is_current": is_current}
+    context |= progress_of(latest.job, request.user, latest.state) if latest else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)
 
 
@@ -204,7 +206,7 @@ def address_of(request: HttpRequest, collection: Collection) -> str:
 
 
 def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
-    """bib, or a form of the leaderboard under these options."""
+    """The bib file, or the leaderboard in a format under these options."""
     slug = collection.slug
     if form == "bib":
         return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")
@@ -244,15 +246,15 @@ def _visible(request: HttpRequest, slug: str) -> Collection:
     return get_object_or_404(services.visible_collections(request.user), slug=slug)
 
 
-def _tell_added(request: HttpRequest, added: list[SuiteRevision]) -> None:
+def _report_added(request: HttpRequest, added: list[SuiteRevision]) -> None:
     if added:
-        more = f"; and {len(added) - MOST_TOLD} more" if len(added) > MOST_TOLD else ""
-        taken = "; ".join(services.described(row) for row in added[:MOST_TOLD])
+        more = f"; and {len(added) - MOST_NAMED} more" if len(added) > MOST_NAMED else ""
+        taken = "; ".join(services.described(row) for row in added[:MOST_NAMED])
         messages.success(request, f"Added: {taken}{more}.")
 
 
 def _changeable(request: HttpRequest, slug: str) -> Collection:
     collection = _visible(request, slug)
     if not services.can_change(request.user, collection):
-        raise PermissionDenied("a published collection stays as it is")
+        raise PermissionDenied("a published collection cannot be changed")
     return collection

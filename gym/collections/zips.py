@@ -1,7 +1,7 @@
-"""The zip of a collection: asked for, made by a job, kept for a while.
+"""Zips of collections: created by a job on request and kept for a while.
 
-A reader gets what the reader may see. Where that is what everybody may see, all get the same zip. It is made again
-when results, suites or words have changed; a zip that holds something the reader may see no more is never given."""
+A zip contains what its reader may see; readers who see no more than the public share one. It is created again when
+results, suites or texts change. A zip with anything that the reader may no longer see is never served."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from lmgym.runs.rules import RULES
 KIND = "collection_zip"
 KEEP = timedelta(days=7)
 KEEP_FAILED = timedelta(minutes=10)
-"""How long a failure is told before a new request tries again by itself."""
+"""How long a failure is shown before a new request retries."""
 NEW_ENOUGH = timedelta(minutes=5)
-"""A zip younger than this is given although newer results are there: runs may arrive every second."""
+"""A zip younger than this is served even if there are newer results: runs may finish every second."""
 STILL_READ = timedelta(hours=1)
-"""An older zip of the same reader stays this long: somebody may be at reading it."""
+"""How long a superseded zip is kept for downloads in progress."""
 PIECE = 1024 * 1024
 MEGABYTE = 1_000_000
 BY_SUITE = (
-    "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
+    "Download the tables suite by suite as CSV, which has no limit, e.g. /exports/tokens.csv?suite=NAME."
 )
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What goes into the zip of a collection for somebody."""
+    """Contents of a collection's zip for one reader, with their fingerprint."""
 
     revision_ids: list[int]
     runs: QuerySet[SuiteRun]
@@ -75,38 +75,40 @@ def contents(collection: Collection, user: AnyUser) -> Contents:
 
 
 def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
-    """The zip that this reader may have now, and True; else the one that is being made or was made last."""
-    held = contents(collection, user)
-    rows = list(_rows(collection, _reader(collection, user, held)))
-    for found in rows:
-        if found.is_done and _fits(found, held):
-            return found, True
+    """The zip to serve to this reader, and True; else the one in progress or the last one, and False."""
+    wanted = contents(collection, user)
+    rows = list(_rows(collection, _reader(collection, user, wanted)))
+    for zip_ in rows:
+        if zip_.is_done and _fits(zip_, wanted):
+            return zip_, True
     return (rows[0] if rows else None), False
 
 
 def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
-    """A finished zip that this reader may have now."""
-    found, is_current = seen(collection, user)
-    return found if is_current else None
+    """The finished zip to serve to this reader, or None."""
+    zip_, is_current = seen(collection, user)
+    return zip_ if is_current else None
 
 
-def ask(collection: Collection, address: str, *, actor: AnyUser, again: bool = False) -> CollectionZip:
-    """The zip of this reader: there, being made, or queued now. Failed, it is tried again after a while, or at once
-    with `again`. Raises TooMuch and TooManyJobs. Whoever may see the collection may ask."""
-    held = contents(collection, actor)
-    reader = _reader(collection, actor, held)
+def request_zip(
+    collection: Collection, address: str, *, actor: AnyUser, again: bool = False
+) -> CollectionZip:
+    """Return this reader's zip: finished, in progress, or queued now. A failed one is retried after KEEP_FAILED, or
+    right away with `again`. Raises TooMuch and TooManyJobs."""
+    wanted = contents(collection, actor)
+    reader = _reader(collection, actor, wanted)
     with transaction.atomic():
         Collection.objects.select_for_update().get(pk=collection.pk)
         rows = _rows(collection, reader)
-        for found in rows:
-            if found.is_done and _fits(found, held):
-                return found
+        for zip_ in rows:
+            if zip_.is_done and _fits(zip_, wanted):
+                return zip_
         last = rows.first()
         if last is not None and last.completed_at is None and last.job is not None:
             failed_now = last.job.state == State.FAILED and timezone.now() - last.created < KEEP_FAILED
             if last.job.is_active or (failed_now and not again):
                 return last
-        require_room(sum(rows_at_least(what, held.runs) for what in FRAMES), BY_SUITE)
+        require_room(sum(rows_at_least(what, wanted.runs) for what in FRAMES), BY_SUITE)
         drop_old()
         rows.exclude(completed_at__gt=timezone.now() - STILL_READ).delete()
         zip_ = CollectionZip.objects.create(collection=collection, reader=reader, address=address)
@@ -116,28 +118,28 @@ def ask(collection: Collection, address: str, *, actor: AnyUser, again: bool = F
             owner=actor if actor.is_authenticated else None,
             queue=SHORT,
             title=f"Zip of {collection.title}",
-            total=len(held.run_ids),
+            total=len(wanted.run_ids),
         )
         zip_.save(update_fields=["job"])
     return zip_
 
 
 def pieces(zip_: CollectionZip) -> Iterator[bytes]:
-    """The file. Each piece is a query of its own, so that no cursor stays open while a slow client reads."""
+    """Yield the file. One query per piece, so that no cursor stays open while a slow client reads."""
     for position in range(-(-zip_.size // PIECE)):
         yield bytes(ZipPiece.objects.get(zip=zip_, position=position).data)
 
 
 def drop_old(reserve: int = 0) -> None:
-    """Delete zips that are older than KEEP, and the oldest until `reserve` bytes have room in GYM_KEPT_ZIPS_MB."""
+    """Delete zips older than KEEP, and the oldest ones until `reserve` bytes fit into GYM_KEPT_ZIPS_MB."""
     CollectionZip.objects.filter(created__lt=timezone.now() - KEEP).delete()
     done = CollectionZip.objects.exclude(completed_at=None)
-    over = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
+    excess = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
     for pk, size in list(done.order_by("completed_at").values_list("pk", "size")):
-        if over <= 0:
+        if excess <= 0:
             break
         CollectionZip.objects.filter(pk=pk).delete()
-        over -= size
+        excess -= size
 
 
 @handler(KIND, seconds=4 * 3600)
@@ -152,27 +154,27 @@ def make(context: JobContext) -> None:
         context, {"this collection": lambda person: visible(person).filter(pk=collection.pk).exists()}
     )
     if not visible(user).filter(pk=collection.pk).exists():
-        raise PermanentFailure("The collection is not public any more.")
-    held = contents(collection, user)
+        raise PermanentFailure("The collection is no longer public.")
+    wanted = contents(collection, user)
 
-    def tell(done: int) -> None:
+    def on_progress(done: int) -> None:
         context.check()
-        context.progress(done, len(held.run_ids), "runs")
+        context.progress(done, len(wanted.run_ids), "runs")
 
     try:
-        file = _bundle(zip_, user, held, tell)
+        file = _bundle(zip_, user, wanted, on_progress)
     except TooMuch as error:
         raise PermanentFailure(f"{error} {error.hint}") from error
     with closing(file):
         size = file.seek(0, 2)
         if size > settings.GYM_KEPT_ZIPS_MB * MEGABYTE:
             raise PermanentFailure(
-                f"The zip would have {size // MEGABYTE:,} MB; this site keeps at most "
+                f"The zip has {size // MEGABYTE:,} MB; this site keeps at most "
                 f"{settings.GYM_KEPT_ZIPS_MB:,} MB. {BY_SUITE}"
             )
         file.seek(0)
         with context.transaction():
-            zip_.pieces.all().delete()  # of an attempt that ended early
+            zip_.pieces.all().delete()  # from an interrupted attempt
             drop_old(reserve=size)
         position = 0
         while data := file.read(PIECE):
@@ -182,17 +184,17 @@ def make(context: JobContext) -> None:
             position += 1
     with context.finish():
         CollectionZip.objects.filter(pk=zip_.pk).update(
-            fingerprint=held.fingerprint,
-            revisions=held.revision_ids,
-            runs=held.run_ids,
+            fingerprint=wanted.fingerprint,
+            revisions=wanted.revision_ids,
+            runs=wanted.run_ids,
             size=size,
             completed_at=timezone.now(),
         )
 
 
-def _bundle(zip_: CollectionZip, user: AnyUser, held: Contents, tell: Any) -> IO[bytes]:
+def _bundle(zip_: CollectionZip, user: AnyUser, wanted: Contents, on_progress: Any) -> IO[bytes]:
     collection = zip_.collection
-    revisions = [row for row in services.revisions_of(collection, user) if row.pk in held.revision_ids]
+    revisions = [row for row in services.revisions_of(collection, user) if row.pk in wanted.revision_ids]
     facts = {
         "collection": collection.slug,
         "title": collection.title,
@@ -202,12 +204,12 @@ def _bundle(zip_: CollectionZip, user: AnyUser, held: Contents, tell: Any) -> IO
         "sha256_of_list": collection.sha256 or services.digest(revisions),
     }
     boards = [leaderboard(user, Options(rule=rule), revisions, collection.slug) for rule in RULES.values()]
-    runs = SuiteRun.objects.filter(pk__in=held.run_ids).select_related("revision__suite", "model")
-    return bundle(facts, revisions, _one_by_one(runs, held.run_ids), boards, Budget(BY_SUITE), tell)
+    runs = SuiteRun.objects.filter(pk__in=wanted.run_ids).select_related("revision__suite", "model")
+    return bundle(facts, revisions, _one_by_one(runs, wanted.run_ids), boards, Budget(BY_SUITE), on_progress)
 
 
 def _one_by_one(runs: QuerySet[SuiteRun], ids: list[int]) -> Iterator[SuiteRun]:
-    """In their order, without an open cursor: progress is written meanwhile. Runs deleted meanwhile are left out."""
+    """Yield runs in order without an open cursor, since progress is written meanwhile. Deleted ones are left out."""
     rows = runs.defer("region_summary").prefetch_related("scores")
     for pk in ids:
         yield from rows.filter(pk=pk)
@@ -218,18 +220,18 @@ def _rows(collection: Collection, reader: Any) -> QuerySet[CollectionZip]:
     return rows.select_related("job", "collection").order_by("-created", "-pk")
 
 
-def _reader(collection: Collection, user: AnyUser, held: Contents) -> User | None:
-    """None where this user sees no more than everybody."""
+def _reader(collection: Collection, user: AnyUser, wanted: Contents) -> User | None:
+    """The reader for whom the zip is created; None if they see no more than the public."""
     if not user.is_authenticated:
         return None
     if not collection.is_published:
         return user
-    return None if contents(collection, AnonymousUser()).fingerprint == held.fingerprint else user
+    return None if contents(collection, AnonymousUser()).fingerprint == wanted.fingerprint else user
 
 
-def _fits(zip_: CollectionZip, held: Contents) -> bool:
-    if zip_.fingerprint == held.fingerprint:
+def _fits(zip_: CollectionZip, wanted: Contents) -> bool:
+    if zip_.fingerprint == wanted.fingerprint:
         return True
     if zip_.completed_at is None or timezone.now() - zip_.completed_at > NEW_ENOUGH:
         return False
-    return set(held.revision_ids).issuperset(zip_.revisions) and set(held.run_ids).issuperset(zip_.runs)
+    return set(wanted.revision_ids).issuperset(zip_.revisions) and set(wanted.run_ids).issuperset(zip_.runs)

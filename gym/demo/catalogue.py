@@ -1,4 +1,4 @@
-"""What the demo offers: three models, two checkpoints of one of them, eleven suites, with what a loader needs."""
+"""Catalogue of the demo: three models, two checkpoints of one of them, and eleven suites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CORPUS = "80,000 sentences (0.76 million words with punctuation) from the demo 
 
 @dataclass(frozen=True)
 class DemoModel:
-    """A model of the demo. `config` is that of its backend, with paths relative to MODELS_DIR."""
+    """A demo model. `config`: configuration of its backend, with paths relative to MODELS_DIR."""
 
     slug: str
     name: str
@@ -97,4 +97,4 @@ DEMO_SUITES: list[Path] = [
         "center_embed_mod",
     )
 ]
-"""Titles, tags and all else of a suite stand in its file."""
+"""Titles, tags and other metadata are in the files."""

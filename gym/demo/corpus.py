@@ -1,4 +1,4 @@
-"""The training corpus: sentences of the demo grammar, without those of the suites."""
+"""The training corpus: sentences of the demo grammar, without those of the demo suites."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SENTENCES = 80_000
 @dataclass(frozen=True)
 class Corpus:
     sentences: tuple[Sentence, ...]
-    held_out: int  # generated, but left out because a suite asks about it
+    held_out: int  # generated, but left out because a suite contains them
 
     @property
     def sha256(self) -> str:
@@ -27,8 +27,8 @@ class Corpus:
         return digest.hexdigest()
 
     def texts(self, seed: int = SEED + 1) -> Iterator[str]:
-        """The sentences as text. Half of them have a blank before commas and full stops, half do not, so that
-        no model prefers one of the two ways in which a suite's regions can be joined."""
+        """Yield the sentences as text. Half of them have a space before commas and full stops, so that models prefer
+        neither of the two policies for joining regions."""
         dice = Dice(seed)
         for sentence in self.sentences:
             yield to_text(sentence.words, spaced=dice.chance(0.5))
@@ -40,17 +40,17 @@ def to_text(words: Iterable[str], *, spaced: bool) -> str:
 
 
 def suite_prefixes() -> set[tuple[str, ...]]:
-    """The words of every suite sentence without its full stop; punctuation marks are words of their own."""
-    found = set()
+    """Words of every suite sentence without its full stop; punctuation marks are separate words."""
+    prefixes = set()
     for path in DEMO_SUITES:
         for sentence in read_suite(path.read_bytes(), path.name).sentences:
             words = tuple(" ".join(sentence.contents).split())
-            found.add(words[:-1] if words[-1] == "." else words)
-    return found
+            prefixes.add(words[:-1] if words[-1] == "." else words)
+    return prefixes
 
 
 def generate(n: int = SENTENCES, seed: int = SEED) -> Corpus:
-    """`n` sentences, none of which is or begins with a sentence of a suite."""
+    """Generate `n` sentences, none of which starts with a sentence of a suite."""
     held = suite_prefixes()
     lengths = sorted({len(words) for words in held})
     grammar = Grammar(seed)

@@ -1,4 +1,4 @@
-"""The tiny transformer of the demo: tokenizer, training, files. Imports torch inside functions only."""
+"""The small transformer of the demo: tokenizer, training, files. Imports torch in functions only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ END = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides the weights, besides the corpus and the library versions."""
+    """Hyperparameters; with the corpus and library versions they determine the weights."""
 
     seed: int = 512
     vocabulary: int = 1024
@@ -38,7 +38,7 @@ class Recipe:
 
 
 def train_tokenizer(texts: Sequence[str], recipe: Recipe) -> Any:
-    """Byte-level BPE over the whole alphabet of 256 bytes: any text in any script has an encoding."""
+    """Train byte-level BPE over all 256 bytes, so that any text can be encoded."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -55,7 +55,7 @@ def train_tokenizer(texts: Sequence[str], recipe: Recipe) -> Any:
 
 
 def batches(rows: Sequence[Sequence[int]], recipe: Recipe, end: int) -> Iterator[tuple[list[list[int]], int]]:
-    """(rows of one length, first position), for ever; one pass over all sentences after another."""
+    """Yield (rows of equal length, first position) endlessly, one pass over the sentences after another."""
     dice = Dice(recipe.seed)
     by_length: dict[int, list[int]] = {}
     for k, row in enumerate(rows):
@@ -76,8 +76,8 @@ def batches(rows: Sequence[Sequence[int]], recipe: Recipe, end: int) -> Iterator
                 yield out, 0
             else:
                 batch = [list(rows[k]) for k in chosen]
-                room = recipe.positions - len(batch[0])
-                yield batch, dice.below(room + 1) if dice.chance(recipe.shifted) else 0
+                free = recipe.positions - len(batch[0])
+                yield batch, dice.below(free + 1) if dice.chance(recipe.shifted) else 0
 
 
 def steps_of(rows: Sequence[Sequence[int]], recipe: Recipe) -> int:
@@ -88,7 +88,7 @@ def steps_of(rows: Sequence[Sequence[int]], recipe: Recipe) -> int:
 
 
 def train(texts: Sequence[str], recipe: Recipe, say: Callable[[str], None]) -> tuple[Any, Any]:
-    """(model, tokenizer), trained on one core so that the sums are taken in one order."""
+    """Train and return (model, tokenizer), on one core so that results are reproducible."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -146,7 +146,7 @@ def train(texts: Sequence[str], recipe: Recipe, say: Callable[[str], None]) -> t
 
 
 def save(model: Any, tokenizer: Any, directory: Path, recipe: Recipe) -> None:
-    """A folder that transformers reads: safetensors weights, tokenizer.json, configuration."""
+    """Write a folder for transformers: safetensors weights, tokenizer.json, configuration."""
     from transformers import PreTrainedTokenizerFast
 
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,8 +1,7 @@
-"""Makes the demo models again: `python -m gym.demo.train` (minutes on one core).
+"""Rebuild the demo models: `python -m gym.demo.train` (minutes on one core).
 
-Writes the n-gram model, the transformer, the manifest and the model cards below gym/demo/data, and prints the table
-of docs/demo.md. `--only ngram,gpt2` limits it, `--out DIR` writes elsewhere, `--check` writes nothing and measures
-what is there.
+Writes the n-gram model, the transformer, the manifest and the model cards to gym/demo/data, and prints the table of
+docs/demo.md. `--only ngram,gpt2` limits it, `--out DIR` writes elsewhere, `--check` only measures the existing models.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from lmgym.suites.formulas import TIE, TRUE, parse
 
 NGRAM_ORDER = 5
 CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}
-"""The n-gram model after so many sentences."""
+"""Numbers of training sentences of the n-gram model and its checkpoints."""
 PARTS = ("ngram", "gpt2")
 UNLISTED = ("manifest.json", "README.md", "sentences.txt")
 HELD_OUT_SENTENCES = 2_000
@@ -45,7 +44,7 @@ def say(text: str) -> None:
 
 
 def make(data: Path, parts: Sequence[str]) -> None:
-    """Write the parts and bring the manifest up to date."""
+    """Write these parts and update the manifest."""
     manifest = _read_manifest(data)
     training = corpus.generate()
     texts = list(training.texts())
@@ -103,7 +102,7 @@ def _write_manifest(data: Path, manifest: dict[str, Any]) -> None:
 
 
 def _write_cards(data: Path, manifest: dict[str, Any]) -> None:
-    """One README.md per model."""
+    """Write one README.md per model."""
     for model in DEMO_MODELS:
         folder = data / "models" / model.slug
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,13 +125,13 @@ def _write_cards(data: Path, manifest: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """One suite, one model: the predictions in the suite's order."""
+    """Results of one model on one suite: predictions in the suite's order."""
 
     predictions: list[PredictionOutcome]
 
     @property
     def outcomes(self) -> list[Sequence[int]]:
-        """A code per item, of each prediction."""
+        """Outcome codes of the items, for each prediction."""
         return [prediction.outcomes for prediction in self.predictions]
 
     @property
@@ -141,7 +140,7 @@ class Measured:
 
     @property
     def passed(self) -> int:
-        """Items for which every prediction is true."""
+        """Number of items for which every prediction is true."""
         return sum(set(codes) == {TRUE} for codes in zip(*self.outcomes, strict=True))
 
     @property
@@ -157,13 +156,13 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy = DEFA
 
 
 def chance(suite: SuiteDocument) -> float:
-    """How often all predictions together come true when all values are drawn alike and independently."""
+    """Chance that all predictions hold together if all values are i.i.d."""
     joint = " & ".join(f"[{prediction.formula}]" for prediction in suite.predictions)
     return float(parse(joint).chance_level(n_regions=len(suite.region_names)).value)
 
 
 def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence[Measured]]]) -> str:
-    """A Markdown table: suite, items, chance level, and the pass rate of each model with its ties."""
+    """Markdown table: suite, items, chance level, and pass rate of each model with ties."""
     lines = [
         "| suite | n | chance | " + " | ".join(columns) + " |",
         "| --- | ---: | ---: | " + " | ".join("---:" for _ in columns) + " |",
@@ -178,7 +177,7 @@ def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence
 
 
 def total_bits(backend: Backend, texts: Sequence[str]) -> float:
-    """Bits of all texts together, without start and end tokens. Raises ValueError if one cannot be scored."""
+    """Total bits of the texts without start and end tokens. Raises ValueError if one cannot be scored."""
     total = 0.0
     for score in backend.score(texts, ScoringPolicy()):
         if isinstance(score, ScoringFailure):
@@ -189,7 +188,7 @@ def total_bits(backend: Backend, texts: Sequence[str]) -> float:
 
 
 def report(data: Path) -> str:
-    """The table of pass rates, and each model's bits per word on sentences that nobody trained on."""
+    """Table of pass rates, and each model's bits per word on held-out sentences."""
     backends = [
         load_backend(model.backend, model.config, model_dir=data / "models", hub_allowed=False)
         for model in DEMO_MODELS
@@ -214,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m gym.demo.train", description=__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated: ngram, gpt2")
     parser.add_argument("--out", type=Path, default=DATA_DIR, help="data folder (default: the shipped one)")
-    parser.add_argument("--check", action="store_true", help="measure what is there, write nothing")
+    parser.add_argument("--check", action="store_true", help="only measure the existing models")
     options = parser.parse_args(arguments)
     parts = [part for part in options.only.split(",") if part]
     if unknown := set(parts) - set(PARTS):
@@ -225,6 +224,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    # One thread: sums are taken in one order, so that the same machine gives the same weights again.
+    # One thread fixes the order of summation, so that the same machine reproduces the weights.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     main()

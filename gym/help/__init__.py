@@ -1,1 +1,1 @@
-"""Help on the site: the project's own docs for users, and files to begin a suite with."""
+"""Help pages: the project's docs for users, and suite templates."""

@@ -1,4 +1,4 @@
-"""Which pages of docs/ are offered under /help/, by group: those for users of the site, not for who runs it."""
+"""The pages of docs/ that are shown under /help/, by group: those for users, not for administrators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """`name` is that of its address, and of its file in docs/ unless that is `file`."""
+    """A page of docs/. `name`: its last URL segment, and its file name unless `file` is set."""
 
     name: str
     title: str
     about: str
     room: str = ""
-    """Name of the address of the pages that it is about, where they are those of one room."""
+    """URL name of the section that the guide is about, if it is about one section only."""
     room_title: str = ""
     file: str = ""
 
@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "Tutorial",
             "From New suite to the results of two models in ten minutes, with the keyboard.",
         ),
-        Guide("glossary", "Glossary", "What the words on these pages mean."),
+        Guide("glossary", "Glossary", "The terms used on these pages."),
     ),
     "Writing suites": (
         Guide(
@@ -53,13 +53,13 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         Guide("citing", "Publish and cite", "Collections, and addresses that stay."),
         Guide("statistics", "Statistics", "How each number of a result is computed, with sources."),
         Guide("names", "Names of results", "Every column of results, with its meaning and unit."),
-        Guide("surprisal", "Surprisal", "Every choice between a sentence and its bits, and where it ends."),
+        Guide("surprisal", "Surprisal", "How the bits of a sentence are computed, and their limits."),
         Guide(
             "uploading-results",
-            "Upload results",
-            "Files with results of models that this site does not run.",
+            "Uploading results",
+            "Upload results of models that this site does not run.",
         ),
-        Guide("models", "Models", "The kinds of models, and how one is registered, approved and checked."),
+        Guide("models", "Models", "Kinds of models, and how to register one."),
         Guide("library", "The library", "The same numbers from Python and from a shell, without a site."),
         Guide(
             "library-notebook",
@@ -74,10 +74,10 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         ),
     ),
     "Account and programs": (
-        Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),
-        Guide("api", "REST API and client", "Everything the pages do, for scripts."),
-        Guide("commands", "Commands", "The command lmgym, here and with a site: all its options."),
-        Guide("grid", "The grid editor", "All keys of the sheet, and its edits for programs."),
+        Guide("accounts", "Accounts and sharing", "Permissions, invitations, API tokens and quotas."),
+        Guide("api", "REST API and client", "For scripts and programs."),
+        Guide("commands", "Commands", "The command lmgym with all its options, local and with a site."),
+        Guide("grid", "The grid editor", "Keyboard shortcuts of the editor, and its edits for programs."),
     ),
     "Also on this site": (
         Guide(
@@ -87,7 +87,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         Guide(
             "agents",
             "Agent tests",
-            "Repeated conversations with agents, and what must be true of the answers.",
+            "Repeated conversations with agents, with checks on the answers.",
             "agent-home",
             "Agent tests",
         ),

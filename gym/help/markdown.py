@@ -1,4 +1,4 @@
-"""A Markdown file of docs/ as a page: its title, its sections and its text. HTML in it is shown, never passed on."""
+"""Render a Markdown file of docs/ as a page with title, sections and body. HTML in it is escaped."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _ELSEWHERE = re.compile(r"https?://|#")
 class Page:
     title: str
     sections: list[tuple[str, str]]
-    """Id and text of each heading of the second level."""
+    """Id and text of each second-level heading."""
     body: Markup
     """Without the title."""
 
 
 def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str]) -> Page:
-    """Links to files that have one of the `titles` lead to their address; those to others become plain text."""
+    """Render a page. Links to files in `titles` are replaced by their address; links to other files become plain
+    text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(text)
     title, sections, seen = "", [], Counter[str]()
@@ -40,12 +41,12 @@ def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str])
             elif token.tag == "h2":
                 sections.append((anchor, words))
         elif token.type in {"th_open", "td_open"}:
-            style = str(token.attrs.pop("style", ""))  # the site's policy refuses styles in attributes
+            style = str(token.attrs.pop("style", ""))  # the CSP forbids style attributes
             if style.endswith("right"):
                 token.attrSet("class", "num")
             if token.type == "th_open" and _words(tokens[place + 1]):
                 token.attrSet("scope", "col")
-            elif token.type == "th_open":  # a corner heads nothing
+            elif token.type == "th_open":  # an empty corner cell is not a header
                 token.tag = tokens[place + 2].tag = "td"
         elif token.type == "inline":
             token.children = _linked(token.children or [], titles, address_of)
@@ -57,11 +58,11 @@ def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str])
 
 
 def _words(inline: Token) -> str:
-    return "".join(one.content for one in inline.children or [])
+    return "".join(child.content for child in inline.children or [])
 
 
 def _anchor(words: str, seen: Counter[str]) -> str:
-    """As GitHub makes it, so that links in docs/ work in both places."""
+    """Heading id as on GitHub, so that links in docs/ work in both places."""
     anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
     seen[anchor] += 1
     return anchor if seen[anchor] == 1 else f"{anchor}-{seen[anchor] - 1}"

@@ -1,4 +1,4 @@
-"""A Jupyter notebook of docs/ as Markdown."""
+"""Convert a Jupyter notebook of docs/ to Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 
 def as_markdown(notebook: str) -> str:
-    """Its text and, fenced, its code. Outputs are left out: notebooks are stored without."""
+    """Return text cells and fenced code cells. Outputs are not stored in docs/."""
     cells = json.loads(notebook)["cells"]
     return "\n\n".join(_cell(cell["cell_type"], "".join(cell["source"])) for cell in cells)
 

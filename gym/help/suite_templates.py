@@ -1,4 +1,4 @@
-"""Files to begin a suite with, in every form that the importer reads and this site writes."""
+"""Suite templates to download, in every format that the site can read and write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TEMPLATES = {
 
 
 def content(form: str) -> str | bytes:
-    """The file, written by what writes suites of this site."""
+    """The file, written by the exporters of the site."""
     return _pairs() if form == "jsonl" else WRITERS[form](document())
 
 

@@ -11,13 +11,13 @@ from gym.jobs.models import Batch, Job
 from gym.jobs.signals import batch_ended
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.selectors import listed_games
-from gym.notices.runs import Ended, tell_of_runs
+from gym.notices.runs import Ended, notify_of_runs
 
 
 @receiver(batch_ended, dispatch_uid="notices of games")
 def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     games = listed_games(batch.owner).filter(job__in=jobs)
-    tell_of_runs(batch.owner, map(_ended, games), noun="game", all_runs=reverse("lmc-list"))
+    notify_of_runs(batch.owner, map(_ended, games), noun="game", all_runs=reverse("lmc-list"))
 
 
 def _ended(game: Game) -> Ended:

@@ -10,7 +10,7 @@ urlpatterns = [
     path("", views.overview, name="lmc-list"),
     path("corpora/new/", views.corpus_new, name="lmc-corpus-new"),
     path(_CORPUS, views.corpus_detail, name="lmc-corpus"),
-    *people_urls(views.ROOM, _CORPUS),
+    *people_urls(views.SHAREABLE, _CORPUS),
     path(f"{_CORPUS}edit/", views.corpus_edit, name="lmc-corpus-edit"),
     path(f"{_CORPUS}delete/", views.corpus_delete, name="lmc-corpus-delete"),
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),

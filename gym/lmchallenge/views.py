@@ -18,15 +18,15 @@ from gym.downloads import stream
 from gym.lmchallenge import permissions, presenters, selectors, services, storage
 from gym.lmchallenge.forms import AboutCorpusForm, CorpusFileForm
 from gym.lmchallenge.models import Corpus
-from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.redirects import ask_before_leaving
+from gym.sharing.shareable import Shareable
 from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import LmcError
 
 PER_PAGE = 50
-ROOM = Room("lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
+SHAREABLE = Shareable("lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
 TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson"}
 
 

@@ -1,1 +1,1 @@
-"""Notifications: what happened to somebody's things while they were away. Rooms write them by `services.tell`."""
+"""Notifications about events on a user's objects. Apps write them with `services.notify`."""

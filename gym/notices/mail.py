@@ -1,5 +1,5 @@
-"""Notifications by e-mail, for those who asked for them. A mail says what kind of thing happened and no title, which
-would be other people's words. Like all mail it leaves from a thread beside the work, and nobody waits for it."""
+"""Notifications by e-mail, for users who opted in. A mail names the kind of event but no titles, which are other
+people's words. Like all mail it is sent from a thread."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def send_after_commit(user: int, kind: str) -> None:
 
 
 def send(user: int, kind: str) -> None:
-    """To the address that the account has now."""
+    """Send to the current address of the account."""
     account = User.objects.filter(pk=user, notices_by_mail=True, is_active=True).exclude(email="").first()
     if account is None:
         return
     send_mail(
         SUBJECTS[Notice.Kind(kind)],
         f"Sign in to LM Gym as {account.username} to read it: {_page()}\n\n"
-        "You get this because your profile says so; Profile › Name and e-mail switches it off.\n",
+        "You receive this because of your profile; switch it off under Profile › Name and e-mail.\n",
         None,
         [account.email],
     )
 
 
 def _page() -> str:
-    """Nobody asks for a page here, so only a site that knows its own address can name it."""
-    origin = next((one for one in settings.CSRF_TRUSTED_ORIGINS if "*" not in one), "")
+    """URL of the notifications page. There is no request here, so the origin must be configured."""
+    origin = next((url for url in settings.CSRF_TRUSTED_ORIGINS if "*" not in url), "")
     return f"{origin}{reverse('notifications')}" if origin else "the page Notifications"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class Notice(models.Model):
-    """What somebody is told. `User.unread_notices` counts those without `read`; only services.py writes both."""
+    """A notification. `User.unread_notices` counts those without `read`; only services.py writes either."""
 
     class Kind(models.TextChoices):
         SHARED = "shared", "Invitation"

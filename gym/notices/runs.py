@@ -1,4 +1,4 @@
-"""What is told of runs that have ended, in every room that has runs."""
+"""Notifications about finished runs, shared by the apps that have runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from gym.accounts.models import User
 from gym.jobs.models import State
 from gym.notices.models import Notice
-from gym.notices.services import tell
+from gym.notices.services import notify
 from lmgym.text import count
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A run: its state, who ran on what, in words, and the addresses of the run and of what it ran on (both empty where
-    that is not on this site)."""
+    """A finished run: state, names of the model and of what it ran on, and the addresses of the run and of what it ran
+    on (both empty if that is not on this site)."""
 
     state: str
     who: str
@@ -24,9 +24,9 @@ class Ended:
     what_address: str
 
 
-def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str) -> None:
-    """One notice for all: how many are done and how many failed. Cancelled ones are nobody's news. It leads to the run,
-    else to what all ran on, else to the list of one's runs."""
+def notify_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str) -> None:
+    """Send one notification with the numbers of finished and failed runs; cancelled ones are left out. It links to the
+    single run, else to what all of them ran on, else to `all_runs`."""
     runs = [run for run in runs if run.state in (State.DONE, State.FAILED)]
     if not runs:
         return
@@ -39,11 +39,11 @@ def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str
         text = f"{runs[0].who}{where} {'failed' if failed else 'is done'}."
         address = runs[0].address
     else:
-        said = f"{count(done, noun)}{where} {'is' if done == 1 else 'are'} done"
+        finished = f"{count(done, noun)}{where} {'is' if done == 1 else 'are'} done"
         text = (
-            f"{said}{f', {failed} failed' if failed else ''}."
+            f"{finished}{f', {failed} failed' if failed else ''}."
             if done
             else f"{count(failed, noun)}{where} failed."
         )
         address = place or all_runs
-    tell(owner, Notice.Kind.RUNS, text, address)
+    notify(owner, Notice.Kind.RUNS, text, address)

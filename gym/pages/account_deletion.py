@@ -1,7 +1,7 @@
-"""Deleting an account: `plan` lists what happens to everything it owns, `delete_account` does it.
+"""Delete an account: `plan` lists what happens to everything it owns, `delete_account` carries it out.
 
 What only the owner could see is deleted. Public suites and models, and everything with collaborators or other people's
-results, passes to an account that nobody can use.
+results, is handed over to the inactive account FORMER_MEMBER.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from gym.sharing.services import hold_all_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
-FORMER_MEMBER = "(former member)"  # no form accepts blanks and brackets, so nobody can take this name
+FORMER_MEMBER = "(former member)"  # sign-up accepts neither spaces nor brackets
 
 
 @dataclass(frozen=True)
 class DeletionPlan:
-    """What will be deleted and kept: queries, which the page shows and the deletion uses."""
+    """What will be deleted and kept, as querysets for the page and the deletion."""
 
     deleted_suites: QuerySet[Suite]
     kept_suites: QuerySet[Suite]
@@ -63,7 +63,7 @@ class DeletionPlan:
 
 
 def plan(user: User) -> DeletionPlan:
-    """What happens to everything that the account owns."""
+    """Plan the deletion of an account."""
     by_others = SuiteRun.objects.exclude(owner=user)
     mine = Suite.objects.filter(owner=user)
     shared = Q(visibility=Visibility.PUBLIC) | shared_by(user, Suite)
@@ -112,13 +112,15 @@ def plan(user: User) -> DeletionPlan:
 
 
 def delete_account(user: User) -> None:
-    """Carry out the `plan` in one transaction. Accounts are deleted one at a time, so that two that share something
-    cannot be deleted at once, and the last administrator stays."""
+    """Carry out the `plan` in one transaction. Deletions are serialised, so that two accounts that share something do
+    not conflict, and the last administrator cannot be deleted.
+
+    Raises Conflict if the account is already deleted, ValidationError if the site needs it."""
     try:
         with transaction.atomic():
             former_member().hold()
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
-                raise Conflict("This account is deleted already.")
+                raise Conflict("This account is already deleted.")
             require_dispensable([user])
             hold_all_of(user)
             what = plan(user)
@@ -130,23 +132,21 @@ def delete_account(user: User) -> None:
             lmchallenge.delete_or_hand_over(user, former_member())
             user.delete()
     except (ProtectedError, IntegrityError) as error:
-        raise ValidationError(
-            "Something of this account is in use just now. Try again in a moment."
-        ) from error
+        raise ValidationError("Something of this account is being changed. Try again in a moment.") from error
 
 
 def require_dispensable(users: list[User]) -> None:
-    """Raises ValidationError when the site needs one of these accounts, or the last of them."""
+    """Raise ValidationError if the site needs one of these accounts."""
     if any(user.username == FORMER_MEMBER for user in users):
-        raise ValidationError(f"{FORMER_MEMBER} owns what stayed when others went, so it stays.")
+        raise ValidationError(f"{FORMER_MEMBER} owns what deleted accounts left and cannot be deleted.")
     gone = [user.pk for user in users]
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk__in=gone)
     if any(user.is_superuser for user in users) and not others.exists():
-        raise ValidationError("The only administrator of the site stays. Make somebody else one first.")
+        raise ValidationError("The only administrator cannot be deleted. Appoint another one first.")
 
 
 def former_member() -> User:
-    """Owns what is kept of deleted accounts. It has no password and is not active."""
+    """The inactive account, without a password, that owns what deleted accounts left."""
     user, created = User.objects.get_or_create(
         username=FORMER_MEMBER, defaults={"first_name": "a former member", "is_active": False}
     )

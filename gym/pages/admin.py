@@ -18,15 +18,16 @@ from gym.accounts.models import AnyUser, ApiToken, User
 from gym.admin import SiteAdmin
 from gym.pages.account_deletion import delete_account, plan, require_dispensable
 
-admin.site.unregister(Group)  # rights are given to accounts
+admin.site.unregister(Group)  # permissions are given to accounts, not groups
 RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 
 
 @admin.register(User)
 class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Accounts are deleted by the same use case as on their own page, with the same care for what others rely on.
+    """Accounts. Deletion uses the same service as the account's own page.
 
-    Rights, and accounts that have any, are for superusers: who may change accounts could else take every right.
+    Only superusers may change permissions, and accounts that have any; otherwise permission to change accounts would
+    amount to all permissions.
     """
 
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
@@ -52,35 +53,35 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """What goes with these accounts and what stays of them; those that the site needs are protected, in words."""
-        users, gone, shown = list(objs), Counter[str](), []
+        """List what is deleted and kept with these accounts; accounts that the site needs are reported as protected."""
+        users, deleted, shown = list(objs), Counter[str](), []
         if kept := [str(user) for user in users if not _may_touch(request.user, user)]:
-            return [], {}, set(), [f"{name}: accounts of staff are for superusers" for name in kept]
+            return [], {}, set(), [f"{name}: only superusers may delete accounts of staff" for name in kept]
         for user in users:
             counted = _counted(user)
-            gone.update({noun: n for fate, noun, n in counted if fate == "deleted"})
+            deleted.update({noun: n for fate, noun, n in counted if fate == "deleted"})
             shown += [f"{user}", [f"{noun} {fate}: {n}" for fate, noun, n in counted]]
-        gone["users"] = len(users)
+        deleted["users"] = len(users)
         try:
             require_dispensable(users)
         except ValidationError as error:
-            return shown, gone, set(), error.messages
-        return shown, gone, set(), []
+            return shown, deleted, set(), error.messages
+        return shown, deleted, set(), []
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return self._unless_refused(request, super().delete_view, object_id, extra_context)
+        return self._or_message(request, super().delete_view, object_id, extra_context)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return self._unless_refused(request, super().changelist_view, extra_context)
+        return self._or_message(request, super().changelist_view, extra_context)
 
-    def _unless_refused(
+    def _or_message(
         self, request: HttpRequest, view: Callable[..., HttpResponse], *args: Any
     ) -> HttpResponse:
-        """The view's answer; or all of it undone, and why."""
+        """Run a view in a transaction; on ValidationError roll back and show the message."""
         if request.method != "POST":
             return view(request, *args)
         try:
@@ -99,24 +100,24 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
 
 
 def _may_touch(actor: AnyUser, account: User | None) -> bool:
-    """Accounts with rights belong to superusers alone."""
+    """Whether the actor may change this account: accounts with permissions are for superusers."""
     return account is None or actor.is_superuser or not (account.is_superuser or account.is_staff)
 
 
 def _counted(user: User) -> list[tuple[str, str, int]]:
-    """(deleted or kept, of what, how many) of all that the deletion is about and the account has."""
+    """(deleted or kept, noun, number) of everything that the deletion plan covers and the account has."""
     what = plan(user)
-    found = [
+    counts = [
         (*field.name.split("_", 1), getattr(what, field.name).count())
         for field in fields(what)
         if field.name.startswith(("deleted_", "kept_"))
     ]
-    return [(fate, noun.replace("_", " "), n) for fate, noun, n in found if n]
+    return [(fate, noun.replace("_", " "), n) for fate, noun, n in counts if n]
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(SiteAdmin):
-    """To look at, and to delete what should not be there. Nobody can read or make a token here."""
+    """List and delete only: tokens can be neither read nor created here."""
 
     list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
     list_select_related = ["user"]

@@ -1,4 +1,4 @@
-"""What is done with all suites that are ticked in a list: freeze, tag, run, download."""
+"""Bulk actions on the suites ticked in a list: freeze, tag, run, download."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BULK_ACTIONS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Dow
 
 class _FreezeForm(forms.Form):
     note = forms.CharField(
-        required=False, max_length=2000, label="What changed", help_text="The same note for all of them."
+        required=False, max_length=2000, label="What changed", help_text="Saved with each of them."
     )
 
     def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
@@ -57,21 +57,21 @@ class _RunForm(forms.Form):
     freeze = forms.BooleanField(required=False, label="Freeze drafts first")
     again = forms.BooleanField(
         required=False,
-        label="Run again where the same run is there",
-        help_text="Its numbers would be the same.",
+        label="Run again even if the same run exists",
+        help_text="The numbers would not change.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered: Any = self.fields["models"]
-        offered.queryset = runnable_by(user)
-        offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
+        field: Any = self.fields["models"]
+        field.queryset = runnable_by(user)
+        field.choices = [(model.slug, field.label_from_instance(model)) for model in field.queryset]
 
     def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
-        given = self.cleaned_data
-        drafts = [suite for suite in suites if suite.draft] if given["freeze"] else []
-        said = freeze_each(drafts, actor=actor)
-        return said + queue_each(suites, list(given["models"]), actor=actor, again=given["again"])
+        cleaned = self.cleaned_data
+        drafts = [suite for suite in suites if suite.draft] if cleaned["freeze"] else []
+        frozen = freeze_each(drafts, actor=actor)
+        return frozen + queue_each(suites, list(cleaned["models"]), actor=actor, again=cleaned["again"])
 
 
 class _DownloadForm(forms.Form):
@@ -81,33 +81,33 @@ class _DownloadForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def several_suites(request: SignedInRequest) -> HttpResponseBase:
-    """`?suite=` of each suite, and `do`. GET asks, POST does it and reports. Context: suites, do, title, form; after
-    POST also report [(Suite, [BulkResult])], n_refused."""
-    given = request.POST if request.method == "POST" else request.GET
-    do = given.get("do", "")
+    """GET confirms, POST acts and reports. Parameters: `suite` (one or more slugs), `do`. Context: suites, do, title,
+    form; after POST also report [(Suite, [BulkResult])], n_refused."""
+    query = request.POST if request.method == "POST" else request.GET
+    do = query.get("do", "")
     do = do if do in BULK_ACTIONS else "run"
-    slugs = list(dict.fromkeys(slug.replace("\0", "")[:80] for slug in given.getlist("suite")))
+    slugs = list(dict.fromkeys(slug.replace("\0", "")[:80] for slug in query.getlist("suite")))
     if not slugs or len(slugs) > MAX_SUITES:
         messages.error(
             request,
             f"Tick at most {MAX_SUITES} suites."
             if slugs
-            else "Tick the suites first, then choose what to do.",
+            else "Tick the suites first, then choose an action.",
         )
         return redirect("suite-list")
     suites = list(with_shape(visible_to(request.user).filter(slug__in=slugs), request.user).order_by("title"))
     form = _form(do, request)
     context: dict[str, Any] = {"suites": suites, "do": do, "title": BULK_ACTIONS[do], "form": form}
     if request.method != "POST":
-        return render(request, "suites/several.html", context)
+        return render(request, "suites/bulk.html", context)
     if not form.is_valid():
-        return render(request, "suites/several.html", context, status=400)
+        return render(request, "suites/bulk.html", context, status=400)
     if isinstance(form, _DownloadForm):
         return _download(request, suites, form.cleaned_data["form"])
-    said = form.do(suites, request.user)
-    context["report"] = [(suite, [one for one in said if one.suite.pk == suite.pk]) for suite in suites]
-    context["n_refused"] = sum(one.kind == "refused" for one in said)
-    return render(request, "suites/several_report.html", context)
+    results = form.do(suites, request.user)
+    context["report"] = [(suite, [row for row in results if row.suite.pk == suite.pk]) for suite in suites]
+    context["n_refused"] = sum(row.kind == "refused" for row in results)
+    return render(request, "suites/bulk_report.html", context)
 
 
 def _form(do: str, request: SignedInRequest) -> Any:

@@ -1,4 +1,4 @@
-"""What is somebody's own and what is shared with them: their home page."""
+"""Contents of a user's home page: their own objects and those shared with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Dashboard:
-    """At most SHOWN of each; `more_…` says that there are others."""
+    """At most SHOWN of each kind; `more_…`: there are others."""
 
     invitations: list[Invitation]
     suites: list[Suite]
@@ -36,7 +36,7 @@ class Dashboard:
 
 
 def dashboard_of(user: User) -> Dashboard:
-    """Suites changed last and newest runs first; shares by room and title."""
+    """Collect the dashboard: recently changed suites and newest runs first; shares by app and title."""
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
     runs = list(known_runs(user).filter(owner=user).prefetch_related("scores")[: SHOWN + 1])

@@ -1,4 +1,4 @@
-"""`/figures/<kind>.<form>`: every chart of the site as a file, under the rights of its page."""
+"""`/figures/<kind>.<form>`: every chart of the site as a file, with the permissions of its page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _models(request: HttpRequest) -> Figure:
 
 
 def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
-    """Of the leaderboard, or of the collection that the query names."""
+    """Figure of the leaderboard, or of the collection named in the query."""
 
     def kind(request: HttpRequest) -> Figure:
         slug = request.GET.get("collection", "").replace("\0", "")[:80]
@@ -92,7 +92,9 @@ def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
 def _of(build: Callable[[Board, RegisteredModel], Figure]) -> Callable[[HttpRequest], Figure]:
     def kind(request: HttpRequest) -> Figure:
         slug = request.GET.get("of", "").replace("\0", "")[:80]
-        options = replace(read_options(request.GET), group=False)  # these are about one model, not its seeds
+        options = replace(
+            read_options(request.GET), group=False
+        )  # about one model, not the group of its seeds
         board = leaderboard(request.user, options)
         return build(board, get_object_or_404(visible_models(request.user), slug=slug))
 
@@ -102,10 +104,10 @@ def _of(build: Callable[[Board, RegisteredModel], Figure]) -> Callable[[HttpRequ
 def _agent_trend(request: HttpRequest) -> Figure:
     slug = request.GET.get("suite", "").replace("\0", "")[:80]
     suite = get_object_or_404(visible_agent_suites(request.user), slug=slug)
-    found = suite_trend(suite, request.user)
-    if found is None:
-        raise Http404("There are fewer than two runs to draw.")
-    return found
+    trend = suite_trend(suite, request.user)
+    if trend is None:
+        raise Http404("The chart needs at least two runs.")
+    return trend
 
 
 KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
@@ -135,7 +137,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
 
 @require_safe
 def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
-    """svg, png, pdf, csv or json of a chart; the query says of what."""
+    """A chart as svg, png, pdf, csv or json; the query selects its data."""
     if kind not in KINDS:
         raise Http404(f"Figures are {', '.join(KINDS)}.")
     return figure_file(KINDS[kind](request), form)

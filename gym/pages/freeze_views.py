@@ -1,4 +1,4 @@
-"""Freezing a draft, and what changed between two revisions."""
+"""Freeze a draft, and compare two revisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN_CELLS = 200
 
 
 class FreezeAndRunForm(FreezeForm):
-    """A note, and models to run on the frozen revision at once."""
+    """A note, and models to run right after freezing."""
 
     models = SomeModelsField(required=False, to_field_name=None, label="Run right after freezing")
 
@@ -45,9 +45,8 @@ class FreezeAndRunForm(FreezeForm):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
-    """GET: what freezing would do. POST: do it, and queue runs on the models chosen.
-    Context: suite, draft, form, previous, diff, cells, more_cells, obstacles, findings, shape,
-    metric."""
+    """GET previews, POST freezes and queues runs of the chosen models. Context: suite, draft, form, previous, diff,
+    cells, more_cells, problems (that prevent freezing), findings, shape, metric."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":
@@ -58,7 +57,7 @@ def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
         return _freeze(request, suite, form)
     draft = suite.draft
     if draft is None:
-        messages.info(request, "There is no draft to freeze: the newest revision is frozen already.")
+        messages.info(request, "There is no draft to freeze: the newest revision is already frozen.")
         return redirect(suite)
     document = document_of(draft)
     previous = suite.latest_frozen
@@ -68,8 +67,8 @@ def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
         "draft": draft,
         "form": form,
         "previous": previous,
-        "obstacles": services.what_stops_freezing(document),
-        "findings": [one for one in findings if not one["ignored"] and one["severity"] != "info"],
+        "problems": services.freeze_problems(document),
+        "findings": [row for row in findings if not row["ignored"] and row["severity"] != "info"],
         "shape": shape(document),
         "may_edit": True,
         "metric": metric_name(draft.metric),
@@ -100,7 +99,7 @@ def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> H
 
 @require_safe
 def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
-    """What changed from revision a to revision b. Context: suite, old, new, revisions, diff, cells, more_cells,
+    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells,
     on_both (OnBoth or None: models with results on both)."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     revisions = list(revisions_for(request.user, suite).order_by("-number"))
@@ -124,10 +123,10 @@ def _diff_context(
     before: tuple[SuiteRevision, SuiteDocument], after: tuple[SuiteRevision, SuiteDocument]
 ) -> dict[str, Any]:
     (old_row, old), (new_row, new) = before, after
-    found = diff(old, new, (old_row.join_policy, new_row.join_policy))
+    changes = diff(old, new, (old_row.join_policy, new_row.join_policy))
     return {
-        "diff": found,
-        "cells": found.cells[:SHOWN_CELLS],
-        "more_cells": max(0, len(found.cells) - SHOWN_CELLS),
+        "diff": changes,
+        "cells": changes.cells[:SHOWN_CELLS],
+        "more_cells": max(0, len(changes.cells) - SHOWN_CELLS),
         "conditions": new.conditions,
     }

@@ -1,4 +1,4 @@
-"""Importing suites: one, several or an archive of them, frozen and run at once if one likes; and its report."""
+"""Pages that import suites: one file, several or an archive, optionally frozen and run; and the report of an import."""
 
 from __future__ import annotations
 
@@ -24,81 +24,82 @@ from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
-from suites.imports import ImportOptions, answer, import_files, keep_said, known_names, reading_of, suites_of
+from suites.imports import answer, import_files, keep_results, known_names, reading_of, suites_of
 from suites.models import ImportedFile, SuiteImport
+from suites.options import ImportOptions
 
 
 class ImportAndRunForm(ImportForm):
-    """Files, whether to freeze them, and models to run on them at once."""
+    """Files to import, optionally frozen and run right away."""
 
     freeze = forms.BooleanField(
-        required=False, label="Freeze each suite at once", help_text="A frozen revision never changes."
+        required=False, label="Freeze each suite right away", help_text="A frozen revision never changes."
     )
     models = SomeModelsField(required=False, label="Freeze and run these models")
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered: Any = self.fields["models"]
-        offered.queryset = runnable_by(user)
-        offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
-        self.has_models = bool(offered.choices)
+        field: Any = self.fields["models"]
+        field.queryset = runnable_by(user)
+        field.choices = [(model.slug, field.label_from_instance(model)) for model in field.queryset]
+        self.has_models = bool(field.choices)
 
-    def wishes(self) -> ImportOptions:
+    def options(self) -> ImportOptions:
         models = tuple(model.slug for model in self.cleaned_data["models"])
-        return replace(super().wishes(), freeze=self.cleaned_data["freeze"] or bool(models), models=models)
+        return replace(super().options(), freeze=self.cleaned_data["freeze"] or bool(models), models=models)
 
 
 @login_required
 def suite_import(request: SignedInRequest) -> HttpResponse:
-    """Context: form, problems [{where, message, hint}] of a single file. One file that becomes a draft opens its page;
-    anything else has a report."""
+    """Context: form, problems [{where, message, hint}] of a single file. A single file imported as a draft redirects to
+    its page; everything else to the report."""
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
     problems: list[Any] = []
     if request.method == "POST" and form.is_valid():
-        wishes = form.wishes()
-        batch = import_files(form.cleaned_data["files"], wishes, actor=request.user)
+        options = form.options()
+        batch = import_files(form.cleaned_data["files"], options, actor=request.user)
         only = batch.files.get() if len(form.cleaned_data["files"]) == 1 else None
         if only is not None and only.state == ImportedFile.State.REFUSED:
             batch.delete()
             problems = only.report["problems"]
             form.add_error(None, only.report["text"])
-        elif only is not None and only.state == ImportedFile.State.MADE and not wishes.freeze:
+        elif only is not None and only.state == ImportedFile.State.MADE and not options.freeze:
             suite = only.suite
             assert suite is not None
             batch.delete()
             messages.success(request, f"Imported as a draft: {only.report['text']}")
             return redirect(suite)
         else:
-            _go_on(batch, list(batch.files.all()), request.user)
+            _freeze_and_run(batch, list(batch.files.all()), request.user)
             return redirect(batch)
     status = 400 if request.method == "POST" else 200
     return render(request, "suites/import.html", {"form": form, "problems": problems}, status=status)
 
 
-def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
-    """Where it was asked for: freeze what these files became and run the chosen models on it, and on what was here
-    already."""
-    wishes = ImportOptions(**batch.options)
-    if not wishes.freeze:
+def _freeze_and_run(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
+    """If the options ask for it, freeze the suites of these files and run the chosen models on them, and on identical
+    suites that existed before."""
+    options = ImportOptions(**batch.options)
+    if not options.freeze:
         return
-    made = {row.suite_id for row in rows if row.state == ImportedFile.State.MADE}
-    ours = {row.suite_id for row in rows}
-    suites = [suite for suite in suites_of(batch) if suite.pk in ours]
-    said: list[BulkResult] = freeze_each([suite for suite in suites if suite.pk in made], actor=actor)
-    if models := list(runnable_by(actor).filter(slug__in=wishes.models)):
-        said += queue_each(suites, models, actor=actor)
-    told: dict[int, list[dict[str, Any]]] = {}
-    for one in said:
-        told.setdefault(one.suite.pk, []).append(one.row())
-    keep_said(batch, told)
+    imported = {row.suite_id for row in rows if row.state == ImportedFile.State.MADE}
+    all_suites = {row.suite_id for row in rows}
+    suites = [suite for suite in suites_of(batch) if suite.pk in all_suites]
+    results: list[BulkResult] = freeze_each([suite for suite in suites if suite.pk in imported], actor=actor)
+    if models := list(runnable_by(actor).filter(slug__in=options.models)):
+        results += queue_each(suites, models, actor=actor)
+    by_suite: dict[int, list[dict[str, Any]]] = {}
+    for result in results:
+        by_suite.setdefault(result.suite.pk, []).append(result.row())
+    keep_results(batch, by_suite)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_report(request: SignedInRequest, key: str) -> HttpResponse:
-    """What became of each file; POST (`file`: its position) answers what one asks. Context: batch, rows [(ImportedFile,
-    AnswersForm or None)], summary (sentence), suites (of the files), what (their number),
-    wishes."""
+    """Report of an import; POST answers the questions of one file (`file`: its position). Context: batch, rows
+    [(ImportedFile, AnswersForm or None)], summary (sentence), suites (of the files), what (number of suites),
+    options."""
     batch = get_object_or_404(SuiteImport.objects.select_related("target"), key=key, owner=request.user)
     files = list(batch.files.select_related("suite"))
     forms_by_file = {
@@ -108,12 +109,12 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
     if request.method == "POST":
         row = next((row for row in files if str(row.position) == request.POST.get("file", "")), None)
         if row is None or row.state != ImportedFile.State.ASKS:
-            messages.info(request, "This file has its answer already.")
+            messages.info(request, "This file has no open questions.")
             return redirect(batch)
         form = forms_by_file[row.pk] = _answers_form(row, batch, request.POST)
         if form.is_valid():
             answer(row, form.answers(), actor=request.user)
-            _go_on(batch, [row], request.user)
+            _freeze_and_run(batch, [row], request.user)
             return _answered(request, batch, row, only=len(files) == 1)
         status = 400
     by_state = Counter(row.state for row in files)
@@ -125,25 +126,23 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
         "summary": f"{count(len(files), 'file')}: {', '.join(parts)}.",
         "suites": suites,
         "what": count(len(suites), "suite"),
-        "wishes": ImportOptions(**batch.options),
+        "options": ImportOptions(**batch.options),
     }
     return render(request, "suites/import_report.html", context, status=status)
 
 
 def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> AnswersForm:
-    reading = reading_of(row)
-    known = known_names(batch)
     return AnswersForm(
         data,
-        reading=reading,
+        reading=reading_of(row),
         before=ParseOptions(**row.answers),
-        known=known,
+        known=known_names(batch),
         auto_id=f"file-{row.position}-%s",
     )
 
 
 def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, only: bool) -> HttpResponse:
-    """The only file of an import opens the draft that it became."""
+    """Redirect to the draft if the import had a single file, else to the report."""
     if (
         ImportOptions(**batch.options).freeze
         or not only
@@ -152,5 +151,5 @@ def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, on
     ):
         return redirect(batch)
     suite = row.suite
-    messages.success(request, f"{suite.title} is a draft now: {row.report['text']}")
+    messages.success(request, f"Imported as a draft: {row.report['text']}")
     return redirect("suite-editor", suite.slug)

@@ -1,4 +1,4 @@
-"""The page of a model: its card, and its results."""
+"""The page of a model: card and results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from models_registry.selectors import visible_to
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_manage,
-    may_see_people, may_approve, waits (for staff), and what gym.runs.pages.leaderboard_figures.against_others says.
-    Agents have a page of their own."""
+    may_see_people, may_approve, waits (for staff), and the context of
+    gym.runs.pages.leaderboard_figures.against_others. Agents redirect to their own page."""
     model = get_object_or_404(visible_to(request.user), slug=slug)
     if model.backend == AGENT:
         return redirect(model)

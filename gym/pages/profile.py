@@ -1,4 +1,4 @@
-"""How much of my allowances is used, and leaving: the pages of an account that look into every room."""
+"""Pages of an account that need data from all apps: use of its limits, and deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from gym.pages import account_deletion
 
 
 @dataclass(frozen=True)
-class Allowance:
+class UsedLimit:
+    """Use of one limit of an account."""
+
     name: str
     used: int
     limit: int  # 0 = none
@@ -36,32 +38,31 @@ class Allowance:
 @dataclass(frozen=True)
 class Profile:
     tokens: QuerySet[ApiToken]
-    allowances: list[Allowance]
+    limits: list[UsedLimit]
     kept: list[quotas.Use]
 
 
 def profile_of(user: User) -> Profile:
     used, kept = use_of(user)
-    return Profile(tokens=live_tokens(user), allowances=used, kept=kept)
+    return Profile(tokens=live_tokens(user), limits=used, kept=kept)
 
 
-def use_of(user: User) -> tuple[list[Allowance], list[quotas.Use]]:
-    """What this account has used of what it may do, and keeps of what it may keep, in one query. Staff has no limits
-    but that of active jobs."""
+def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
+    """Return the use of the account's limits and quotas, in one query. Staff has only the limit of active jobs."""
     columns = used_columns() | quotas.columns_of(quotas.kinds())
     row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
     sentences = 0 if user.is_staff else daily_sentences.limit_of(user)
     kept = quotas.uses_in(row, user)
     runs = next(use for use in kept if use.kind.key == "runs")
     return [
-        Allowance("jobs queued or running", row["used_jobs"], active_limit(user)),
-        Allowance("sentences queued in the last 24 hours", row["used_sentences"], sentences),
-        Allowance("runs kept", runs.kept.number, runs.limit.number),
+        UsedLimit("jobs queued or running", row["used_jobs"], active_limit(user)),
+        UsedLimit("sentences queued in the last 24 hours", row["used_sentences"], sentences),
+        UsedLimit("runs kept", runs.kept.number, runs.limit.number),
     ], kept
 
 
 def used_columns() -> dict[str, Any]:
-    """Active jobs, and sentences of a day, as columns of accounts."""
+    """Active jobs and sentences of the last 24 hours as columns of accounts."""
     active = Q(state__in=ACTIVE_STATES)
     return {
         "used_jobs": quotas.Part(Job).column(Count("pk"), only=active),
@@ -81,7 +82,7 @@ def profile(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def account_delete(request: SignedInRequest) -> HttpResponse:
-    """What will happen, and the password to make it happen. Context: form, plan (account_deletion.DeletionPlan)."""
+    """Confirm with the password and delete the account. Context: form, plan (account_deletion.DeletionPlan)."""
     form = CurrentPassword(request.POST or None, user=request.user)
     if request.method == "POST" and with_password(request, form, "password"):
         try:
@@ -91,7 +92,7 @@ def account_delete(request: SignedInRequest) -> HttpResponse:
         else:
             username = request.user.get_username()
             logout(request)
-            messages.success(request, "Your account is deleted.")
+            messages.success(request, "Your account has been deleted.")
             response = redirect("home")
             forget_in_browser(response, username)
             return response

@@ -1,4 +1,4 @@
-"""Pages that belong to no room: the front page, how numbers are made."""
+"""Pages that belong to no app: front page, home, how scores are computed, queue."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gym.runs.models import SuiteRun
 
 MOST_SUITES, MOST_MODELS = 25, 12
-"""Of the table on the front page; the leaderboard has all."""
+"""Limits of the table on the front page; the leaderboard shows all."""
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page, and for somebody signed in their own things.
+    """The front page; for signed-in users, their home page.
 
     Context: rule, rules; signed in: own (Dashboard), has_models; else table (HomeTable), has_suites, active_runs
     (queued or running, newest first)."""
@@ -48,7 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def about(request: HttpRequest) -> HttpResponse:
-    """How the numbers are made."""
+    """How scores are computed."""
     return render(request, "about.html")
 
 
@@ -69,7 +69,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _jobs_seen(user: AnyUser, runs: QuerySet[SuiteRun]) -> QuerySet[Job]:
-    """Those of visible runs, and one's own; staff sees all."""
+    """Jobs of visible runs and the user's own; all for staff."""
     if user.is_staff:
         return Job.objects.all()
     own = Q(owner=user) if user.is_authenticated else Q()

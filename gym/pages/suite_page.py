@@ -1,4 +1,4 @@
-"""The list of suites, and the page of one: what it asks, and what the models that ran on it answered."""
+"""The list of suites, and the page of a suite with its results."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ PER_PAGE = 50
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), design (DesignTable or None), findings and put_aside (lint),
+    critical (region numbers that formulas refer to), design (DesignTable or None), findings and dismissed (lint),
     scores (Scored, best first), rule,
     rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
     runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
-    may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (why it cannot
-    be had as minimal pairs; empty where it can)."""
+    may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (reasons why
+    it cannot be exported as minimal pairs)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -81,7 +81,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "critical": critical_regions(revision),
         "design": design_table(design_of(revision), revision.condition_names),
         "findings": [finding for finding in findings if not finding["ignored"]],
-        "put_aside": [finding for finding in findings if finding["ignored"]],
+        "dismissed": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
         **_figures(revision, scores, request.GET.get("model", "")),
         "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
@@ -115,8 +115,8 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
 
 @require_safe
 def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
-    """The live part of a suite's page. `known`: the runs that it showed; where one of them has ended, the page fetches
-    its results anew (`run-ended`). Context: suite, runs_under_way."""
+    """The polled part of a suite's page. `known`: the runs it showed; if one of them has ended, the event `run-ended`
+    makes the page reload its results. Context: suite, runs_under_way."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     runs = list(
         under_way(visible_runs(request.user).filter(revision__suite=suite)).order_by("-pk")[:UNFINISHED]
@@ -130,7 +130,7 @@ def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """models_figure: pass rates of all models; regions_figure: bits by region under one of them (`shown_run`)."""
+    """Context: models_figure (pass rates of all models), regions_figure (bits by region of `shown_run`)."""
     drawable = [score.run for score in scores if score.run.has_surprisals]
     run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
     rated = [score for score in scores if score.rate is not None]
@@ -143,25 +143,25 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
 
 
 def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Of a suite, those that this person may read, the newest first, with the suite."""
+    """Revisions of a suite that this user may read, newest first, with the suite."""
     rows = revisions_for(request.user).filter(suite__slug=slug)
-    found = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
-    if not found:
-        raise Http404("There is no such suite.")
-    return found
+    revisions = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
+    if not revisions:
+        raise Http404("Suite not found.")
+    return revisions
 
 
 def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
-    """The revision asked for; without a number the newest frozen one, else the draft."""
+    """The requested revision; without a number the newest frozen one, else the draft."""
     if number is not None:
-        found = next((row for row in revisions if row.number == number), None)
+        revision = next((row for row in revisions if row.number == number), None)
     else:
-        found = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
-    if found is None:
+        revision = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
+    if revision is None:
         raise Http404("This suite has no such revision.")
     for row in revisions:
         row.suite = suite
-    return found
+    return revision
 
 
 NARROWING = ("q", "tag", "language", "mine")

@@ -38,7 +38,7 @@ urlpatterns = [
     ),
     path(f"{_ONE}processes/<int:process_id>/", submission_views.process_detail, name="propara-process"),
     path("<slug:slug>/", views.set_detail, name="propara-set"),
-    *people_urls(views.ROOM),
+    *people_urls(views.SHAREABLE),
     path("<slug:slug>/edit/", views.set_edit, name="propara-edit"),
     path("<slug:slug>/delete/", views.set_delete, name="propara-delete"),
     path("<slug:slug>/new-version/", views.version_new, name="propara-version-new"),

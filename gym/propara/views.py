@@ -22,10 +22,10 @@ from gym.propara.charts import board_figure
 from gym.propara.forms import AboutSetForm, AnswerFilesForm, PublishedForm, SubmitForm, VersionForm
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.propara.presenters import grid_table
-from gym.sharing.former import ask_before_leaving
 from gym.sharing.forms import note_in
 from gym.sharing.permissions import may_read
-from gym.sharing.rooms import Room
+from gym.sharing.redirects import ask_before_leaving
+from gym.sharing.shareable import Shareable
 from lmgym.charts.figure import Figure
 from lmgym.propara import convert
 from lmgym.propara.errors import ProParaError
@@ -41,7 +41,7 @@ TYPES = {
     "json": "application/json",
     "jsonl": "application/x-ndjson",
 }
-ROOM = Room("propara", "propara-list", "ProPara", selectors.visible_to)
+SHAREABLE = Shareable("propara", "propara-list", "ProPara", selectors.visible_to)
 
 
 @require_safe

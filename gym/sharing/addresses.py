@@ -1,6 +1,6 @@
-"""Addresses of what can be unlisted: secret ones, which cannot be guessed, and those that were public once.
+"""Addresses of things that can be unlisted: secret addresses, and records of former public ones.
 
-A thing has `slug`, `visibility`, `updated` and `former_addresses`. What hangs below it has a random `key` and
+A thing has `slug`, `visibility`, `updated` and `former_addresses`. Rows below it (e.g. runs) have a random `key` and
 `former_keys`."""
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ BATCH = 500
 _SECRET = re.compile(r"-[0-9a-f]{20}$")
 
 secret_address_given = Signal()
-"""Sent with `thing`, in the transaction that gives it a secret address (it becomes unlisted, or gets a new one). What
-belongs to the thing and has an address of its own must not be found there any more by people without a role."""
+"""Sent with `thing` in the transaction that gives it a secret address (it became unlisted, or got a new address).
+Receivers change the addresses of rows below the thing, so that old links work only for its people."""
 
 
 class Addressed(models.Model):
-    """A thing with an address. One that was public and is left is kept as a FormerAddress."""
+    """A thing with an address. A public address that it leaves is recorded as a FormerAddress."""
 
     class Meta:
         abstract = True
@@ -38,22 +38,22 @@ class Addressed(models.Model):
         self._public_address_left()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Raises InUse where others rely on the address that this would leave."""
+        """Save, recording a public address that is left. Raises InUse if others rely on that address."""
         fields = kwargs.get("update_fields")
         if fields is not None and not {"slug", "visibility"} & set(fields):
             super().save(*args, **kwargs)
             return
-        former = _formers_of(type(self))
+        records = _records_of(type(self))
         with transaction.atomic():
             left = self._public_address_left()
             super().save(*args, **kwargs)
             if left:
-                former.objects.update_or_create(slug=left, defaults={former.OF: self})
+                records.objects.update_or_create(slug=left, defaults={records.OF: self})
             if self.visibility == Visibility.PUBLIC:  # type: ignore[attr-defined]
-                former.objects.filter(**{former.OF: self}, slug=self.slug).delete()  # type: ignore[attr-defined]
+                records.objects.filter(**{records.OF: self}, slug=self.slug).delete()  # type: ignore[attr-defined]
 
     def _public_address_left(self) -> str:
-        """The address that everybody could open and that saving would close or change; empty if there is none."""
+        """The public address that saving would close or change; empty without one."""
         kind: Any = type(self)
         rows = kind._default_manager.select_for_update().only("slug", "visibility")
         with transaction.atomic():
@@ -64,17 +64,17 @@ class Addressed(models.Model):
             return str(stored.slug)
 
     def require_not_in_use(self) -> None:
-        """Raises InUse when others rely on it that everybody sees this thing where it is."""
+        """Raise InUse if others rely on this thing being public at its address."""
 
 
 NOTE = 1000
-"""Characters of the note at a former address."""
+"""Most characters of the note at a former address."""
 
 
 class FormerAddress(models.Model):
-    """An address under which everybody could open a thing, until it was hidden, deleted or got another one. No other
-    thing gets it, and strangers read there that the thing is not public any more, and the note of its authors. OF is
-    the column that names the thing; it is empty when the thing is deleted."""
+    """A former public address of a thing that was hidden, deleted or moved. It is never given to another thing;
+    visitors see there that the thing is no longer public, and its authors' note. OF names the foreign key to the thing,
+    which is null once the thing is deleted."""
 
     OF: ClassVar[str]
 
@@ -96,8 +96,8 @@ class FormerAddress(models.Model):
 
 
 class FormerKey(models.Model):
-    """The key that something had before it, or what it hangs below, got a secret address. It leads on only who may be
-    told of the thing; for everybody else there is nothing. OF is the column that names its row."""
+    """A former key of a row below a thing that got a secret address. It redirects only users who may know of the thing;
+    for everybody else it is a 404. OF names the foreign key to the row."""
 
     OF: ClassVar[str]
 
@@ -114,18 +114,17 @@ class FormerKey(models.Model):
 
 @receiver(pre_delete, dispatch_uid="gym.sharing.addresses")
 def _deleted(instance: Any, **kwargs: Any) -> None:
-    """A public thing that is deleted leaves its address behind, too."""
+    """Record the address of a public thing that is deleted."""
     if isinstance(instance, Addressed) and instance.visibility == Visibility.PUBLIC:  # type: ignore[attr-defined]
-        former = _formers_of(type(instance))
-        former.objects.update_or_create(slug=instance.slug, defaults={former.OF: None})  # type: ignore[attr-defined]
+        records = _records_of(type(instance))
+        records.objects.update_or_create(slug=instance.slug, defaults={records.OF: None})  # type: ignore[attr-defined]
 
 
 def leave_note(thing: Any, note: str) -> None:
-    """What everybody reads at the last public address that this thing had. Raises ValidationError for a thing that is
-    where it was."""
-    former = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
-    if former is not None:
-        _set_note(former, note)
+    """Set the note shown at the thing's last public address. Raises ValidationError if it has not left one."""
+    record = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
+    if record is not None:
+        _set_note(record, note)
     elif note:
         raise ValidationError(
             {"former_address_note": f"This {thing._meta.verbose_name} has left no public address."}
@@ -133,21 +132,21 @@ def leave_note(thing: Any, note: str) -> None:
 
 
 def leave_note_of_deleted(thing: Any, note: str) -> None:
-    """The same for a thing that is deleted; nothing for one that was not public."""
-    former = _formers_of(type(thing)).objects.filter(slug=thing.slug).first()
-    if former is not None and note:
-        _set_note(former, note)
+    """As `leave_note`, for a deleted thing; does nothing if it was not public."""
+    record = _records_of(type(thing)).objects.filter(slug=thing.slug).first()
+    if record is not None and note:
+        _set_note(record, note)
 
 
-def _set_note(former: Any, note: str) -> None:
+def _set_note(record: Any, note: str) -> None:
     if len(note) > NOTE:
         raise ValidationError({"former_address_note": f"A note has at most {NOTE} characters."})
-    type(former).objects.filter(pk=former.pk).update(note=note)
+    type(record).objects.filter(pk=record.pk).update(note=note)
 
 
 def set_visibility(thing: Any, visibility: str, base: str) -> None:
-    """An unlisted thing gets an address that cannot be guessed. Leaving that gives it a plain one again, the one that
-    it had when it was public, and the secret address stops working. `base` begins its address, or is it."""
+    """Change who can see a thing. Becoming unlisted gives it a secret address; leaving unlisted gives it a plain one
+    again (its former public one, if any), and the secret one stops working. `base`: start of the new address."""
     was, thing.visibility = thing.visibility, visibility
     if Visibility.UNLISTED in {was, visibility} and was != visibility:
         assign_slug(thing, base)
@@ -156,18 +155,17 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
 
 
 def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
-    """Save changes of these fields of a thing. Its visibility was `was`: a change of it may change the
-    address, too."""
-    wanted, thing.visibility = thing.visibility, was
+    """Save changes to these fields of a thing whose visibility was `was`. A new visibility may change the address,
+    too."""
+    new, thing.visibility = thing.visibility, was
     with transaction.atomic():
         thing.save(update_fields=fields)
-        if wanted != was:
-            set_visibility(thing, wanted, plain(thing.slug))
+        if new != was:
+            set_visibility(thing, new, plain(thing.slug))
 
 
 def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted thing, and what hangs below it, other addresses; links to the old ones stop working for people
-    without a role."""
+    """Give an unlisted thing, and the rows below it, new addresses. Old links keep working only for its people."""
     noun = thing._meta.verbose_name
     if not may_edit(actor, thing):
         raise PermissionDenied(f"you may not edit this {noun}")
@@ -177,26 +175,26 @@ def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
 
 
 def assign_slug(thing: Any, base: str) -> None:
-    """Save the thing under a free address: a secret one, or the last public one that it had, if it had one."""
-    kind, known = type(thing), thing.pk is not None
+    """Save the thing under a secret address if it is unlisted, else under its last public one or a free one."""
+    kind, is_saved = type(thing), thing.pk is not None
 
     def save(slug: str) -> None:
         thing.slug = slug
         thing.clean_fields(exclude=[field.name for field in kind._meta.fields if field.name != "slug"])
-        thing.save(update_fields=["slug", "visibility", "updated"] if known else None)
+        thing.save(update_fields=["slug", "visibility", "updated"] if is_saved else None)
 
     with transaction.atomic():
-        if known:
+        if is_saved:
             kind.objects.select_for_update().only("pk").get(pk=thing.pk)
         if thing.visibility == Visibility.UNLISTED:
             save(secret_slug(base))
-            if known:
+            if is_saved:
                 secret_address_given.send(sender=kind, thing=thing)
-        elif known and (former := thing.former_addresses.first()):
-            save(former.slug)
+        elif is_saved and (record := thing.former_addresses.first()):
+            save(record.slug)
         else:
-            # An address that was public is not free: links to it must not lead to another thing.
-            at_free_slug(base, save, kind, _formers_of(kind))
+            # Former public addresses are not free: links to them must never lead to another thing.
+            at_free_slug(base, save, kind, _records_of(kind))
 
 
 def secret_slug(base: str) -> str:
@@ -205,21 +203,21 @@ def secret_slug(base: str) -> str:
 
 
 def plain(slug: str) -> str:
-    """An address without its random part."""
+    """Strip the random part of a secret address."""
     return _SECRET.sub("", slug)
 
 
-def renew_keys(rows: Iterable[Any], former: type[FormerKey]) -> None:
-    """Give these rows other keys. Those of before are kept as former ones."""
-    found = list(rows)
-    former.objects.bulk_create(  # type: ignore[attr-defined]
-        [former(key=row.key, **{former.OF: row}) for row in found], batch_size=BATCH
+def renew_keys(rows: Iterable[Any], record: type[FormerKey]) -> None:
+    """Give these rows new keys and record the old ones."""
+    changed = list(rows)
+    record.objects.bulk_create(  # type: ignore[attr-defined]
+        [record(key=row.key, **{record.OF: row}) for row in changed], batch_size=BATCH
     )
-    for row in found:
+    for row in changed:
         row.key = row._meta.get_field("key").get_default()
-    if found:
-        type(found[0]).objects.bulk_update(found, ["key"], batch_size=BATCH)
+    if changed:
+        type(changed[0]).objects.bulk_update(changed, ["key"], batch_size=BATCH)
 
 
-def _formers_of(kind: type[models.Model]) -> Any:
+def _records_of(kind: type[models.Model]) -> Any:
     return kind._meta.get_field("former_addresses").related_model

@@ -1,4 +1,4 @@
-"""Who works on what of other people's, and who is invited to. To look at, and to end."""
+"""Collaborators and invitations in the admin: list and delete only."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gym.sharing.services import remove_collaborator, settle_owner
 
 
 class ThingAdmin(SiteAdmin):
-    """Things with an owner and collaborators. Of those with addresses, an unlisted one gets its secret address here,
-    too. A new owner gets none of the secrets, as when a thing is handed over."""
+    """Things with owner and collaborators. As on the site's pages, making a thing unlisted gives it a secret address,
+    and a new owner does not get its secrets."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """They are made on the site's own pages."""
+        """Things are created on the site's own pages."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

@@ -1,4 +1,4 @@
-"""Filters of lists of things that people own and share."""
+"""List filters for things with owners and collaborators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWERS = [("true", "true"), ("false", "false")]
 
 
 class MineFilter(django_filters.ChoiceFilter):
-    """What the person who asks owns or works on, or what they do not. The filters need the request."""
+    """Filter by whether the requesting user owns or works on a thing. The FilterSet needs `request`."""
 
     def __init__(self, kind: type[Model]) -> None:
         super().__init__(choices=ANSWERS, label="true: what you own or work on; false: the rest")

@@ -1,4 +1,4 @@
-"""What forms of things with addresses share."""
+"""Form parts for things whose public addresses may have been cited."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def note_field() -> forms.CharField:
         max_length=NOTE,
         label="Note at the former public address",
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Everybody reads it there. Say why, and where to look now. Optional.",
+        help_text="Shown there to everybody, e.g. why it was withdrawn and where to find it now. Optional.",
     )
 
 
 class NoteForm(forms.Form):
-    """The note that goes with a deletion."""
+    """The note of a deletion form."""
 
     former_address_note = note_field()
 
 
 def note_in(data: Any) -> str:
-    """The note that was sent with a deletion; ValidationError for one that is too long."""
+    """Return the note of a deletion form. Raises ValidationError if it is too long."""
     form = NoteForm(data)
     if not form.is_valid():
         raise forms.ValidationError(form.errors["former_address_note"].as_data())
@@ -35,7 +35,7 @@ def note_in(data: Any) -> str:
 
 
 class AddressedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Of a thing with an address: a note for the public address that it left, or leaves with this change."""
+    """Form of a thing with an address, with a note for the public address that it left or is about to leave."""
 
     former_address_note = note_field()
 
@@ -43,14 +43,17 @@ class AddressedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
         super().__init__(*args, **kwargs)
         is_public = self.instance.visibility == Visibility.PUBLIC
         leaves = is_public and self.data.get("visibility", Visibility.PUBLIC) != Visibility.PUBLIC
-        former = None if is_public or not self.instance.pk else self.instance.former_addresses.first()
-        if former is not None:
-            self.fields["former_address_note"].initial = former.note
+        old_address = None if is_public or not self.instance.pk else self.instance.former_addresses.first()
+        if old_address is not None:
+            self.fields["former_address_note"].initial = old_address.note
         elif not leaves:
             del self.fields["former_address_note"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("visibility") == Visibility.PUBLIC and "former_address_note" in self.fields:
-            del self.fields["former_address_note"], cleaned["former_address_note"]  # it is back where it was
+            del (
+                self.fields["former_address_note"],
+                cleaned["former_address_note"],
+            )  # public again at its old address
         return cleaned

@@ -1,4 +1,4 @@
-"""Use cases of invitations: nobody becomes an editor, a viewer or an owner who has not agreed."""
+"""Use cases of invitations: users become editors, viewers or owners only after they accept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.conflicts import Conflict
 from gym.notices.models import Notice
-from gym.notices.services import forget, mark_read, tell
+from gym.notices.services import forget, mark_read, notify
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invited_to, stands
 from gym.sharing.services import (
@@ -27,14 +27,16 @@ from gym.sharing.services import (
 )
 
 MAX_OPEN = 50
-"""Invitations of one account that nobody has answered; staff has no limit."""
+"""Most open invitations sent by one account; staff has no limit."""
 PAUSE = timedelta(days=1)
-"""Who declined is not asked again before."""
+"""Minimum time before a user who declined can be invited again."""
 GONE = "This invitation is no longer open."
 
 
 def invite(thing: Any, username: str, role: str, *, actor: User) -> Invitation:
-    """Ask the account of this name to edit or view the thing."""
+    """Invite an account to edit or view the thing.
+
+    Raises ValidationError for an unknown account, the owner, a collaborator, a recent refusal, or too many."""
     require_owner(actor, thing)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
@@ -46,17 +48,17 @@ def invite(thing: Any, username: str, role: str, *, actor: User) -> Invitation:
         if user.pk == thing.owner_id:
             raise ValidationError(f"{user.username} owns this {noun_of(thing)}.")
         if thing.collaborations.filter(user=user).exists():
-            raise ValidationError(f"{user.username} is a collaborator already.")
-        asked = invited_to(thing).exclude(role=Offer.OWNER).count()
-        if thing.collaborations.count() + asked >= MAX_COLLABORATORS:
+            raise ValidationError(f"{user.username} is already a collaborator.")
+        n_invited = invited_to(thing).exclude(role=Offer.OWNER).count()
+        if thing.collaborations.count() + n_invited >= MAX_COLLABORATORS:
             raise ValidationError(
-                f"There are {MAX_COLLABORATORS} collaborators and invitations already; more are not possible."
+                f"The limit of {MAX_COLLABORATORS} collaborators and invitations is reached."
             )
         return _offer(thing, user, role, actor)
 
 
 def offer_ownership(thing: Any, collaboration: Any, *, actor: User) -> Invitation:
-    """Ask an editing collaborator to become the owner. Until then everything stays as it is."""
+    """Invite an editing collaborator to become the owner. Nothing changes until they accept."""
     require_owner(actor, thing)
     with transaction.atomic():
         hold_both(actor, collaboration.user)
@@ -65,29 +67,31 @@ def offer_ownership(thing: Any, collaboration: Any, *, actor: User) -> Invitatio
         if collaboration is None:
             raise Conflict
         if collaboration.role != Role.EDIT:
-            raise ValidationError(f"Only somebody who can edit the {noun_of(thing)} can become its owner.")
+            raise ValidationError(f"Only an editor of the {noun_of(thing)} can become its owner.")
         return _offer(thing, collaboration.user, Offer.OWNER, actor)
 
 
 def _offer(thing: Any, user: User, role: str, actor: User) -> Invitation:
-    before = thing.invitations.filter(invited=user).first()
-    if before is not None:
-        if before.declined is not None and timezone.now() - before.declined < PAUSE:
+    earlier = thing.invitations.filter(invited=user).first()
+    if earlier is not None:
+        if earlier.declined is not None and timezone.now() - earlier.declined < PAUSE:
             raise ValidationError(
                 f"{user.username} declined less than a day ago. Invite them again tomorrow."
             )
-        if before.declined is None and before.owner_id == thing.owner_id:
-            raise ValidationError(f"{user.username} is invited already.")
-        before.delete()
-    mine = Invitation.objects.filter(inviter=actor, declined=None).count()
-    if mine >= MAX_OPEN and not actor.is_staff:
-        raise ValidationError(f"{MAX_OPEN} invitations of yours are not answered yet. Withdraw one first.")
-    made: Invitation = thing.invitations.create(invited=user, inviter=actor, owner=thing.owner, role=role)
+        if earlier.declined is None and earlier.owner_id == thing.owner_id:
+            raise ValidationError(f"{user.username} is already invited.")
+        earlier.delete()
+    n_open = Invitation.objects.filter(inviter=actor, declined=None).count()
+    if n_open >= MAX_OPEN and not actor.is_staff:
+        raise ValidationError(f"{MAX_OPEN} of your invitations are still open. Withdraw one first.")
+    invitation: Invitation = thing.invitations.create(
+        invited=user, inviter=actor, owner=thing.owner, role=role
+    )
     what = f"{noun_of(thing)} {thing}"
     text = f"offers you the {what}" if role == Offer.OWNER else f"invites you to the {what}"
     address = f"{reverse('home')}#invitations"
-    tell(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(made))
-    return made
+    notify(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(invitation))
+    return invitation
 
 
 def _about(invitation: Invitation) -> str:
@@ -95,13 +99,13 @@ def _about(invitation: Invitation) -> str:
 
 
 def hold_both(actor: User, user: User) -> None:
-    """Lock two accounts, in an order that is always the same."""
+    """Lock two accounts in a fixed order, which prevents deadlocks."""
     for one in sorted({actor.pk: actor, user.pk: user}.items()):
         one[1].hold()
 
 
 def change_offer(thing: Any, invitation: Invitation, role: str, *, actor: User) -> None:
-    """Another role than the one that was offered."""
+    """Change the role that is offered."""
     require_owner(actor, thing)
     require_role(role)
     if not invited_to(thing).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
@@ -118,12 +122,12 @@ def withdraw(thing: Any, invitation: Invitation, *, actor: User) -> None:
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
-    """Take what is offered. Returns the thing."""
+    """Accept an invitation and return the thing. Raises Conflict if it is no longer valid."""
     thing = invitation.thing
     if thing is None:
         raise Conflict(GONE)
     with transaction.atomic():
-        actor.hold()  # accounts first, then things: the same order everywhere
+        actor.hold()  # accounts before things, as everywhere, so that no two requests deadlock
         mark_read(actor, about=_about(invitation))
         hold(thing)
         mine = Invitation.objects.select_for_update(of=("self",)).select_related("inviter", "owner")

@@ -1,5 +1,5 @@
-"""Who works on something besides its owner. Every room keeps its collaborators in a table of its own; this one imports
-no room and names none."""
+"""Visibility, collaborators and invitations. Each app has its own table of collaborators; this module imports none of
+them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Who sees a thing: its people, everybody who has its address, or everybody."""
+    """Who can see a thing: its people, everybody with the address, or everybody."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"
@@ -20,7 +20,7 @@ class Visibility(models.TextChoices):
 
 
 PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Visibility.UNLISTED]
-"""For rooms whose things have no secret addresses."""
+"""Choices for things without secret addresses."""
 
 
 class Role(models.TextChoices):
@@ -29,7 +29,7 @@ class Role(models.TextChoices):
 
 
 class Offer(models.TextChoices):
-    """What somebody is invited to be."""
+    """Role that an invitation offers."""
 
     EDIT = "edit", "Can edit"
     VIEW = "view", "Can view"
@@ -37,7 +37,7 @@ class Offer(models.TextChoices):
 
 
 class Collaborator(models.Model):
-    """What somebody may do with a thing of somebody else. A room adds `thing`, whose rows it calls `collaborations`:
+    """The role of a user on another user's thing. An app adds the foreign key `thing`, related name `collaborations`:
 
     class CorpusCollaborator(Collaborator):
         thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
@@ -65,8 +65,8 @@ class Collaborator(models.Model):
 class Invitation(models.Model):
     """An offer to work on a thing or to own it. It gives no right: the invited person accepts it, and then it is gone.
 
-    Things call these rows `invitations = GenericRelation(Invitation)`, so they go with the thing. A declined one stays
-    to say when somebody may be asked again."""
+    Things declare `invitations = GenericRelation(Invitation)`, which deletes the rows with the thing. Declined rows are
+    kept to enforce the pause before the next invitation."""
 
     invited = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     inviter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -97,7 +97,7 @@ class Invitation(models.Model):
 
     @property
     def user(self) -> Any:
-        """As in a Collaborator."""
+        """The invited user, named as in Collaborator."""
         return self.invited
 
     @property

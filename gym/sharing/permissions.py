@@ -1,4 +1,4 @@
-"""Who may do what with something that has an owner and collaborators (`thing.owner`, `thing.collaborations`)."""
+"""Permissions on a thing with `owner` and `collaborations`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gym.sharing.models import Role
 
 
 def owns(user: AnyUser, thing: Any) -> bool:
-    """The owner and staff: they delete, say who sees it and who works on it, and keep its secrets."""
+    """Owner and staff: may delete, share, change visibility and manage secrets."""
     return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
 
 
 def may_read(user: AnyUser, thing: Any) -> bool:
-    """Its people, whatever their role."""
+    """Owner, staff and collaborators of any role."""
     return owns(user, thing) or role_of(user, thing) is not None
 
 
@@ -23,8 +23,8 @@ def may_edit(user: AnyUser, thing: Any) -> bool:
 
 
 def role_of(user: AnyUser, thing: Any) -> str | None:
-    """A collaborator's role; None for everybody else, the owner included."""
+    """A collaborator's role; None for everybody else, including the owner."""
     if not user.is_authenticated or thing.pk is None:
         return None
-    found: str | None = thing.collaborations.filter(user=user).values_list("role", flat=True).first()
-    return found
+    role: str | None = thing.collaborations.filter(user=user).values_list("role", flat=True).first()
+    return role

@@ -1,4 +1,4 @@
-"""Reads of who works on what, and who is invited to."""
+"""Reads of collaborators and invitations."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from gym.sharing.models import Collaborator, Invitation, Role
 from gym.sharing.permissions import owns
 
 HEAVY = (models.BinaryField, models.JSONField, models.TextField)
-"""Columns of things that lists of people do not need."""
+"""Fields left out when only titles are listed."""
 
 
 def tables() -> list[type[Collaborator]]:
-    """The collaborators of every room."""
+    """Collaborator tables of every app."""
     return Collaborator.__subclasses__()
 
 
 def table_of(kind: type[models.Model]) -> Any:
-    """The collaborators of things of this kind."""
+    """The collaborator table of this kind of thing."""
     return kind._meta.get_field("collaborations").related_model
 
 
 def worked_on_by(
     user: User, kind: type[models.Model], at: str = "", *, roles: Iterable[str] = Role.values
 ) -> Q:
-    """Rows whose owner or collaborator this is, within one query. `at` leads from the row to the thing of this kind,
-    e.g. "corpus__"."""
+    """Filter for rows that the user owns or collaborates on. `at` is the lookup from a row to the thing, e.g.
+    "corpus__"."""
     shared = table_of(kind).objects.filter(user=user, role__in=roles).values("thing")
     return Q(**{f"{at}owner": user}) | Q(**{f"{at}pk__in": shared})
 
 
 def shared_by(owner: User, kind: type[models.Model]) -> Q:
-    """This owner's things of a kind that others work on."""
+    """Filter for this owner's things of a kind that have collaborators."""
     return Q(pk__in=table_of(kind).objects.filter(thing__owner=owner).values("thing"))
 
 
 def shares_of(user: User) -> list[Collaborator]:
-    """What of others this person works on, with its owner, by room and title. One query, and one for every room in
-    which there is something."""
+    """List what is shared with this user, with owners, by app and title. One query, plus one for every app with
+    matches."""
     rows: list[Any] = [
         table._default_manager.filter(user=user).order_by().values_list(Value(place), "pk")
         for place, table in enumerate(tables())
@@ -51,22 +51,22 @@ def shares_of(user: User) -> list[Collaborator]:
     keys: dict[int, list[int]] = {}
     for place, key in rows[0].union(*rows[1:], all=True):
         keys.setdefault(place, []).append(key)
-    found: list[Collaborator] = []
+    result: list[Collaborator] = []
     for place, table in enumerate(tables()):
         if place in keys:
             shares = light(table).filter(pk__in=keys[place])
-            found += sorted(shares, key=lambda row: (str(row.thing).casefold(), row.pk))
-    return found
+            result += sorted(shares, key=lambda row: (str(row.thing).casefold(), row.pk))
+    return result
 
 
 def things_of(table: type[Collaborator]) -> Any:
-    """The model of the things that they work on."""
+    """The model of the shared things of this table."""
     fields: Any = table._meta
     return fields.get_field("thing").related_model
 
 
 def light(table: type[Collaborator]) -> QuerySet[Any]:
-    """Rows with their things and owners, without the texts of things."""
+    """Rows with their things and owners, without HEAVY fields."""
     things = things_of(table)
     rows: QuerySet[Any] = table._default_manager.all()
     return rows.select_related("thing__owner").defer(*_heavy(things, "thing__"))
@@ -81,16 +81,16 @@ def _heavy(kind: Any, before: str = "") -> list[str]:
 
 def invited_to(thing: Any) -> QuerySet[Invitation]:
     """Open invitations to a thing."""
-    found: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
-    return found.select_related("invited").order_by("invited__username")
+    rows: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
+    return rows.select_related("invited").order_by("invited__username")
 
 
 def invitations_of(user: AnyUser) -> list[Invitation]:
-    """Open invitations to this person, newest first, with their things."""
+    """Open invitations to this user, newest first, with their things."""
     if not user.is_authenticated:
         return []
-    asked = Invitation.objects.filter(invited=user, declined=None).select_related("inviter", "owner")
-    rows = list(asked)
+    invitations = Invitation.objects.filter(invited=user, declined=None).select_related("inviter", "owner")
+    rows = list(invitations)
     for place in {row.content_type_id for row in rows}:
         here = [row for row in rows if row.content_type_id == place]
         kind: Any = ContentType.objects.get_for_id(place).model_class()
@@ -102,6 +102,6 @@ def invitations_of(user: AnyUser) -> list[Invitation]:
 
 
 def stands(invitation: Invitation, thing: Any) -> bool:
-    """Is it still in the power of who sent it? Not after the thing got another owner or their account was closed."""
+    """Whether the invitation is still valid: its sender is active and may share, and the owner has not changed."""
     inviter = invitation.inviter
     return thing.owner_id == invitation.owner_id and inviter.is_active and owns(inviter, thing)

@@ -1,5 +1,5 @@
-"""Use cases of collaboration: who may edit or view something besides its owner. A thing has an `owner`,
-`collaborations` and `invitations`: a suite, an answer set, a model ... How somebody becomes one: invitations.py."""
+"""Use cases of collaboration on a thing with an `owner`, `collaborations` and `invitations` (a suite, a model,
+reference answers, …). invitations.py has how users become collaborators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_role(thing: Any, collaboration: Any, role: str, *, actor: User) -> None:
 
 
 def remove_collaborator(thing: Any, collaboration: Any, *, actor: User) -> None:
-    """The owner and staff remove anybody; everybody may remove themselves."""
+    """Remove a collaborator: the owner and staff may remove anyone, everybody may remove themselves."""
     if collaboration.user_id != actor.pk:
         require_owner(actor, thing)
     with transaction.atomic():
@@ -41,40 +41,40 @@ def remove_collaborator(thing: Any, collaboration: Any, *, actor: User) -> None:
 
 
 def hand_over(thing: Any, heir: User) -> None:
-    """Make an editing collaborator the owner; `thing` is held. The owner of before stays as somebody who may edit;
-    secrets (keys of other servers, variables) do not change hands and are forgotten, and so are open invitations."""
+    """Make an editing collaborator the owner. Call with `thing` locked by `hold`. The previous owner becomes an editor;
+    secrets (keys of other servers, variables) and open invitations are deleted."""
     if not thing.collaborations.filter(user=heir, role=Role.EDIT).exists():
         raise Conflict
     require_room_for(thing, heir)
-    before, thing.owner = thing.owner, heir
+    previous, thing.owner = thing.owner, heir
     changed = [name for name in ("owner", "updated") if hasattr(thing, name)]
     thing.save(update_fields=changed)
     settle_owner(thing)
-    if before.is_active:
-        thing.collaborations.update_or_create(user=before, defaults={"role": Role.EDIT})
+    if previous.is_active:
+        thing.collaborations.update_or_create(user=previous, defaults={"role": Role.EDIT})
 
 
 def settle_owner(thing: Any) -> None:
-    """What ends when a thing has got another owner: their place as a collaborator, open invitations, and secrets."""
+    """Clean up after a change of owner: the new owner's collaboration, open invitations and secrets are deleted."""
     thing.collaborations.filter(user=thing.owner).delete()
     thing.invitations.filter(declined=None).delete()
     forget_secrets(thing)
 
 
 def hold_all_of(owner: User) -> None:
-    """Lock everything that the account owns, so that nobody becomes a collaborator of it meanwhile."""
+    """Lock everything that the account owns, so that no collaborator is added meanwhile."""
     for table in tables():
         kind = things_of(table)
         list(kind._base_manager.select_for_update().filter(owner=owner).order_by("pk").values_list("pk"))
 
 
 def _forget_offers(thing: Any, collaboration: Any) -> None:
-    """Of ownership, which go with the place that they were made to."""
+    """Delete open offers of ownership to this collaborator."""
     thing.invitations.filter(invited=collaboration.user_id, declined=None).delete()
 
 
 def hold(thing: Any) -> None:
-    """The thing as it is now, locked. Raises Conflict when it has got another owner meanwhile."""
+    """Lock and refresh the thing. Raises Conflict if its owner has changed."""
     owner = thing.owner_id
     thing.refresh_from_db(from_queryset=type(thing)._base_manager.select_for_update())
     if thing.owner_id != owner:
@@ -83,7 +83,7 @@ def hold(thing: Any) -> None:
 
 def require_owner(actor: User, thing: Any) -> None:
     if not owns(actor, thing):
-        raise PermissionDenied(f"only its owner decides who works on this {noun_of(thing)}")
+        raise PermissionDenied(f"only its owner may share this {noun_of(thing)}")
 
 
 def noun_of(thing: Any) -> str:

@@ -1,5 +1,5 @@
-"""The People page of everything that has collaborators, and what somebody answers to an invitation. Rooms put
-`people_urls(ROOM)` among their addresses; the profile shows open invitations."""
+"""The Share page of every kind of thing with collaborators, and answers to invitations. Apps add
+`people_urls(SHAREABLE)` to their URLs; the home page lists open invitations."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from gym.accounts.requests import SignedInRequest
 from gym.sharing import invitations, permissions, services
 from gym.sharing.models import Invitation, Offer, Role
-from gym.sharing.rooms import Room
 from gym.sharing.selectors import invited_to
+from gym.sharing.shareable import Shareable
 
 
 class CollaboratorForm(forms.Form):
@@ -31,70 +31,76 @@ class CollaboratorForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices, initial=Role.EDIT)
 
 
-def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
-    """Five addresses below that of a thing."""
-    more = {"room": room}
+def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLPattern]:
+    """URLs below that of a thing."""
+    kwargs = {"shareable": shareable}
     row = f"{before}people/<int:pk>/"
     return [
-        path(f"{before}people/", people, more, name=f"{room.prefix}-people"),
-        path(f"{row}role/", collaborator_role, more, name=f"{room.prefix}-collaborator-role"),
-        path(f"{row}remove/", collaborator_remove, more, name=f"{room.prefix}-collaborator-remove"),
+        path(f"{before}people/", people, kwargs, name=f"{shareable.prefix}-people"),
+        path(f"{row}role/", collaborator_role, kwargs, name=f"{shareable.prefix}-collaborator-role"),
+        path(f"{row}remove/", collaborator_remove, kwargs, name=f"{shareable.prefix}-collaborator-remove"),
         path(
             f"{before}people/invitations/<int:pk>/withdraw/",
             invitation_withdraw,
-            more,
-            name=f"{room.prefix}-invitation-withdraw",
+            kwargs,
+            name=f"{shareable.prefix}-invitation-withdraw",
         ),
-        path(f"{before}leave/", leave, more, name=f"{room.prefix}-leave"),
+        path(f"{before}leave/", leave, kwargs, name=f"{shareable.prefix}-leave"),
     ]
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def people(request: SignedInRequest, slug: str, room: Room) -> HttpResponse:
-    """Context: thing, noun, room, names (of addresses), visibility, people (their roles), invited (open invitations,
-    for the owner), offered (keys of people who are offered the ownership), roles, form, may_share, may_edit, mine (my
-    own role), address."""
-    thing = _visible(request, slug, room)
+def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
+    """Context: thing, noun, shareable, names (of URLs), visibility, people (collaborators), invited (open invitations,
+    for the owner), offered (pks of users who are offered the ownership), roles, form, may_share, may_edit, mine (the
+    user's own role), address."""
+    thing = _visible(request, slug, shareable)
     if not permissions.may_read(request.user, thing):
-        raise PermissionDenied(f"this is for the people of the {services.noun_of(thing)}")
+        raise PermissionDenied(f"only people with access may see this page of the {services.noun_of(thing)}")
     form = CollaboratorForm(request.POST or None)
     if request.method == "POST":
         services.require_owner(request.user, thing)
         if form.is_valid():
-            given = form.cleaned_data
+            cleaned = form.cleaned_data
             try:
-                asked = invitations.invite(thing, given["username"], given["role"], actor=request.user)
+                invitation = invitations.invite(
+                    thing, cleaned["username"], cleaned["role"], actor=request.user
+                )
             except ValidationError as error:
                 form.add_error("username", error)
             else:
-                done = f"{asked.user.display_name} is invited, and sees the invitation on their home page."
+                done = (
+                    f"{invitation.user.display_name} is invited and sees the invitation on their home page."
+                )
                 messages.success(request, done)
-                return redirect(f"{room.prefix}-people", slug)
+                return redirect(f"{shareable.prefix}-people", slug)
     status = 400 if request.method == "POST" else 200
-    return render(request, room.template, _context(request, thing, room, form), status=status)
+    return render(request, shareable.template, _context(request, thing, shareable, form), status=status)
 
 
-def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorForm) -> dict[str, Any]:
+def _context(
+    request: HttpRequest, thing: Any, shareable: Shareable, form: CollaboratorForm
+) -> dict[str, Any]:
     rows = list(thing.collaborations.select_related("user").order_by("user__username"))
     may_share = permissions.owns(request.user, thing)
-    asked = list(invited_to(thing)) if may_share else []
+    invitations_open = list(invited_to(thing)) if may_share else []
     open_to_all = "public" if getattr(thing, "is_published", False) else "private"
     return {
         "thing": thing,
         "noun": services.noun_of(thing),
-        "room": room,
+        "shareable": shareable,
         "names": {
-            "edit": f"{room.prefix}-edit",
-            "role": f"{room.prefix}-collaborator-role",
-            "remove": f"{room.prefix}-collaborator-remove",
-            "withdraw": f"{room.prefix}-invitation-withdraw",
-            "leave": f"{room.prefix}-leave",
+            "edit": f"{shareable.prefix}-edit",
+            "role": f"{shareable.prefix}-collaborator-role",
+            "remove": f"{shareable.prefix}-collaborator-remove",
+            "withdraw": f"{shareable.prefix}-invitation-withdraw",
+            "leave": f"{shareable.prefix}-leave",
         },
         "visibility": getattr(thing, "visibility", open_to_all),
         "people": rows,
-        "invited": asked,
-        "offered": {row.invited_id for row in asked if row.role == Offer.OWNER},
+        "invited": invitations_open,
+        "offered": {row.invited_id for row in invitations_open if row.role == Offer.OWNER},
         "roles": Role.choices,
         "form": form,
         "may_share": may_share,
@@ -106,53 +112,61 @@ def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorFor
 
 @login_required
 @require_POST
-def collaborator_role(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
-    """POST role: edit or view; "owner" offers the thing to an editor."""
-    thing, row = _collaboration(request, slug, pk, room)
+def collaborator_role(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
+    """POST `role`: edit or view; "owner" offers the ownership to an editor."""
+    thing, row = _collaboration(request, slug, pk, shareable)
     role = request.POST.get("role", "")
     if role == Offer.OWNER:
-        done = f"{row.user.display_name} is asked to become the owner. Until they accept, it stays yours."
+        done = f"{row.user.display_name} is invited to become the owner. It stays yours until they accept."
         return _answer(
-            request, thing, room, done, lambda: invitations.offer_ownership(thing, row, actor=request.user)
+            request,
+            thing,
+            shareable,
+            done,
+            lambda: invitations.offer_ownership(thing, row, actor=request.user),
         )
     return _answer(
-        request, thing, room, "Saved.", lambda: services.set_role(thing, row, role, actor=request.user)
+        request, thing, shareable, "Saved.", lambda: services.set_role(thing, row, role, actor=request.user)
     )
 
 
 @login_required
 @require_POST
-def collaborator_remove(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
-    thing, row = _collaboration(request, slug, pk, room)
+def collaborator_remove(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
+    thing, row = _collaboration(request, slug, pk, shareable)
     done = f"{row.user.display_name} is no longer a collaborator."
     return _answer(
-        request, thing, room, done, lambda: services.remove_collaborator(thing, row, actor=request.user)
+        request, thing, shareable, done, lambda: services.remove_collaborator(thing, row, actor=request.user)
     )
 
 
 @login_required
 @require_POST
-def invitation_withdraw(request: SignedInRequest, slug: str, pk: int, room: Room) -> HttpResponse:
-    thing = _visible(request, slug, room)
+def invitation_withdraw(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
+    thing = _visible(request, slug, shareable)
     services.require_owner(request.user, thing)
     row = get_object_or_404(invited_to(thing), pk=pk)
-    done = f"The invitation of {row.user.display_name} is withdrawn."
-    return _answer(request, thing, room, done, lambda: invitations.withdraw(thing, row, actor=request.user))
+    done = f"The invitation to {row.user.display_name} is withdrawn."
+    return _answer(
+        request, thing, shareable, done, lambda: invitations.withdraw(thing, row, actor=request.user)
+    )
 
 
 @login_required
 @require_POST
-def leave(request: SignedInRequest, slug: str, room: Room) -> HttpResponse:
-    thing = _visible(request, slug, room)
+def leave(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
+    thing = _visible(request, slug, shareable)
     row = thing.collaborations.filter(user=request.user).first()
     if row is None:
-        raise PermissionDenied(f"you are no collaborator of this {services.noun_of(thing)}")
+        raise PermissionDenied(f"you are not a collaborator of this {services.noun_of(thing)}")
     services.remove_collaborator(thing, row, actor=request.user)
     messages.success(request, f"You no longer work on {thing}.")
-    return redirect(room.home)
+    return redirect(shareable.home)
 
 
-def _answer(request: HttpRequest, thing: Any, room: Room, done: str, act: Callable[[], Any]) -> HttpResponse:
+def _answer(
+    request: HttpRequest, thing: Any, shareable: Shareable, done: str, act: Callable[[], Any]
+) -> HttpResponse:
     try:
         act()
     except ValidationError as error:
@@ -161,16 +175,16 @@ def _answer(request: HttpRequest, thing: Any, room: Room, done: str, act: Callab
         messages.success(request, done)
     thing.refresh_from_db()
     if permissions.may_read(request.user, thing):
-        return redirect(f"{room.prefix}-people", thing.slug)
+        return redirect(f"{shareable.prefix}-people", thing.slug)
     return redirect(thing)
 
 
-def _visible(request: HttpRequest, slug: str, room: Room) -> Any:
-    return get_object_or_404(room.visible_to(request.user).select_related("owner"), slug=slug)
+def _visible(request: HttpRequest, slug: str, shareable: Shareable) -> Any:
+    return get_object_or_404(shareable.visible_to(request.user).select_related("owner"), slug=slug)
 
 
-def _collaboration(request: SignedInRequest, slug: str, pk: int, room: Room) -> tuple[Any, Any]:
-    thing = _visible(request, slug, room)
+def _collaboration(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> tuple[Any, Any]:
+    thing = _visible(request, slug, shareable)
     services.require_owner(request.user, thing)
     return thing, get_object_or_404(thing.collaborations.select_related("user"), pk=pk)
 
@@ -178,10 +192,10 @@ def _collaboration(request: SignedInRequest, slug: str, pk: int, room: Room) -> 
 # --- answers to an invitation ---
 
 
-SAID = {
-    Offer.EDIT: "You can edit {} now.",
-    Offer.VIEW: "You can view {} now.",
-    Offer.OWNER: "You own {} now.",
+ACCEPTED = {
+    Offer.EDIT: "You can now edit {}.",
+    Offer.VIEW: "You can now view {}.",
+    Offer.OWNER: "You now own {}.",
 }
 
 
@@ -190,7 +204,7 @@ SAID = {
 def invitation_accept(request: SignedInRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
     thing = invitations.accept(row, actor=request.user)
-    messages.success(request, SAID[Offer(row.role)].format(thing))
+    messages.success(request, ACCEPTED[Offer(row.role)].format(thing))
     return redirect(thing)
 
 
@@ -199,7 +213,7 @@ def invitation_accept(request: SignedInRequest, pk: int) -> HttpResponse:
 def invitation_decline(request: SignedInRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
     invitations.decline(row, actor=request.user)
-    messages.success(request, f"You declined the invitation of {row.inviter.display_name}.")
+    messages.success(request, f"You declined the invitation from {row.inviter.display_name}.")
     return redirect("home")
 
 

@@ -1,5 +1,5 @@
-"""Work that staff asks for: the doctor's checks on a worker's machine, tidying up, and taking away what is old
-(finished jobs, and runs that nobody but their people could see and that can be had again)."""
+"""Jobs queued by staff: the doctor's checks, tidying up storage, and deleting old jobs and reproducible private
+runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOCTOR, TIDY, CLEAN = "doctor", "tidy_storage", "clean_up"
 
 @handler(DOCTOR)
 def doctor(context: JobContext) -> None:
-    """The checks of `manage.py doctor`, where the models run. What they find is the job's log."""
+    """Run the checks of `lmgym doctor` on a worker's machine and write them to the job's log."""
     from gym.doctor import findings
 
     for level, text in findings():
@@ -36,23 +36,22 @@ def doctor(context: JobContext) -> None:
 
 @handler(TIDY)
 def tidy_storage(context: JobContext) -> None:
-    """Bring the score cache back to its budget; drop the plans of finished runs, old zips of collections and old
-    notifications."""
+    """Trim the score cache to its budget; delete chunk plans of finished runs, old zips and old notifications."""
 
-    def tell(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         context.check()
         context.progress(done, total, "sentences")
 
-    trimmed = trim(progress=tell)
+    trimmed = trim(progress=on_progress)
     chunks = drop_spent_chunks()
     drop_old_zips()
     forget_old()
     context.log(
-        f"{trimmed.removed} scored sentences taken away, {trimmed.left} left; {chunks} plans of finished runs dropped."
+        f"Deleted {trimmed.removed} scored sentences ({trimmed.left} left) and {chunks} chunk plans of finished runs."
     )
 
 
-# --- what is old ---
+# --- old jobs and runs ---
 
 
 MIN_DAYS, MAX_DAYS, USUAL_DAYS = 30, 3650, 365
@@ -62,7 +61,7 @@ _REASONS = (
     "suite_run", "agent_run", "agent_naming", "lmc_game", "score_request",
     "checked_models", "result_upload", "collection_zip",
 )  # fmt: skip
-"""What may point to a job. A failed or cancelled one says there why there is no result, and stays."""
+"""Related names of rows that refer to a job. A failed or cancelled job explains their missing result and is kept."""
 
 
 def check_days(days: int) -> int:
@@ -72,7 +71,7 @@ def check_days(days: int) -> int:
 
 
 def old_jobs(before: datetime) -> QuerySet[Job]:
-    """Jobs that ended before, less those that say why something has no result."""
+    """Jobs that ended before this time, except those that explain a missing result."""
     pointed_at = Q()
     for name in _REASONS:
         pointed_at |= Q(**{f"{name}__isnull": False})
@@ -82,8 +81,8 @@ def old_jobs(before: datetime) -> QuerySet[Job]:
 
 
 def old_runs(before: datetime) -> QuerySet[SuiteRun]:
-    """Finished runs computed here before, of a private suite or model, and in no published collection. Uploaded runs
-    stay: this site cannot compute them again."""
+    """Runs computed here that finished before this time, of a private suite or model, in no published collection.
+    Uploaded runs cannot be recomputed and are kept."""
     published = CollectionEntry.objects.filter(collection__published_at__isnull=False).values("revision")
     hidden = Q(revision__suite__visibility=Visibility.PRIVATE) | Q(model__visibility=Visibility.PRIVATE)
     done = SuiteRun.objects.filter(source=SuiteRun.Source.COMPUTED, completed_at__lt=before)
@@ -91,7 +90,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
 
 
 def totals(before: datetime) -> dict[str, int]:
-    """How many jobs and runs would go, and how many sentences the runs have."""
+    """Numbers of old jobs and runs, and of the sentences of these runs."""
     counted = old_runs(before).order_by().aggregate(runs=Count("pk"), sentences=Sum("n_sentences", default=0))
     return {"jobs": old_jobs(before).count(), **counted}
 
@@ -102,20 +101,20 @@ def moment(days: int) -> datetime:
 
 @handler(CLEAN)
 def clean_up(context: JobContext) -> None:
-    """Delete old jobs and runs, as the payload says, in whole batches."""
+    """Delete old jobs and runs according to the payload, in batches."""
     before = moment(context.payload["days"])
-    wanted = context.payload["what"]
+    what = context.payload["what"]
 
-    def take(name: str, rows: QuerySet[Any], delete: Callable[[list[Any]], None]) -> None:
+    def delete_all(name: str, rows: QuerySet[Any], delete: Callable[[list[Any]], None]) -> None:
         total, done = rows.count(), 0
         while batch := list(rows.exclude(pk=context.job_id).values_list("pk", flat=True)[:BATCH]):
             context.check()
             delete(batch)
             done += len(batch)
             context.progress(done, max(done, total), name)
-        context.log(f"{done} old {name} deleted.")
+        context.log(f"Deleted {done} old {name}.")
 
-    if "runs" in wanted:
-        take("runs", old_runs(before), lambda keys: delete_runs(SuiteRun.objects.filter(pk__in=keys)))
-    if "jobs" in wanted:
-        take("jobs", old_jobs(before), lambda keys: Job.objects.filter(pk__in=keys).delete() and None)
+    if "runs" in what:
+        delete_all("runs", old_runs(before), lambda keys: delete_runs(SuiteRun.objects.filter(pk__in=keys)))
+    if "jobs" in what:
+        delete_all("jobs", old_jobs(before), lambda keys: Job.objects.filter(pk__in=keys).delete() and None)

@@ -1,4 +1,4 @@
-"""What staff change leaves an entry in the admin's log: who, what, when."""
+"""Log changes by staff in the admin's log: who, what, when."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from django.utils import timezone
 from gym.accounts.models import User
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
-OWN_DOOR = {"login", "logout", "admin:login", "admin:logout"}
+SESSION_VIEWS = {"login", "logout", "admin:login", "admin:logout"}
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105  the name of a field
 QUIET = timedelta(minutes=10)
-"""The same deed again within this time makes no second entry: an editor saves every few seconds."""
+"""Repetitions of a change within this time are not logged again: the editor saves every few seconds."""
 
 
 class StaffLog:
-    """Middleware. Forms of the admin log themselves; its actions, the site's pages and the API are logged here."""
+    """Middleware that logs actions of the admin, changes on pages and through the API. Forms of the admin are logged by
+    Django."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -33,7 +34,7 @@ class StaffLog:
 
 def _log(request: HttpRequest, user: User) -> None:
     match = request.resolver_match
-    if match is None or match.view_name in OWN_DOOR:
+    if match is None or match.view_name in SESSION_VIEWS:
         return
     message = f"{request.method} {match.view_name}"
     if match.app_name == "admin":
@@ -42,10 +43,10 @@ def _log(request: HttpRequest, user: User) -> None:
             return
         message += f": {action} {', '.join(request.POST.getlist('_selected_action'))}"
     elif match.view_name.startswith("staff"):
-        given = [
+        fields = [
             f"{name}={value}" for name, values in request.POST.lists() for value in values if name != TOKEN
         ]
-        message += f": {' '.join(given)}"
+        message += f": {' '.join(fields)}"
     entry = {"user_id": user.pk, "object_repr": request.path[:200], "change_message": message}
     if not User.objects.filter(pk=user.pk).exists():
         return  # they deleted their own account

@@ -1,4 +1,4 @@
-"""What the staff page shows. Everything here is for staff; the views see to that."""
+"""Reads for the staff page. The views check that the user is staff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import reduce
 from operator import add, or_
 from typing import Any
-from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, F, Q, QuerySet, Subquery
@@ -16,29 +15,25 @@ from django.utils import timezone
 
 from gym.accounts import daily_sentences, quotas
 from gym.accounts.models import User
-from gym.api.filters import MOST_WORDS
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
 from gym.pages.profile import used_columns
 from gym.runs.quotas import RUNS
-from lmgym.text import MOST_CHARACTERS
 from models_registry.models import RegisteredModel
 
 FAILURE_DAYS = 7
 MOST_FAILURES = 2_000
-MOST_JOBS = 50
-"""On one page, and steered at once."""
 MOST_ACCOUNTS = 50
-"""On one page."""
+"""Accounts per page."""
 MOST_USERS = 20
-"""Of those who use most."""
+"""Heaviest users shown."""
 OWN_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
 @dataclass
 class FailureGroup:
-    """Failures of one kind of job whose messages differ at most in numbers."""
+    """Failures of one kind of job whose messages differ only in numbers and hashes."""
 
     kind: str
     message: str
@@ -48,15 +43,15 @@ class FailureGroup:
 
 
 def recent_failures() -> list[FailureGroup]:
-    """The latest failures, grouped by what they say; the most frequent first."""
+    """Failures of the last FAILURE_DAYS grouped by message, the most frequent first."""
     since = timezone.now() - timedelta(days=FAILURE_DAYS)
     failed = Job.objects.filter(state=State.FAILED, finished__gt=since).order_by("-finished")
     groups: dict[tuple[str, str], FailureGroup] = {}
     for job in failed.only("id", "kind", "error", "finished", "title")[:MOST_FAILURES]:
         lines = job.error.strip().splitlines()
-        said = lines[0][:300] if lines else ""
-        key = (job.kind, _CHANGING.sub("…", said))
-        group = groups.setdefault(key, FailureGroup(job.kind, said))
+        message = lines[0][:300] if lines else ""
+        key = (job.kind, _CHANGING.sub("…", message))
+        group = groups.setdefault(key, FailureGroup(job.kind, message))
         if group.latest is None:
             group.latest, group.last = job, job.finished
         group.count += 1
@@ -64,27 +59,9 @@ def recent_failures() -> list[FailureGroup]:
 
 
 def job_counts() -> dict[str, int]:
-    """Number of jobs by state; states without any are there with 0."""
+    """Number of jobs in every state, 0 included."""
     rows = Job.objects.order_by().values_list("state").annotate(Count("id"))
     return {str(state): 0 for state in State.values} | dict(rows)
-
-
-def listed_jobs(state: str, words: str) -> QuerySet[Job]:
-    """Jobs in a state, the newest first; each word is part of title, kind, message, owner or number."""
-    rows = Job.objects.filter(state=state).select_related("owner").order_by("-created")
-    for word in words[:MOST_CHARACTERS].split()[:MOST_WORDS]:
-        found = Q(title__icontains=word) | Q(kind__icontains=word) | Q(error__icontains=word)
-        found |= Q(owner__username__icontains=word)
-        number = _number(word)
-        rows = rows.filter(found | Q(pk=number) if number else found)
-    return rows
-
-
-def _number(word: str) -> UUID | None:
-    try:
-        return UUID(word)
-    except ValueError:
-        return None
 
 
 def waiting_models() -> QuerySet[RegisteredModel]:
@@ -94,7 +71,7 @@ def waiting_models() -> QuerySet[RegisteredModel]:
 
 @dataclass(frozen=True)
 class UserUse:
-    """What one account uses of what it may use; a limit of 0 is none."""
+    """Active jobs, sentences and runs of one account, with its limits; 0 = no limit."""
 
     user: User
     active: int
@@ -114,7 +91,7 @@ class UserUse:
 
 
 def busiest_users() -> list[UserUse]:
-    """Those who have jobs under way, queued most sentences in the last day, keep most runs, or have own limits."""
+    """Accounts with active jobs, sentences queued in the last day, kept runs or limits of their own; heaviest first."""
     own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
@@ -130,22 +107,22 @@ def busiest_users() -> list[UserUse]:
 
 @dataclass(frozen=True)
 class StorageUse:
-    """What one account keeps, by kind of thing."""
+    """Storage of one account, by kind."""
 
     user: User
     bytes: int
     uses: list[quotas.Use]
 
     @property
-    def said_bytes(self) -> str:
-        return quotas.said(self.bytes)
+    def bytes_text(self) -> str:
+        return quotas.size_text(self.bytes)
 
     def keeps(self, kind: quotas.Kind) -> bool:
         return any(use.kind == kind and use.kept.number for use in self.uses)
 
 
 def accounts_by_size() -> QuerySet[Any]:
-    """Accounts that keep anything, those whose things take up most first; `storage_use` reads a row."""
+    """Accounts that store anything, largest first. `storage_use` converts a row."""
     kinds = quotas.kinds()
     columns = quotas.columns_of(kinds)
     total = reduce(add, (F(f"{kind.key}_bytes") for kind in kinds))
@@ -159,19 +136,19 @@ def storage_use(user: Any) -> StorageUse:
 
 
 def last_job(kind: str) -> Job | None:
-    """The newest job of a kind that staff asks for (DOCTOR, TIDY, CLEAN)."""
+    """Return the newest DOCTOR, TIDY or CLEAN job."""
     return last_jobs(kind).get(kind)
 
 
 def last_jobs(*kinds: str) -> dict[str, Job]:
-    """The newest job of each kind, in one query; without the kinds that nobody asked for."""
+    """Return the newest job of each kind in one query; kinds without a job are left out."""
     newest = [Job.objects.filter(kind=kind).order_by("-created").values("pk")[:1] for kind in kinds]
-    wanted = reduce(or_, (Q(pk=Subquery(rows)) for rows in newest))
-    return {job.kind: job for job in Job.objects.filter(wanted)}
+    is_newest = reduce(or_, (Q(pk=Subquery(rows)) for rows in newest))
+    return {job.kind: job for job in Job.objects.filter(is_newest)}
 
 
 def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
-    """(level, sentence) of the checks in a doctor job's log."""
+    """Parse a doctor job's log into (level, sentence) pairs."""
     lines = []
     for line in (job.log if job else "").splitlines():
         found = re.fullmatch(r"\S+ \S+ (ok|note|BAD): (.*)", line)

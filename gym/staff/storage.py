@@ -1,4 +1,4 @@
-"""How much is kept: rows, bytes of tables, bytes of folders. Looked up at most every few minutes."""
+"""Use of storage: rows, bytes of tables and folders. Cached for KEPT_SECONDS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT_SECONDS = 300
 KEY = "staff-storage"
 MOST_FILES = 20_000
 MANY = 100_000
-"""From so many rows on PostgreSQL's own estimate will do."""
+"""Tables with more rows are counted by PostgreSQL's estimate."""
 PARTS: dict[str, tuple[type[Model], ...]] = {
     "Scored sentences": (ScoreCache,),
     "Runs": (SuiteRun, SentenceScore, PredictionResult, RunScore),
@@ -42,8 +42,8 @@ class Storage:
     run_sentences: int
     spent_chunks: int
     folders: list[tuple[str, int]]  # name, bytes
-    cut: set[str] = field(default_factory=set)  # folders with more files than were looked at
-    estimated: bool = False  # rows of the great tables
+    cut: set[str] = field(default_factory=set)  # folders with more files than are counted
+    estimated: bool = False  # row counts of large tables are estimates
     tables: list[tuple[str, int]] = field(default_factory=list)  # name, bytes with indexes
     database: int = 0  # bytes
 
@@ -57,7 +57,7 @@ class Storage:
 
 
 def storage() -> Storage:
-    """What is kept, as it was within the last KEPT_SECONDS."""
+    """Use of storage, at most KEPT_SECONDS old."""
     found: Storage = cache.get_or_set(KEY, measure, KEPT_SECONDS)  # type: ignore[assignment]
     return found
 
@@ -101,7 +101,7 @@ def size_of(folder: Path, skip: Path | None = None, most: int = MOST_FILES) -> t
     for path in islice(files, most):
         try:
             total += path.lstat().st_size
-        except FileNotFoundError:  # it went meanwhile
+        except FileNotFoundError:  # deleted meanwhile
             continue
     return total, next(files, None) is not None
 
@@ -116,8 +116,7 @@ def _files(folder: Path, skip: Path | None) -> Iterator[Path]:
 
 
 def _tables() -> tuple[dict[str, int], dict[str, int]]:
-    """Bytes of tables with their indexes, and how many rows the database believes they have; empty where it cannot
-    tell."""
+    """Bytes of tables with indexes, and estimated row counts; empty if the database does not report them."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(

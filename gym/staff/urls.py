@@ -5,7 +5,6 @@ from gym.staff import views
 urlpatterns = [
     path("", views.staff, name="staff"),
     path("accounts/", views.staff_accounts, name="staff-accounts"),
-    path("jobs/", views.staff_jobs, name="staff-jobs"),
     path("doctor/", views.staff_doctor, name="staff-doctor"),
     path("clean-up/", views.staff_clean_up, name="staff-clean-up"),
     path("tidy/", views.staff_tidy, name="staff-tidy"),

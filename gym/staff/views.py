@@ -1,17 +1,16 @@
-"""The staff page: what runs, what waits, what failed, what is kept."""
+"""The staff page: workers, queues, grouped failures, storage and use. Rows themselves are listed and changed in the
+admin; this page has what the admin cannot show or do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gym.accounts import quotas
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.requests import SignedInRequest
-from gym.jobs.models import Job, State
+from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, workers
 from gym.staff import actors, selectors, services
 from gym.staff.actors import CLEAN, DOCTOR, MAX_DAYS, MIN_DAYS, TIDY, USUAL_DAYS
@@ -28,50 +27,37 @@ from gym.staff.storage import storage
 
 
 class AgeForm(forms.Form):
-    """How old something is that is to be looked at."""
+    """Minimum age of the jobs and runs to preview."""
 
     days = forms.IntegerField(
-        min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Ended more than so many days ago"
+        min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Days since they ended"
     )
 
 
 class CleanUpForm(AgeForm):
-    """What to delete, said by somebody who has seen what it is."""
+    """Which old rows to delete, confirmed after a preview."""
 
     what = forms.MultipleChoiceField(
         choices=[(name, name) for name in OLD],
         label="Delete",
-        error_messages={"required": "Choose what goes."},
+        error_messages={"required": "Choose what to delete."},
     )
-    confirm = forms.BooleanField(error_messages={"required": "Tick that you have looked at what goes."})
+    confirm = forms.BooleanField(error_messages={"required": "Confirm that you have checked the preview."})
 
 
 @login_required
 @require_safe
 def staff(request: SignedInRequest) -> HttpResponse:
-    """Context: workers, summary, counts, state, q, page (of jobs), failures, storage, users, waiting, doctor, lines,
-    tidy, may (what else of the admin this person may open)."""
+    """Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days, storage, users, waiting
+    (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user may open)."""
     services.require_staff(request.user)
-    counts = selectors.job_counts()
-    state = request.GET.get("state", "")
-    if state not in State.values:
-        state = next((name for name in ("running", "queued", "failed") if counts[name]), "running")
-    words = request.GET.get("q", "").replace("\0", "").strip()
-    found = Paginator(selectors.listed_jobs(state, words), selectors.MOST_JOBS)
-    if not words:
-        found.count = counts[state]
-    asked = selectors.last_jobs(DOCTOR, TIDY)
-    doctor = asked.get(DOCTOR)
-    there = workers()
+    staff_jobs = selectors.last_jobs(DOCTOR, TIDY)
+    doctor = staff_jobs.get(DOCTOR)
+    all_workers = workers()
     context = {
-        "workers": there,
-        "summary": queue_summary(there),
-        "counts": counts,
-        "state": state,
-        "q": words,
-        "page": found.get_page(request.GET.get("page")),
-        "acts": ["cancel"] if state in ("running", "queued") else ["requeue"],
-        "can_steer": state != "done",
+        "workers": all_workers,
+        "summary": queue_summary(all_workers),
+        "counts": selectors.job_counts(),
         "failures": selectors.recent_failures(),
         "failure_days": selectors.FAILURE_DAYS,
         "storage": storage(),
@@ -79,7 +65,7 @@ def staff(request: SignedInRequest) -> HttpResponse:
         "waiting": selectors.waiting_models(),
         "doctor": doctor,
         "lines": selectors.doctor_lines(doctor),
-        "tidy": asked.get(TIDY),
+        "tidy": staff_jobs.get(TIDY),
         "may": {
             "jobs": request.user.has_perm("jobs.view_job"),
             "users": request.user.has_perm("accounts.view_user"),
@@ -91,8 +77,7 @@ def staff(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def staff_accounts(request: SignedInRequest) -> HttpResponse:
-    """What each account keeps. Context: page (of selectors.StorageUse), kinds (those that an account on it keeps),
-    may_users."""
+    """Storage by account. Context: page (of selectors.StorageUse), kinds (with rows on this page), may_users."""
     services.require_staff(request.user)
     page = Paginator(selectors.accounts_by_size(), selectors.MOST_ACCOUNTS).get_page(request.GET.get("page"))
     rows = [selectors.storage_use(user) for user in page.object_list]
@@ -108,33 +93,6 @@ def staff_accounts(request: SignedInRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def staff_jobs(request: SignedInRequest) -> HttpResponse:
-    """Cancel or requeue the ticked jobs."""
-    services.require_staff(request.user)
-    act = request.POST.get("act", "")
-    try:
-        ids = [UUID(value) for value in request.POST.getlist("job")[: selectors.MOST_JOBS]]
-    except ValueError:
-        return HttpResponseBadRequest("A job's number is not one.")
-    if act not in services.ACTS:
-        return HttpResponseBadRequest("Choose cancel or requeue.")
-    done, problems = services.steer_jobs(ids, act, actor=request.user)
-    for problem in problems[:5]:
-        messages.warning(request, problem)
-    if done:
-        messages.success(
-            request, f"{done} {'cancelled or asked to stop' if act == 'cancel' else 'queued again'}."
-        )
-    elif not problems:
-        messages.info(request, "No job was ticked.")
-    state = request.POST.get("state", "")
-    kept = {"state": state if state in State.values else "", "q": request.POST.get("q", "")}
-    query = urlencode({name: value for name, value in kept.items() if value})
-    return redirect(f"{reverse('staff')}?{query}#jobs")
-
-
-@login_required
-@require_POST
 def staff_doctor(request: SignedInRequest) -> HttpResponse:
     """Queue the doctor's checks."""
     return _ask(request, lambda: services.ask_for(DOCTOR, actor=request.user), "doctor")
@@ -143,19 +101,19 @@ def staff_doctor(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def staff_tidy(request: SignedInRequest) -> HttpResponse:
-    """Queue tidying up."""
+    """Queue the job that tidies up storage."""
     return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def staff_clean_up(request: SignedInRequest) -> HttpResponse:
-    """What would be deleted of what is old; POST with `confirm` queues it. Context: age, form, days, jobs, runs (how
-    many), sentences, oldest (the first runs), last (the newest such job)."""
+    """Preview the deletion of old jobs and runs; POST with `confirm` queues it. Context: age, form, days, jobs and runs
+    (numbers), sentences, oldest (the first runs), last (the newest such job)."""
     services.require_staff(request.user)
     posted = request.method == "POST"
-    given = request.POST if posted else request.GET
-    age = AgeForm(given if "days" in given else {"days": actors.USUAL_DAYS})
+    query = request.POST if posted else request.GET
+    age = AgeForm(query if "days" in query else {"days": actors.USUAL_DAYS})
     days = age.cleaned_data["days"] if age.is_valid() else actors.USUAL_DAYS
     form = CleanUpForm(request.POST if posted else None)
     if posted and form.is_valid():
@@ -180,5 +138,5 @@ def _ask(request: HttpRequest, ask: Callable[[], Job], section: str) -> HttpResp
     except TooManyJobs as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "Queued. Look again in a moment.")
+        messages.success(request, "Queued. Reload this page in a moment.")
     return redirect(f"{reverse('staff')}#{section}")

@@ -1,4 +1,4 @@
-"""Template language of the site, loaded everywhere (settings: TEMPLATES builtins)."""
+"""Template tags and filters of the site, loaded in all templates (settings: TEMPLATES builtins). They do not query."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ for _filter in (
 
 
 @register.simple_tag(takes_context=True)
-def way_in(context: template.Context, name: str) -> str:
-    """Address of the page to sign in or up at ("login", "sign-up"), which leads back to the page that links to it."""
+def sign_in_url(context: template.Context, name: str) -> str:
+    """URL of "login" or "sign-up", which returns to the current page afterwards."""
     request = context.get("request")
     back = page_to_return_to(request) if request is not None else ""
     return reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
@@ -79,44 +79,44 @@ def way_in(context: template.Context, name: str) -> str:
 
 @register.filter
 def place(problem: Any) -> str:
-    """Where a problem is, by names or counted from 1, with the JSON path behind it; also of the path alone"""
-    given = (
+    """The place of a problem (or JSON path) in words, counted from 1, followed by the JSON path."""
+    fields = (
         problem
         if isinstance(problem, dict)
         else {"where": problem if isinstance(problem, str) else problem.where}
     )
-    where = str(given.get("where", ""))
-    words = str(given.get("names", getattr(problem, "names", ""))) or in_words(where)
+    where = str(fields.get("where", ""))
+    words = str(fields.get("names", getattr(problem, "names", ""))) or in_words(where)
     return words if words == where else f"{words} ({where})"
 
 
 @register.filter
 def as_json(value: Any) -> str:
-    """A value from a file or from another program, for reading: true, null, "text" """
+    """A value from a file or another program as JSON: true, null, "text"."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @register.filter
 def page_numbers(page: Page[Any]) -> Iterator[str | int]:
-    """The first two and last two pages, and those beside this one; an ellipsis for the others."""
+    """Page numbers with ellipses: the first and last two, and the neighbours of this page."""
     return page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=2)
 
 
 @register.filter
 def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | None:
-    """The model, or None where this user may not know of it"""
+    """The model, or None if this user may not see it."""
     return model if model is not None and can_view(user, model) else None
 
 
 @register.filter
 def owner_for(thing: Any, user: AnyUser) -> str:
-    """Whose a suite or a run is, as far as this user may know; empty when the account is gone"""
+    """Owner of a suite or run, as far as this user may know; empty if the account was deleted."""
     return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
 
 
 @register.filter
 def authors_for(suite: Any, user: AnyUser) -> list[Author]:
-    """Whom a suite names as its authors, as far as this user may know"""
+    """Authors of a suite, as far as this user may know them."""
     return authors_of(suite, user)
 
 
@@ -126,21 +126,21 @@ register.filter(rate_step)
 
 @register.simple_tag
 def heat_scale() -> list[tuple[str, str]]:
-    """(class, label) of every heat step, for legends"""
+    """(class, label) of every heat step, for legends."""
     labels = [f"<{HEAT_EDGES[0]}", *(f"{edge}+" for edge in HEAT_EDGES)]
     return [(f"h{k}", label) for k, label in enumerate(labels)]
 
 
 @register.filter
 def cond(condition: str, names: Sequence[str]) -> str:
-    """Colour class of a condition: its place in the revision's list of conditions"""
+    """Colour class of a condition, by its place in the revision."""
     place = list(names).index(condition) if condition in names else 0
     return f"cond-{place % 12}"
 
 
 @register.filter
 def get(mapping: Any, key: Any) -> Any:
-    """Look up a key or an index; nothing when it is not there"""
+    """Look up a key or an index; None if it does not exist."""
     if isinstance(mapping, Mapping):
         return mapping.get(key)
     try:
@@ -156,7 +156,7 @@ def last_of(values: Sequence[Any]) -> Any:
 
 @register.filter
 def figure_cell(value: Any) -> str:
-    """A number of a chart's table as text"""
+    """A number of a chart's table as text."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
     return NOTHING if value is None else str(value)
@@ -174,16 +174,16 @@ def short_hash(value: Any) -> str:
 
 
 @register.filter
-def visible_blanks(text: Any) -> list[tuple[str, bool]]:
-    """A token cut into (text, is it a blank sign?): blanks become ␣ so that one sees whose they are"""
+def visible_spaces(text: Any) -> list[tuple[str, bool]]:
+    """Split a token into (text, is it a space?); spaces are shown as ␣."""
     parts: list[tuple[str, bool]] = []
     for character in str(text):
-        blank = character in " \t\n\u00a0Ġ▁"
-        shown = "␣" if blank else character
-        if parts and parts[-1][1] == blank:
-            parts[-1] = (parts[-1][0] + shown, blank)
+        is_space = character in " \t\n\u00a0Ġ▁"
+        shown = "␣" if is_space else character
+        if parts and parts[-1][1] == is_space:
+            parts[-1] = (parts[-1][0] + shown, is_space)
         else:
-            parts.append((shown, blank))
+            parts.append((shown, is_space))
     return parts
 
 
@@ -194,7 +194,7 @@ def minus(value: int, other: int) -> int:
 
 @register.filter
 def words(value: Any) -> str:
-    """snake_case key -> words"""
+    """snake_case as words."""
     return str(value).replace("_", " ")
 
 
@@ -238,7 +238,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
 
 @register.inclusion_tag("includes/badge.html")
 def badge(state: str, label: str = "") -> dict[str, str]:
-    """A state as icon and word"""
+    """A state as icon and word."""
     look, drawing, text = STATES.get(str(state), ("", "info", str(state)))
     return {"look": look, "icon_name": drawing, "label": label or text}
 
@@ -253,7 +253,7 @@ OUTCOMES: dict[int, tuple[str, str, str]] = {
 
 @register.inclusion_tag("includes/mark.html")
 def mark(code: Any) -> dict[str, str]:
-    """An outcome as a shape; its word is there for screen readers and as a tooltip"""
+    """An outcome as an icon, with its word for screen readers and as a tooltip."""
     look, drawing, text = OUTCOMES.get(int(code), OUTCOMES[3])
     return {"look": look, "icon_name": drawing, "label": text}
 
@@ -263,23 +263,9 @@ def outcome_word(code: Any) -> str:
     return OUTCOMES.get(int(code), OUTCOMES[3])[2]
 
 
-@register.simple_tag
-def item_texts(run: Any, items: Any) -> dict[int, str]:
-    """The first sentence of each of these items (rows with `item`), as the model read it"""
-    wanted = run.sentence_scores.filter(sentence__item__in=[row.item for row in items])
-    rows = wanted.order_by("sentence__position").values_list("sentence__item", "text")
-    texts: dict[int, str] = {}
-    for item, text in rows:
-        texts.setdefault(item, text)
-    if not texts:  # a run of outcomes alone
-        for row in run.revision.sentences.filter(item__in=[row.item for row in items]).order_by("position"):
-            texts.setdefault(row.item, " ".join(content for content in row.contents if content))
-    return texts
-
-
 @register.filter
 def under(run: Any, rule: Any) -> Any:
-    """The score of a finished run under a scoring rule (gym.runs.models.RunScore)"""
+    """The score of a finished run under a scoring rule (gym.runs.models.RunScore); prefetch `scores`."""
     from gym.runs.read.scores import scored
 
     return scored(run, rule).score if run.is_done else None
@@ -287,7 +273,7 @@ def under(run: Any, rule: Any) -> Any:
 
 @register.filter
 def result_at(scored: Any, position: int) -> Any:
-    """A Scored's result of the prediction at this place; nothing when an upload did not judge it"""
+    """The result of the prediction at this position; None if an upload lacks it."""
     return next((row for row in scored.results if row.position == position), None)
 
 
@@ -308,13 +294,13 @@ def _interval(score: Any) -> tuple[float | None, float | None]:
 
 @register.simple_tag
 def alpha() -> float:
-    """Threshold of p in verdicts against chance"""
+    """Threshold of p in comparisons with chance."""
     return ALPHA
 
 
 @register.inclusion_tag("includes/rate.html")
 def rate(score: Any, bar: bool = True) -> dict[str, Any]:
-    """A pass rate with its interval; takes a RunScore, a Cell or a PredictionResult"""
+    """A pass rate with its interval, of a RunScore, a Cell or a PredictionResult."""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),
@@ -331,7 +317,7 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
 
 @register.simple_tag
 def rate_bar(score: Any, width: int = 96) -> Markup:
-    """The bar alone, for places that print the rate in large"""
+    """The bar of a pass rate without the number."""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),
@@ -342,7 +328,7 @@ def rate_bar(score: Any, width: int = 96) -> Markup:
 
 @register.simple_tag
 def margin_strip(result: Any) -> Markup:
-    """Dot per item of a PredictionResult"""
+    """Strip of margins, one dot per item of a PredictionResult."""
     labels = [f"item {number}" for number in result.items]
     return regions.margin_strip(
         result.margins, result.outcomes, f"Margins: {result.prediction.label}", labels=labels
@@ -351,7 +337,7 @@ def margin_strip(result: Any) -> Markup:
 
 @register.inclusion_tag("includes/formula.html")
 def formula(shown: Any, revision: Any) -> dict[str, Any]:
-    """A prediction (ShownPrediction) with region names and conditions in place of numbers and signs"""
+    """A prediction (ShownPrediction) with region names and conditions in place of numbers and symbols."""
     return {
         "parts": [_piece(piece, revision) for piece in shown.pieces if piece.kind != "blank"],
         "error": shown.error,
@@ -395,20 +381,19 @@ def _piece(piece: Any, revision: Any) -> dict[str, Any]:
 def sort_heading(
     context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = "", copy: str = ""
 ) -> dict[str, Any]:
-    """A heading that sorts on the server: first click as fits the column, second click the other way round. `copy`: its
-    data-copy, see copy.js"""
+    """A table heading that sorts on the server; a second click reverses. `copy`: its data-copy, see copy.js."""
     order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
-    wanted = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
+    next_sort = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
     query = context["request"].GET.copy()
     query.pop("page", None)
-    query["sort"] = wanted
+    query["sort"] = next_sort
     href = f"?{query.urlencode()}{anchor}"
     return {"label": label, "order": order, "numeric": numeric, "href": href, "copy": copy}
 
 
 @register.inclusion_tag("includes/when.html")
 def when(moment: datetime | None) -> dict[str, Any]:
-    """A moment as "3 minutes ago", with the exact time in the tooltip"""
+    """A time as "3 minutes ago", with the exact time in the tooltip."""
     if moment is None:
         return {"moment": None}
     age = (timezone.now() - moment).total_seconds()

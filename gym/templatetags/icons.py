@@ -1,4 +1,4 @@
-"""Our icons: strokes on a 24 × 24 grid, drawn in the colour of the text around them."""
+"""Icons: strokes on a 24 × 24 grid in the current text colour."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOGO = (
 
 
 def icon(name: str) -> Markup:
-    """An icon beside text; the text says what it means, so readers skip the drawing."""
+    """A decorative icon next to text, hidden from screen readers."""
     parts = LOGO if name == "logo" else (element("path", {"d": PATHS[name]}),)
     attributes = {
         "class": f"icon icon-{name}",

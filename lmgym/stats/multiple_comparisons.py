@@ -38,7 +38,7 @@ class Correction:
 
     key: str
     label: str
-    keeps: str
+    controls: str
     adjust: Callable[[Sequence[float]], list[float]]
 
 

@@ -16,7 +16,6 @@ from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.sharing.api import DeletionQuery
-from gym.sharing.models import Visibility
 from lmgym.suites.diff import diff
 from lmgym.suites.formats import SuiteDocument
 from suites import permissions, services
@@ -29,6 +28,7 @@ from suites.api.serializers import (
 )
 from suites.imports import says_the_same
 from suites.models import Suite, SuiteRevision
+from suites.options import SuiteOptions
 from suites.presenters import document_for
 from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to, with_shape
 
@@ -77,15 +77,7 @@ class SuiteList(SuiteView, ListView):
         names = (*services.CARD[1:], "slug", "without_modifier")
         card = {name: body[name] for name in names if name in body}
         with transaction.atomic():
-            suite = services.import_suite(
-                document,
-                actor=request.user,
-                title=body.get("title", ""),
-                visibility=body.get("visibility", Visibility.PRIVATE),
-                tags=body.get("tags", ()),
-                join_policy=body.get("join_policy", "space"),
-                metric=body.get("metric", ""),
-            )
+            suite = services.import_suite(document, SuiteOptions.of(body), actor=request.user)
             if card:
                 services.edit_card(suite, actor=request.user, **card)
         return self.refreshed(suite, "api-suite")

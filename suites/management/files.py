@@ -1,4 +1,4 @@
-"""Helpers of the suite commands: read files, find the acting account."""
+"""Helpers of the suite commands: read files, look up the acting account."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from lmgym.suites.intake.parsing import ParseOptions
 
 
 def read_file(path: Path, **reading: Any) -> SuiteDocument:
-    """Read a suite. CommandError names the file and every problem with its place. `reading`: columns, sheet, encoding,
-    as in `load_suite`."""
+    """Read a suite file. `reading`: columns, sheet, encoding, as in `load_suite`.
+
+    Raises CommandError with the file and every problem with its place."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")
@@ -30,7 +31,7 @@ def read_file(path: Path, **reading: Any) -> SuiteDocument:
 
 
 def actor_named(username: str) -> User:
-    """The account that acts; without a name the first superuser."""
+    """The acting account; by default the first superuser."""
     users = User.objects
     user = (
         users.filter(username=username).first()

@@ -132,7 +132,7 @@ def test_what_deleted_accounts_leave_has_no_limit(people, settings):
     [(0, "0 bytes"), (999, "999 bytes"), (1_000, "1 kB"), (4_240_000, "4.2 MB"), (2_000_000_000, "2 GB")],
 )
 def test_bytes_are_said_as_people_read_them(size, said):
-    assert quotas.said(size) == said
+    assert quotas.size_text(size) == said
 
 
 # --- shown ---

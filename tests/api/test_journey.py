@@ -64,7 +64,7 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     ok(send("delete", "suites/journey/draft/"), 204)
     assert [row["number"] for row in ok(send("get", "suites/journey/"))["revisions"]] == [1]
     refused = send("delete", "suites/journey/")
-    assert (refused.status_code, "Models have been run on this suite" in refused.json()["detail"]) == (
+    assert (refused.status_code, "This suite has runs" in refused.json()["detail"]) == (
         400,
         True,
     )

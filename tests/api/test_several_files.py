@@ -119,5 +119,5 @@ def test_no_form_of_a_page_reads_one_of_two_files(name, field):
     if field.widget.attrs.get("multiple"):
         assert [one.name for one in field.clean(given)] == ["a.hocon", "b.hocon"]
     else:
-        with pytest.raises(forms.ValidationError, match="2 files were sent, where one is taken"):
+        with pytest.raises(forms.ValidationError, match="2 files were sent; only one"):
             field.clean(given)

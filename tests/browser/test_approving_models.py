@@ -17,14 +17,14 @@ def waiting(signed_in):
     def make(name: str) -> str:
         page = signed_in
         page.goto("/models/register/")
-        page.get_by_label("Where it comes from").select_option("directory")
+        page.get_by_label("Source").select_option("directory")
         page.locator("[name$=path]:visible").first.fill(f"no-{name}")
         page.locator("[name=name]").fill(name)
         page.locator("[name=slug]").fill(name)
         page.get_by_role("button", name="Register").click()
         page.get_by_text("Size unknown.").wait_for()  # reviewed before it is registered
         page.get_by_role("button", name="Register").click()
-        page.get_by_text("Waits for staff to approve it").wait_for()
+        page.get_by_text("Waiting for approval by staff").wait_for()
         return f"/models/{name}/"
 
     return make
@@ -52,10 +52,10 @@ def test_a_model_is_refused_by_keyboard_and_its_owner_reads_why(signed_in, waiti
     staff.keyboard.type("Nobody knows where its weights come from.")
     staff.keyboard.press("Tab")
     staff.keyboard.press("Enter")
-    staff.get_by_text("Refused. Its owner reads why on this page.").wait_for()
+    staff.get_by_text("Refused. The reason is shown to its owner on this page.").wait_for()
 
     signed_in.goto(address)
-    assert signed_in.get_by_text("Staff does not let this model be loaded.").is_visible()
+    assert signed_in.get_by_text("Staff refused this model.").is_visible()
     assert signed_in.get_by_text("Nobody knows where its weights come from.").is_visible()
     staff.goto("/staff/")
     assert staff.get_by_role("link", name="Refuse … refused-model").count() == 0
@@ -67,7 +67,7 @@ def test_no_model_is_refused_without_a_reason(waiting, staff):
     staff.get_by_role("button", name="Refuse", exact=True).click()
     assert staff.evaluate("document.activeElement.name") == "reason"  # the browser asks for it
     staff.goto(address)
-    assert staff.get_by_text("Waits for staff to approve it").is_visible()
+    assert staff.get_by_text("Waiting for approval by staff").is_visible()
 
 
 def test_an_approved_model_is_checked_and_its_page_says_what_came_of_it(signed_in, waiting, staff):

@@ -13,7 +13,7 @@ def test_freeze_with_a_note_run_at_once_and_see_what_changed(signed_in):
     add_prediction(page, "(2;%mismatch%) > (2;%match%)")
     page.get_by_role("link", name="Freeze").click()
     page.wait_for_url("**/freeze/")
-    page.get_by_text("There is nothing to compare it with.").wait_for()
+    page.get_by_text("No earlier revision to compare with.").wait_for()
     page.get_by_role("textbox", name="What changed").fill("the pilot")
     page.get_by_label("Demo GPT-2").check()
     page.get_by_role("button", name="Freeze r1").click()

@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.collections.models import Collection
-from gym.collections.services import add_revision, change_collection, make_collection, publish_collection
+from gym.collections.services import add_revision, change_collection, create_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import delete_account
 from lmgym.suites.formats import read_suite
@@ -32,7 +32,7 @@ def world(people):
 
 
 def collection(people, *revisions, publish=True, slug="paper") -> Collection:
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug=slug, title="A paper", description="", reference="", revisions=revisions
     )
     if publish:
@@ -154,7 +154,7 @@ def test_only_public_suites_are_published(world, people):
 def test_publishing_names_only_hidden_suites_that_one_may_see(client, world, people):
     mine = make_revision(people.bob, name="drafted", visibility="private")
     hidden = [make_revision(people.alice, name=name) for name in ("zeta1", "zeta2", "zeta3")]
-    made = make_collection(
+    made = create_collection(
         actor=people.bob, slug="mixed", title="Mixed", description="", reference="", revisions=[mine, *hidden]
     )
     for revision, visibility in zip(hidden, ("private", "unlisted", "unlisted"), strict=True):
@@ -334,4 +334,4 @@ def test_a_name_that_is_no_address_says_whose_it_is(client, people):
         "“cleft” (cleft-2 r1), by alice."
     )
     assert said("begun") == "“begun” has no frozen revision. Freeze its draft first."
-    assert said(hidden.slug) == f"There is no suite with the short name “{hidden.slug}” in your lists."
+    assert said(hidden.slug) == f"No suite in your lists has the short name “{hidden.slug}”."

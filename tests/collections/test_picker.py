@@ -51,11 +51,11 @@ def test_the_list_says_title_name_owner_and_revision_and_asks_for_no_slug(client
 def test_words_and_tag_narrow_it_and_nothing_is_lost_or_saved(client, five):
     page = look(client, q="d", revision=[five["b"].pk])
     picker = page.context["picker"]
-    assert (page.status_code, names(picker.chosen), names(picker.found)) == (200, "b", "d")
+    assert (page.status_code, names(picker.chosen), names(picker.matches)) == (200, "b", "d")
     assert page.context["form"].initial["title"] == "Half"
     assert "This field is required" not in page.content.decode()
     picker = look(client, tag="npi", revision=[five["b"].pk]).context["picker"]
-    assert (names(picker.found), picker.n_found) == ("ad", 2)
+    assert (names(picker.matches), picker.n_matches) == ("ad", 2)
     assert names(look(client, q="no such thing").context["picker"].found) == ""
     assert not Collection.objects.exists()
 

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from gym.collections.models import Collection
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.pages.account_deletion import delete_account, plan
 from gym.runs.models import ResultUpload, RunScore, SuiteRun
 from gym.runs.work import services
@@ -26,7 +26,7 @@ def world(people):
 
 
 def collect(people, revision, *, publish=True, slug="paper", title="A paper"):
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug=slug, title=title, description="", reference="", revisions=[revision]
     )
     if publish:

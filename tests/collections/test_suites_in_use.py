@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.pages.account_deletion import delete_account
 from suites import services
 from suites.models import Suite
@@ -14,7 +14,7 @@ from suites.signals import InUse
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 
-HOLDS = "The published collection “A paper” holds this suite"
+HOLDS = "The published collection “A paper” contains this suite"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def member(people) -> Suite:
 
 
 def collect(people, *revisions, publish=True):
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug="paper", title="A paper", description="", reference="", revisions=revisions
     )
     if publish:

@@ -22,6 +22,7 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import FIRST
 from lmgym.suites.formats import read_suite
 from suites import services
+from suites.options import SuiteOptions
 from tests.factories import make_suite
 
 FILES = (
@@ -39,7 +40,7 @@ def published(people, conformance) -> set[str]:
     """Every published suite at hand, frozen."""
     for path in sorted((conformance / "suites").glob("*.json")):
         suite = services.import_suite(
-            read_suite(path.read_bytes(), path.name), actor=people.alice, visibility="public"
+            read_suite(path.read_bytes(), path.name), SuiteOptions(visibility="public"), actor=people.alice
         )
         services.freeze(suite, actor=people.alice)
     return {path.stem for path in (conformance / "suites").glob("*.json")}

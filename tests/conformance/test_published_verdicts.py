@@ -6,13 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from lmgym.suites.formats import read_suite
 from lmgym.text.csv_writer import csv_text
 from suites import services
 from suites.models import SuiteRevision
+from suites.options import SuiteOptions
 from tests.people import make_people
 from tests.runs import stated_verdicts as stated
 from tests.runs.stated_verdicts import STANDING_OF
@@ -26,7 +27,7 @@ def world(module_db, conformance):
     revisions = []
     for path in sorted((conformance / "suites").glob("*.json")):
         document = read_suite(path.read_bytes(), path.name)
-        suite = services.import_suite(document, actor=people.alice, visibility="public")
+        suite = services.import_suite(document, SuiteOptions(visibility="public"), actor=people.alice)
         revisions.append(services.freeze(suite, actor=people.alice))
     for name in MODELS:
         path = conformance / "paper" / f"syntaxgym_results_{name}.csv"
@@ -34,7 +35,7 @@ def world(module_db, conformance):
     keep(people.bob, "bits.csv", made_up_bits(revisions))
     for revision in revisions[:9]:
         services.set_tags(revision.suite, ["set"])
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=revisions[4:],
     )  # fmt: skip
     publish_collection(collection, actor=people.alice)

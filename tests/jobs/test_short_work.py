@@ -12,7 +12,7 @@ from django.test import Client
 from gym.agents import schedules
 from gym.agents.models import AgentSchedule
 from gym.collections import zips
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.worker import WorkerProcess
 from gym.lmchallenge import playing
@@ -89,9 +89,9 @@ def test_a_large_upload(people, monkeypatch):
 
 def test_a_zip(people):
     about = {"slug": "paper", "title": "A paper", "description": "", "reference": ""}
-    paper = make_collection(actor=people.alice, revisions=[make_revision(people.alice)], **about)
+    paper = create_collection(actor=people.alice, revisions=[make_revision(people.alice)], **about)
     publish_collection(paper, actor=people.alice)
-    zips.ask(paper, "http://testserver", actor=people.alice)
+    zips.request_zip(paper, "http://testserver", actor=people.alice)
     assert queue_of(zips.KIND) == "short"
 
 

@@ -111,7 +111,7 @@ def test_staff_refuses_with_a_reason_that_the_owner_reads(client, people, waitin
     assert (waiting.status, waiting.status_reason) == ("refused", "No licence.")
     client.force_login(people.charlie)
     page = client.get(waiting.get_absolute_url()).content.decode()
-    assert "Staff does not let this model be loaded." in page
+    assert "Staff refused this model." in page
     assert "No licence." in page
     assert "Check again" not in page
     assert client.post(reverse("model-check", args=["mine"])).status_code == 403

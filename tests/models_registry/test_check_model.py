@@ -162,7 +162,7 @@ def test_while_the_check_waits_the_page_asks_for_its_end(client, people):
     model = make_model(people.alice, ready=False)
     services.check_model(model, actor=people.alice)
     page = client.get(model.get_absolute_url()).content.decode()
-    assert "The check waits for a worker." in page
+    assert "The check is waiting for a worker." in page
     assert f'hx-get="{reverse("model-status", args=[model.slug])}"' in page
     run_pending()
     assert "hx-get" not in client.get(reverse("model-status", args=[model.slug])).content.decode()

@@ -163,7 +163,7 @@ def test_a_check_that_takes_too_long_ends_and_says_so(liar, settings):
     found = inspect(liar)
     assert found["status"] == "broken"
     assert found["status_reason"].startswith(
-        "Loading the model and trying it out took longer than 2 seconds and was ended."
+        "Loading and probing the model took longer than 2 seconds and was stopped."
     )
 
 
@@ -172,7 +172,7 @@ def test_a_check_that_takes_too_much_memory_ends_and_says_so(liar, settings):
     settings.GYM_MODEL_CHECK_MEMORY_MB = 20
     found = inspect(liar)
     assert found["status"] == "broken"
-    assert "took more than 20 MB of memory and was ended" in found["status_reason"]
+    assert "took more than 20 MB of memory and was stopped" in found["status_reason"]
 
 
 def test_a_cancelled_check_ends_its_process(liar, people, monkeypatch):

@@ -43,7 +43,7 @@ def said_by_a_worker(monkeypatch, tmp_path, client) -> str:
         warm.threading, "Thread", lambda target, **_: type("T", (), {"start": lambda _s: target()})()
     )
     monkeypatch.setattr(warm.connection, "close", lambda: None)
-    warm.say_device()
+    warm.report_device()
     assert WorkerHeartbeat.objects.get(pk=runner.worker_id()).device
     return client.get(reverse("queue")).content.decode()
 
@@ -64,8 +64,8 @@ def test_a_worker_whose_device_is_not_there_says_that(people, client, gpu, monke
 
 def test_without_a_driver_nothing_is_looked_for(db, monkeypatch):
     monkeypatch.setattr(warm, "GPU_FILES", ("/nowhere",))
-    monkeypatch.setattr(warm, "_say_device", lambda: pytest.fail("torch would be imported"))
-    warm.say_device()
+    monkeypatch.setattr(warm, "_report_device", lambda: pytest.fail("torch would be imported"))
+    warm.report_device()
 
 
 def test_all_gpus_are_named(gpu):
@@ -125,7 +125,7 @@ def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monk
             raise MemoryInUse("cuda:0 is full.")
         return Loaded(40).facts, {}, 0.1
 
-    monkeypatch.setattr(actors, "_try_out_in_child", child)
+    monkeypatch.setattr(actors, "_load_in_child", child)
     assert actors.inspect(checked)["status"] == "ready"
 
 
@@ -166,7 +166,7 @@ def test_a_check_that_finds_no_room_says_why(people, monkeypatch):
     def child(_model, _tick):
         raise MemoryInUse("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB are free.")
 
-    monkeypatch.setattr(actors, "_try_out_in_child", child)
+    monkeypatch.setattr(actors, "_load_in_child", child)
     found = actors.inspect(half(people))
     assert (found["status"], found["status_reason"][:23]) == ("broken", "The model takes 14 GB i")
 

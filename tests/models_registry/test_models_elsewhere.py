@@ -177,8 +177,8 @@ def test_every_property_of_every_schema_has_a_field_with_its_label_and_limits():
     fields = fields_of(found, ["url", "name"], {"command": ["toy"]})
     for source in found:
         asked = {field.name: field for field in fields.values() if source.key in field.for_sources}
-        assert set(asked) == set(source.asked)
-        for name, schema in source.asked.items():
+        assert set(asked) == set(source.properties)
+        for name, schema in source.properties.items():
             field = asked[name].field
             assert field.label == schema.get("title", field.label)
             if "enum" in schema:

@@ -119,7 +119,7 @@ def test_a_server_that_is_away_leaves_the_model_as_it_was(people, monkeypatch):
     def away(*_given: Any) -> Any:
         raise BackendUnavailable("The server is away.")
 
-    monkeypatch.setattr(actors, "_try_out", away)
+    monkeypatch.setattr(actors, "_load_and_probe", away)
     job = after_sign_in(model)
     assert job.state in ("queued", "failed")
     assert (model.status, model.facts["notes"]) == ("ready", ["as it was"])

@@ -78,7 +78,7 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     assert (Job.objects.count(), model.check_job) == (0, None)
     page = client.get(response.url).content.decode()
     assert "Staff has to approve it before it is loaded." in page
-    assert "Waits for staff to approve it; until then it is not loaded." in page
+    assert "Waiting for approval by staff; it is not loaded until then." in page
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_card_tags_and_visibility_are_kept(client, people):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (HUB | {"repo": ""}, "This is needed for this kind of model."),
+        (HUB | {"repo": ""}, "Required for this kind of model."),
         (HUB | {"repo": "gpt2"}, "$.repo: &#x27;gpt2&#x27; does not match"),
         (HUB | {"repo": "../../etc"}, "$.repo: &#x27;../../etc&#x27; does not match"),
         (HUB | {"repo": "https://huggingface.co/gpt2"}, "$.repo: "),
@@ -227,7 +227,7 @@ def test_a_slug_is_given_once(client, people):
 @pytest.mark.parametrize(
     ("backend", "config", "says"),
     [
-        ("telepathy", {}, "There is no backend 'telepathy'"),
+        ("telepathy", {}, "Unknown backend 'telepathy'"),
         ("uniform", {"vocabulary_size": 8, "unit": "word", "shell": "rm"}, "'shell' was unexpected"),
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "hub", "repo": "a/b", "trust_remote_code": True}, "'trust_remote_code'"),

@@ -120,7 +120,7 @@ def test_the_owner_of_a_model_is_told_what_staff_decided_and_staff_is_not_told_o
     models.refuse_model(waiting, "No licence.", actor=people.staff)
     assert told(people.charlie) == ["Your model M was not approved; its page says why."]
     models.approve_model(waiting, actor=people.staff)
-    assert told(people.charlie) == ["Your model M was approved and is checked now."]
+    assert told(people.charlie) == ["Your model M was approved and is being checked."]
     models.approve_model(register(people.staff), actor=people.staff)
     assert told(people.staff) == []
 
@@ -134,7 +134,7 @@ def register():
 
 
 def tell(user, text="News.", **more) -> None:
-    services.tell(user, Notice.Kind.RUNS, text, "/runs/", **more)
+    services.notify(user, Notice.Kind.RUNS, text, "/runs/", **more)
 
 
 def test_one_and_all_are_marked_as_read_and_nobody_elses(client, people):
@@ -189,6 +189,6 @@ def test_the_profile_asks_for_an_address_and_says_where_no_mail_can_be_sent(peop
     assert list(ProfileForm(given, instance=people.alice).errors) == ["notices_by_mail"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     form = ProfileForm(given | {"email": people.alice.email}, instance=people.alice)
-    assert form.fields["notices_by_mail"].help_text == "This site has no mail server, so it sends none."
+    assert form.fields["notices_by_mail"].help_text == "This site has no mail server."
     assert form.is_valid()
     assert not form.save().notices_by_mail

@@ -22,7 +22,7 @@ from gym.accounts.models import User
 from gym.accounts.tokens import create_token
 from gym.agents import services as conversations
 from gym.agents.models import AgentRun, AgentSuite
-from gym.collections.services import make_collection
+from gym.collections.services import create_collection
 from gym.demo.loader import demo_user, load_demo
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.reaper import reap
@@ -40,6 +40,7 @@ from lmgym.suites.formats import read_suite
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites.models import Suite
+from suites.options import SuiteOptions
 from suites.selectors import document_of
 from suites.services import freeze, import_suite, open_draft, set_visibility
 from tests.at_once import together
@@ -119,7 +120,7 @@ def make_long_suite(name: str) -> None:
         "items": items,
     }
     document = read_suite(json.dumps(suite).encode(), f"{name}.json")
-    freeze(import_suite(document, actor=demo_user(), visibility="public"), actor=demo_user())
+    freeze(import_suite(document, SuiteOptions(visibility="public"), actor=demo_user()), actor=demo_user())
 
 
 def at_least_workers(number: int) -> int:
@@ -173,7 +174,7 @@ def queue_as_guest(suite: str, model: str) -> int:
     revision = Suite.objects.get(slug=suite).latest_frozen
     assert revision is not None
     guest = User.objects.create_user(name)
-    own = import_suite(document_of(revision), actor=guest, title=name)
+    own = import_suite(document_of(revision), SuiteOptions(title=name), actor=guest)
     its_model = RegisteredModel.objects.get(slug=model)
     its_model.pk, its_model.slug, its_model.owner, its_model.visibility = None, name, guest, "private"
     its_model.save()
@@ -290,7 +291,7 @@ def prepare_api() -> dict[str, Any]:
     tests = AgentSuite(slug="manners", title="Manners", visibility="public")
     conversations.save_suite(tests, actor=people["alice"], variables=None)
     conversations.import_cases(tests, {"hello": AGENT_CASE}, actor=people["alice"])
-    make_collection(
+    create_collection(
         actor=people["alice"],
         slug="kept",
         title="Kept",

@@ -96,8 +96,8 @@ def test_rates_have_nine_steps() -> None:
 
 
 def test_blanks_of_a_token_become_visible() -> None:
-    assert tags.visible_blanks(" the") == [("␣", True), ("the", False)]
-    assert tags.visible_blanks("Ġ▁a b") == [("␣␣", True), ("a", False), ("␣", True), ("b", False)]
+    assert tags.visible_spaces(" the") == [("␣", True), ("the", False)]
+    assert tags.visible_spaces("Ġ▁a b") == [("␣␣", True), ("a", False), ("␣", True), ("b", False)]
 
 
 def test_outcome_marks_have_words() -> None:

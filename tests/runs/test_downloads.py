@@ -13,6 +13,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
 from lmgym.runs.uploaded import fit_part, read_results
+from suites.options import SuiteOptions
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
 from tests.runs.test_exports import content_of
@@ -107,7 +108,7 @@ def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):
     from suites import services as suites
 
     suite = suites.import_suite(
-        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     run = services.queue_run(
         suites.freeze(suite, actor=people.alice), make_model(people.alice), actor=people.alice

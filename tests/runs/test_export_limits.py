@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from gym.collections.services import make_collection
+from gym.collections.services import create_collection
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.tables import registry
@@ -34,7 +34,7 @@ def runs(people):
         for k in range(2)
     ]
     run_pending()
-    make_collection(
+    create_collection(
         actor=people.alice, slug="paper", title="A paper", description="", reference="", revisions=[revision]
     )
     return found

@@ -7,7 +7,7 @@ import io
 import pandas as pd
 import pytest
 
-from gym.collections.services import make_collection
+from gym.collections.services import create_collection
 from tests.factories import make_model, make_suite
 from tests.runs.boards import finished_run
 
@@ -55,7 +55,7 @@ def test_a_name_without_results_is_not_left_out_in_silence(client, people, board
 
 
 def test_a_collection_is_its_revisions_and_for_those_who_may_see_it(client, people, board):
-    make_collection(
+    create_collection(
         actor=people.alice, slug="kept", title="Kept", description="", reference="",
         revisions=[suite.latest_frozen for suite in board[:2]],
     )  # fmt: skip

@@ -11,7 +11,7 @@ from django.urls import reverse
 from scipy.stats import beta, binom, bootstrap
 from statsmodels.stats.proportion import proportion_confint
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import statistics_of, store_scores
 from tests.factories import make_model, make_revision
@@ -181,7 +181,7 @@ def test_a_pandas_user_reproduces_the_page_of_a_collection(client, people, run):
     for slug, codes in (("m2", [1, 0, 1, 1]), ("m3", [0, 0, 1, 2])):
         finished_run(second, make_model(people.alice, slug=slug), codes)
     finished_run(second, run.model, [1, 1, 1, 0])
-    made = make_collection(
+    made = create_collection(
         actor=people.alice,
         slug="paper",
         title="A paper",

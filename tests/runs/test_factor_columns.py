@@ -17,6 +17,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services
 from lmgym.suites.blueprints import AGREEMENT as CROSSED
 from suites.drafts import apply_edits
+from suites.options import SuiteOptions
 from suites.services import freeze, import_suite
 from tests.factories import make_model, make_revision
 
@@ -34,7 +35,7 @@ def done(revision, model):
 
 
 def crossed(people, *ops):
-    suite = import_suite(CROSSED.document("crossed"), actor=people.alice, visibility="public")
+    suite = import_suite(CROSSED.document("crossed"), SuiteOptions(visibility="public"), actor=people.alice)
     if ops:
         assert not apply_edits(suite, 0, [{"id": "e", "ops": list(ops)}], actor=people.alice).conflicts
     return freeze(suite, actor=people.alice)

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.pages import api as pages_api
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
@@ -119,7 +119,7 @@ def test_seeds_have_a_spread_and_no_interval_of_items(client, world):
 
 
 def test_it_is_that_of_a_collection_when_one_is_named(client, world, people):
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug="paper", title="P", description="", reference="", revisions=[world["b"]]
     )
     assert client.get(f"{ADDRESS}?collection=paper").status_code == 404

@@ -8,7 +8,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
@@ -106,7 +106,7 @@ def test_the_models_page_and_the_comparison_name_it(client, world):
 
 
 def test_a_collection_names_it_too(client, people, world):
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug="c", title="C", description="", reference="", revisions=world["revisions"]
     )
     publish_collection(made, actor=people.alice)

@@ -8,10 +8,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.read.comparison_selectors import others_on
-from models_registry.names import told_apart
+from models_registry.names import unambiguous
 from tests.agents.site import make_server
 from tests.agents.site import make_suite as make_agent_suite
 from tests.agents.test_the_matrix import finished_run as finished_agent_run
@@ -34,7 +34,7 @@ def world(people):
         finished_run(revision, alices, [1, 0, 0])
         finished_run(revision, bobs, [1, 1, 1])
     finished_run(revisions[0], lone, [1, 1, 0])
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=revisions
     )
     publish_collection(collection, actor=people.alice)
@@ -119,5 +119,5 @@ def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
 
 def test_one_model_that_comes_twice_is_not_told_apart_from_itself():
     names = [("Twin", "a"), ("Twin", "a"), ("Lone", "c")]
-    assert told_apart(names) == ["Twin", "Twin", "Lone"]
-    assert told_apart([*names, ("Twin", "b")]) == ["Twin (a)", "Twin (a)", "Lone", "Twin (b)"]
+    assert unambiguous(names) == ["Twin", "Twin", "Lone"]
+    assert unambiguous([*names, ("Twin", "b")]) == ["Twin (a)", "Twin (a)", "Lone", "Twin (b)"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.read.model_profile import pairs_of
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
@@ -55,7 +55,7 @@ def test_in_one_published_collection_they_are(client, people, model):
     )
     run(model, found)
     assert pairs(client, model) == [("embed", "embed_mod")]
-    made = make_collection(
+    made = create_collection(
         actor=people.alice, slug="paper", title="p", description="", reference="", revisions=found[1:]
     )
     assert pairs(client, model) == [("embed", "embed_mod")]

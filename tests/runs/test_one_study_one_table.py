@@ -17,7 +17,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 import lmgym
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
@@ -28,6 +28,7 @@ from lmgym.runs.statistics import RunStatistics
 from lmgym.runs.tables import Rate
 from lmgym.text.columns import columns
 from suites import services
+from suites.options import SuiteOptions
 from tests.factories import checked, make_model
 from tests.lmgym.conftest import CONFORMANCE, ROOT
 from tests.people import make_people
@@ -97,13 +98,13 @@ def run_on_the_site(files: list[Path]) -> None:
     ]
     revisions = []
     for path in files:
-        suite = services.import_suite(lmgym.load_suite(path), actor=alice, visibility="public")
+        suite = services.import_suite(lmgym.load_suite(path), SuiteOptions(visibility="public"), actor=alice)
         revisions.append(services.freeze(suite, actor=alice))
     for model in models:
         for revision in revisions:
             queue_run(revision, model, actor=alice)
     assert {job.state for job in run_pending()} == {"done"}
-    collection = make_collection(
+    collection = create_collection(
         actor=alice, slug="study", title="Study", description="", reference="", revisions=revisions
     )
     publish_collection(collection, actor=alice)

@@ -9,7 +9,7 @@ import pytest
 from django.http import QueryDict
 from django.urls import reverse
 
-from gym.collections.services import make_collection
+from gym.collections.services import create_collection
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.model_profile import checkpoints, robustness
@@ -127,7 +127,7 @@ def two_revisions(people):
     finished_run(first, down, [1, 1, 1, 1])
     finished_run(second, up, [1, 1, 1, 1])
     finished_run(second, down, [0, 0, 1, 1])
-    return make_collection(
+    return create_collection(
         actor=people.alice, slug="both", title="Both", description="", reference="", revisions=[first, second]
     )
 

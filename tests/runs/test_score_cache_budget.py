@@ -108,4 +108,4 @@ def test_the_staff_job_tidies_and_says_what_it_did(people, settings):
     run_pending()
     job.refresh_from_db()
     assert job.state == "done"
-    assert "2 scored sentences taken away, 1 left" in job.log
+    assert "Deleted 2 scored sentences (1 left)" in job.log

@@ -8,6 +8,7 @@ from django.urls import reverse
 from gym.runs.read import shared_items
 from lmgym.suites.formats import read_suite
 from suites import services
+from suites.options import SuiteOptions
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import suite_bytes
 from tests.runs.boards import finished_run
@@ -21,7 +22,7 @@ def revision_with(owner, name, texts):
     data = suite_bytes(name=name, items=5)
     for old, new in texts.items():
         data = data.replace(old, new)
-    suite = services.import_suite(read_suite(data), actor=owner, visibility="public")
+    suite = services.import_suite(read_suite(data), SuiteOptions(visibility="public"), actor=owner)
     services.freeze(suite, actor=owner)
     return suite.latest_frozen
 

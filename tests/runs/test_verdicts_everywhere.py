@@ -12,7 +12,7 @@ from django.urls import reverse
 from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
@@ -82,7 +82,7 @@ def world(people):
         set_tags(revisions[name].suite, ["set"])
     model = make_model(people.alice, slug="own")
     runs = {name: finished_run(revisions[name], model, codes(*HELD[name])) for name in HELD}
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="paper", title="Paper", description="", reference="",
         revisions=[revisions[name] for name in "abc"],
     )  # fmt: skip

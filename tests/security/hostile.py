@@ -19,6 +19,7 @@ from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.models import Suite, SuiteRevision, Tag
+from suites.options import SuiteOptions
 from tests.factories import make_model
 from tests.lmgym.suites.documents import suite_json
 from tests.people import People
@@ -142,7 +143,9 @@ def document(name: str) -> dict[str, object]:
 
 def _suite(owner: User, name: str) -> Suite:
     suite = services.import_suite(
-        read_suite(json.dumps(document(name)).encode()), actor=owner, title=POLYGLOT, visibility=name
+        read_suite(json.dumps(document(name)).encode()),
+        SuiteOptions(title=POLYGLOT, visibility=name),
+        actor=owner,
     )
     Suite.objects.filter(pk=suite.pk).update(bibtex=POLYGLOT, licence=POLYGLOT[:60], language=POLYGLOT[:35])
     # A tag's name is slugified on its way in; this one got past that.

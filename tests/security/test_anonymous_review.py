@@ -13,7 +13,7 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 
 from gym.accounts.models import User
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
@@ -224,7 +224,7 @@ def test_a_suite_that_becomes_public_names_its_owner(client, people, blind):
 def test_a_published_collection_does_not_tell_the_address_of_a_suite_that_became_unlisted(client, people):
     kept = make_revision(people.alice, name="kept", visibility="public")
     gone = make_revision(people.alice, name="gone", visibility="public")
-    collection = make_collection(
+    collection = create_collection(
         actor=people.alice, slug="both", title="Both", description="", reference="", revisions=[kept, gone]
     )
     publish_collection(collection, actor=people.alice)

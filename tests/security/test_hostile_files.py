@@ -19,7 +19,6 @@ from lmgym.propara.errors import ProParaError
 from lmgym.propara.uploads import parse_upload, read_answers
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formats import read_suite
-from lmgym.suites.intake import parse_upload
 from lmgym.text.problems import FormatError, Report
 from suites.name_lists import parts_of
 

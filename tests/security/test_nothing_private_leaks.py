@@ -18,7 +18,7 @@ import pytest
 from django.urls import resolve, reverse
 
 from gym.agents.models import AgentSuite
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
 from gym.propara.services import About, submit
@@ -118,7 +118,7 @@ def _plant_draft(alice, suite) -> None:
 
 def _plant_collections(people, open_revision, hidden) -> None:
     def make(slug, title, revisions):
-        return make_collection(
+        return create_collection(
             actor=people.alice,
             slug=slug,
             title=title,

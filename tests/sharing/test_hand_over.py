@@ -88,7 +88,7 @@ def test_secrets_are_forgotten_at_that_moment_and_not_before(people):
 def test_a_viewer_cannot_become_the_owner(people):
     suite = shared(people)
     services.set_role(suite, suite.collaborations.get(), "view", actor=people.alice)
-    with pytest.raises(ValidationError, match="can edit"):
+    with pytest.raises(ValidationError, match="Only an editor"):
         offered(people, suite)
 
 

@@ -35,17 +35,17 @@ KINDS = [
     Kind(
         lambda owner: make_suite(owner, name="cited"),
         "/suites/cited/", "/suites/cited/edit/", "/suites/cited/delete/", "/api/v1/suites/cited/",
-        "This suite is not public any more",
+        "This suite is no longer public",
     ),
     Kind(
         lambda owner: make_corpus(owner, slug="cited"),
         "/games/corpora/cited/", "/games/corpora/cited/edit/", "/games/corpora/cited/delete/",
-        "/api/v1/lmc/corpora/cited/", "This corpus is not public any more",
+        "/api/v1/lmc/corpora/cited/", "This corpus is no longer public",
     ),
     Kind(
         lambda owner: make_set(owner, slug="cited"),
         "/propara/cited/", "/propara/cited/edit/", "/propara/cited/delete/", "/api/v1/propara/answer-sets/cited/",
-        "This set of reference answers is not public any more",
+        "This set of reference answers is no longer public",
     ),
 ]  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_a_note_without_a_former_address_is_refused(client, people, kind):
 def test_deleting_says_what_will_be_seen_and_leaves_address_and_note(client, people, kind):
     place = kind.edit if "propara" in kind.page else kind.page
     page = client.get(place).content.decode()
-    assert f"everybody then reads “{kind.gone}”" in page
+    assert f"Afterwards it says “{kind.gone}”" in page
     assert '<textarea class="form-control" name="former_address_note"' in page
     client.post(kind.delete, {"former_address_note": TOO_LONG})
     assert client.get(kind.page).status_code == 200

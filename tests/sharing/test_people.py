@@ -49,7 +49,7 @@ def save_tests(suite, *, actor, **changes):
 
 def make_list(owner):
     about = {"slug": "set", "title": "set", "description": "", "reference": ""}
-    return collections.make_collection(actor=owner, revisions=[make_revision(owner)], **about)
+    return collections.create_collection(actor=owner, revisions=[make_revision(owner)], **about)
 
 
 def change_list(collection, *, actor, title):
@@ -269,7 +269,7 @@ def test_an_editor_takes_out_of_a_collection_only_what_he_sees(people):
     hidden = make_revision(people.alice, name="hidden", visibility="private")
     shown = make_revision(people.alice, name="shown")
     about = {"title": "set", "description": "", "reference": ""}
-    collection = collections.make_collection(
+    collection = collections.create_collection(
         actor=people.alice, slug="set", revisions=[hidden, shown], **about
     )
     collection.collaborations.create(user=people.bob, role="edit")

@@ -159,7 +159,7 @@ def test_what_cannot_be_approved_is_said_and_the_rest_is_approved(staff, people)
     card = register_uploaded_model(actor=people.alice, name="Elsewhere")
     waiting = make_model(people.alice, slug="waits", status="unapproved")
     page = approve(staff, card, waiting)
-    assert "Elsewhere is known by uploaded results alone" in page
+    assert "Elsewhere is not hosted here" in page
     assert "1 check queued." in page
     waiting.refresh_from_db()
     assert waiting.status == RegisteredModel.Status.UNCHECKED

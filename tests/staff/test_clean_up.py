@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
-from gym.collections.services import make_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
@@ -38,7 +38,7 @@ def runs(people) -> dict[str, SuiteRun]:
     unlisted = make_revision(people.alice, name="unlisted", visibility="unlisted")
     listed = make_revision(people.alice, name="listed")
     about = {"slug": "paper", "title": "paper", "description": "", "reference": ""}
-    publish_collection(make_collection(actor=people.alice, revisions=[listed], **about), actor=people.alice)
+    publish_collection(create_collection(actor=people.alice, revisions=[listed], **about), actor=people.alice)
     made = {
         "public": queue_run(public, open_model, actor=people.alice),
         "private suite": queue_run(private, open_model, actor=people.alice),

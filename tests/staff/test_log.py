@@ -25,13 +25,6 @@ def test_a_job_cancelled_in_the_admin(client, people):
     assert entries() == [("staff", address, f"POST admin:jobs_job_changelist: cancel_jobs {job.pk}")]
 
 
-def test_a_job_cancelled_on_the_staff_page(client, people):
-    job = enqueue("doctor", {}, owner=people.alice)
-    client.force_login(people.staff)
-    client.post(reverse("staff-jobs"), {"act": "cancel", "job": [str(job.pk)]})
-    assert entries() == [("staff", reverse("staff-jobs"), f"POST staff-jobs: act=cancel job={job.pk}")]
-
-
 @pytest.mark.parametrize("name", ["staff-tidy", "staff-doctor"])
 def test_the_staff_pages_own_jobs(client, people, name):
     client.force_login(people.staff)

@@ -177,7 +177,7 @@ def test_a_draft_that_changed_meanwhile_is_not_replaced(signed_in, suite):
     address = upload(signed_in, suite, SHEET)
     services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=suite.owner)
     page = signed_in.post(address, {"file": 0, **initial(signed_in, address)}, follow=True).content.decode()
-    assert "Somebody changed the draft" in page
+    assert "Another editor changed the draft" in page
     assert len(document_of(suite.draft).items) == 5
 
 
@@ -193,3 +193,9 @@ def test_answers_are_for_the_person_who_imported(signed_in, people):
     address = new(signed_in, file=file("x.csv", GERMAN))
     signed_in.force_login(people.bob)
     assert say(signed_in, address, header="yes").status_code == 404
+
+
+def test_looking_at_the_report_parses_nothing(signed_in, monkeypatch):
+    address = new(signed_in, file=file("x.csv", GERMAN))
+    monkeypatch.setattr("suites.imports.parse_upload", None)
+    assert initial(signed_in, address)["columns.A"] == "item"

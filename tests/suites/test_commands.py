@@ -78,7 +78,7 @@ def test_export_writes_tables(people):
 
 
 def test_export_of_an_unknown_suite_says_so(db):
-    with pytest.raises(CommandError, match="no suite 'nix'"):
+    with pytest.raises(CommandError, match="Suite not found: 'nix'"):
         run("export_suite", "nix")
 
 

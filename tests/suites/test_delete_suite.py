@@ -37,7 +37,7 @@ def test_a_suite_that_was_run_stays_whole(client, people):
     run_pending()
     response = delete(client, people.alice, suite)
     assert response.redirect_chain == [(suite.get_absolute_url(), 302)]
-    assert "Models have been run on this suite" in response.content.decode()
+    assert "This suite has runs" in response.content.decode()
     run.refresh_from_db()
     assert (suite.revisions.count(), run.sentence_scores.count()) == (1, 6)
     with pytest.raises(ValidationError, match="Make it private instead"):

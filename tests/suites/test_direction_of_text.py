@@ -12,6 +12,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
 from lmgym.suites.formats import read_suite
 from suites import services
+from suites.options import SuiteOptions
 from tests.factories import make_model
 from tests.lmgym.suites.formats.samples import condition, suite
 
@@ -30,7 +31,7 @@ def arabic(people):
             ],
         )
         imported = services.import_suite(
-            read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+            read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
         )
         return services.freeze(imported, actor=people.alice)
 

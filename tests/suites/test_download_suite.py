@@ -11,6 +11,7 @@ from lmgym.suites.formats import read_suite, write_json, write_long_csv, write_w
 from lmgym.suites.formats.write import write_excel_csv
 from lmgym.suites.intake import parse_upload
 from suites import services
+from suites.options import SuiteOptions
 from suites.selectors import document_of
 from tests.factories import make_suite
 from tests.lmgym.suites.documents import suite_bytes, suite_json
@@ -32,7 +33,7 @@ def suite(people):
     document["items"][0]["conditions"][0]["regions"][0]["content"] = " The woman"
     document["items"][0]["conditions"][0]["regions"][2]["content"] = "=all day."
     suite = services.import_suite(
-        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     services.freeze(suite, actor=people.alice)
     return suite

@@ -289,7 +289,7 @@ def test_versions_grow_over_all_drafts_of_a_suite(client, people, suite):
     services.freeze(suite, actor=people.alice)
     gone = patch(client, suite, 1, edit(cell(1, "match", 2, "sings", "sang")))
     assert gone.status_code == 409
-    assert "no draft any more" in gone.json()["conflicts"][0]["message"]
+    assert "frozen or discarded" in gone.json()["conflicts"][0]["message"]
     assert services.open_draft(suite, actor=people.alice).edits == 1
     assert patch(client, suite, 1, edit(cell(1, "match", 2, "sings", "sang"))).json() == {"version": 2}
     services.discard_draft(suite, actor=people.alice)

@@ -10,7 +10,7 @@ from suites import services
 from suites.models import FormerAddress
 from tests.factories import make_suite
 
-GONE = "This suite is not public any more"
+GONE = "This suite is no longer public"
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_the_page_asks_before_a_public_address_is_left(client, people, suite):
     done = client.post(address, fields | {"confirmed": "1"}, follow=True)
     suite.refresh_from_db()
     assert (suite.visibility, suite.title, suite.tags.count()) == ("unlisted", "Cited\u00a0suite", 2)
-    assert f"The suite has the address /suites/{suite.slug}/ now." in done.content.decode()
+    assert f"The new address of the suite is /suites/{suite.slug}/." in done.content.decode()
 
 
 def test_it_does_not_ask_where_nothing_public_changes(client, people, suite):

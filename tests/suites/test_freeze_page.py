@@ -56,7 +56,7 @@ def test_a_draft_with_a_broken_formula_is_not_frozen(client, people, suite):
         edit = {"id": formula, "ops": [{"op": "set_predictions", "predictions": new}]}
         drafts.apply_edits(suite, draft.edits, [edit], actor=people.alice)
         page = client.get(reverse("suite-freeze", args=[suite.slug])).content.decode()
-        assert "Not yet" in page
+        assert "Cannot be frozen yet" in page
         answer = client.post(reverse("suite-freeze", args=[suite.slug]), {}, follow=True)
         assert says in answer.content.decode()
         assert suite.draft is not None

@@ -14,6 +14,7 @@ from lmgym.suites.formats import read_suite
 from lmgym.text.bibtex import bibtex
 from suites import services
 from suites.models import Suite, SuiteRevision
+from suites.options import SuiteOptions
 from suites.selectors import document_of, export_document
 from tests.lmgym.suites.documents import suite_json
 
@@ -23,7 +24,9 @@ NAMES = "Jennifer Hu, Jon Gauthier"
 def imported(owner, author=NAMES, visibility="public", **meta):
     given = suite_json()
     given["meta"] |= meta | ({} if author is None else {"author": author})
-    suite = services.import_suite(read_suite(json.dumps(given).encode()), actor=owner, visibility=visibility)
+    suite = services.import_suite(
+        read_suite(json.dumps(given).encode()), SuiteOptions(visibility=visibility), actor=owner
+    )
     services.freeze(suite, actor=owner)
     return suite
 

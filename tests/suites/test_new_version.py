@@ -76,7 +76,7 @@ def test_a_file_does_not_replace_what_somebody_changed_since_the_page_was_opened
     drafts.apply_edits(suite, suite.draft.edits, [theirs], actor=people.staff)
     refused = upload(client, people.alice, suite, suite_bytes(items=5), version=page.context["version"])
     assert refused.status_code == 400
-    assert "Somebody changed the draft" in refused.content.decode()
+    assert "Another editor changed the draft" in refused.content.decode()
     assert suite.draft.sentences.get(item=1, condition="match").contents[1] == "sang"
     again = upload(client, people.alice, suite, suite_bytes(items=5), version=refused.context["version"])
     assert (again.status_code, suite.draft.sentences.count()) == (302, 10)
@@ -103,7 +103,7 @@ def test_file_and_text_at_once_are_refused(client, people):
     suite = make_suite(people.alice)
     response = upload(client, people.alice, suite, suite_bytes(), text=suite_bytes().decode())
     assert response.status_code == 400
-    assert "There is both a file and pasted text." in response.content.decode()
+    assert "Choose either a file or pasted text" in response.content.decode()
 
 
 def test_a_new_version_changes_nothing_the_suite_says_about_itself(client, people):

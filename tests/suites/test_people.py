@@ -42,7 +42,7 @@ def test_a_collaborator_sees_the_people_and_may_only_leave(client, people, suite
     client.force_login(people.bob)
     page = people_page(client, suite).content.decode()
     assert "Leave this suite" in page
-    assert "Invite somebody" not in page
+    assert "Invite a collaborator" not in page
     assert (
         client.post(f"/suites/{suite.slug}/people/", {"username": "charlie", "role": "edit"}).status_code
         == 403

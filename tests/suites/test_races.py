@@ -66,10 +66,10 @@ def test_a_draft_that_never_stops_changing_is_locked_for_the_last_reading(people
         SuiteRevision.objects.filter(pk=row.pk).update(edits=F("edits") + 1)
         return plain(revision)
 
-    plain = selectors._document_as_it_is
-    monkeypatch.setattr(selectors, "_document_as_it_is", read_and_change)
+    plain = selectors._read_document
+    monkeypatch.setattr(selectors, "_read_document", read_and_change)
     assert document_of(row).sentences
-    assert len(readings) == selectors.READINGS + 1
+    assert len(readings) == selectors.MAX_READS + 1
     assert readings[-1] > readings[0]
 
 

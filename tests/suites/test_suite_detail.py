@@ -18,6 +18,7 @@ from lmgym.suites.formulas import parse
 from lmgym.suites.lint import lint
 from suites import services
 from suites.models import Suite
+from suites.options import SuiteOptions
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision, make_suite
 from tests.lmgym.suites.documents import AGREEMENT, suite_bytes, suite_json
@@ -53,7 +54,7 @@ def test_names_and_descriptions_of_predictions_are_shown(client, people):
         {"type": "formula", "formula": AGREEMENT, "name": "Licensing", "description": "Verbs agree."}
     ]
     suite = services.import_suite(
-        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     page = page_of(client, suite)
     assert "<h3>Licensing</h3>" in page
@@ -61,9 +62,7 @@ def test_names_and_descriptions_of_predictions_are_shown(client, people):
 
 
 def test_a_suite_without_predictions_says_what_that_means(client, people):
-    assert "No prediction: runs of this suite yield surprisals" in page_of(
-        client, make_suite(people.alice, formulas=())
-    )
+    assert "No predictions: runs yield surprisals" in page_of(client, make_suite(people.alice, formulas=()))
 
 
 def test_what_a_reviewer_would_notice_is_listed(client, people):
@@ -71,7 +70,7 @@ def test_what_a_reviewer_would_notice_is_listed(client, people):
     rows = document["items"][1]["conditions"]
     rows[1]["regions"] = rows[0]["regions"]  # both conditions say the same
     suite = services.import_suite(
-        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     findings = lint(document_of(suite.draft))
     page = page_of(client, suite)
@@ -79,14 +78,14 @@ def test_what_a_reviewer_would_notice_is_listed(client, people):
     for finding in findings:
         assert escape(finding.message) in page
         assert escape(finding.hint) in page
-    assert "Nothing odd" not in page
+    assert "No problems found: no identical" not in page
 
 
 def test_what_the_import_changed_is_listed(client, people):
     document = suite_json()
     document["items"][0]["conditions"][0]["regions"][0]["content"] = "  The woman "
     suite = services.import_suite(
-        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+        read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     [notice] = suite.draft.notices
     assert escape(notice["message"]) in page_of(client, suite)

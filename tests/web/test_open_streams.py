@@ -14,9 +14,9 @@ API = "/api/v1/exports/tokens/csv/"
 def one_place(transactional_db, settings):
     """Without a transaction around the test: a closed answer ends the connection, as in the server."""
     settings.GYM_WEB_THREADS = 2
-    open_streams.places.cache_clear()
+    open_streams.slots.cache_clear()
     yield
-    open_streams.places.cache_clear()
+    open_streams.slots.cache_clear()
 
 
 def test_a_page_says_that_too_many_downloads_are_open_and_when_to_try_again(client, one_place):
@@ -24,7 +24,7 @@ def test_a_page_says_that_too_many_downloads_are_open_and_when_to_try_again(clie
     assert first.status_code == 200
     refused = client.get(TABLE)
     assert (refused.status_code, refused["Retry-After"]) == (503, str(open_streams.RETRY_SECONDS))
-    assert "as many large downloads as it can" in refused.content.decode()
+    assert "Too many large downloads" in refused.content.decode()
     first.close()
     assert client.get(TABLE).status_code == 200
 

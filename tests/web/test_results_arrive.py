@@ -100,7 +100,7 @@ def test_a_run_that_no_worker_will_take_up_says_so(client, people, queued):
     worker(seconds_ago=600, name="gone")
     for address in (run.get_absolute_url(), reverse("run-progress", args=[run.key])):
         assert NOBODY in client.get(address).content.decode()
-    assert "no worker serves its queue" in client.get(run.revision.get_absolute_url()).content.decode()
+    assert "no worker for its queue" in client.get(run.revision.get_absolute_url()).content.decode()
     worker(name="there")
     assert NOBODY not in client.get(run.get_absolute_url()).content.decode()
 

@@ -9,10 +9,10 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = "Put the demo accounts, suites and models in place and queue their runs. Safe to repeat."
+    help = "Create the demo accounts, suites and models, and queue their runs. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--no-runs", action="store_true", help="leave the runs to you")
+        parser.add_argument("--no-runs", action="store_true", help="do not queue runs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         for line in load_demo(queue_runs=not options["no_runs"]):

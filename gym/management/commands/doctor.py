@@ -9,16 +9,14 @@ from gym.doctor import BAD, findings
 
 
 class Command(BaseCommand):
-    help = (
-        "What is missing on this machine, in words. Exit status 1 when something keeps the site from working."
-    )
+    help = "Check this machine. Exits with 1 if something keeps the site from working."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = findings()
-        for level, text in found:
+        checks = findings()
+        for level, text in checks:
             self.stdout.write(f"{level} {text}")
-        bad = sum(level == BAD for level, _ in found)
-        self.stdout.write("" if bad else "\nNothing is in the way.")
+        bad = sum(level == BAD for level, _ in checks)
+        self.stdout.write("" if bad else "\nNo problems found.")
         if bad:
             sys.exit(1)

@@ -168,7 +168,6 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
 def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: str) -> str:
     return (
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). Differences: second − first, rates 0..1; "
-        f"95% intervals: Newcombe, paired. p: {tests_in_words(pairs)}, two-sided; corrected for "
-        f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
-        "Ties count as failed."
+        f"95% intervals: Newcombe, paired. p: {tests_in_words(pairs)}, two-sided; "
+        f"{correction.label}-corrected for {len(pairs)} {many}. Ties count as failed."
     )

@@ -18,7 +18,7 @@ from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide, SuiteRow
 from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
 from gym.runs.read.leaderboard.address import read_options
-from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, under_the_lens
+from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, item_texts, under_the_lens
 from lmgym.charts.figure import Figure
 from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
@@ -30,7 +30,7 @@ from lmgym.stats import CORRECTIONS, Correction, correction_of
 from lmgym.text.columns import header as names_of
 from lmgym.text.columns import row as values_of
 from models_registry.models import RegisteredModel
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
 from suites.selectors import listed_for as listed_suites
@@ -142,7 +142,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
     all_models = list(with_results.order_by("name"))
-    tell_apart(all_models)
+    disambiguate(all_models)
     context: dict[str, Any] = {
         "choices": choices,
         "options": choices.options,
@@ -273,6 +273,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
     }
     if "item" in request.GET:
         return _on_an_item(request, found, context)
+    context["texts"] = item_texts(found.sides[0].run, context["items"])
     return render(request, "runs/compare_suite.html", context)
 
 

@@ -33,6 +33,7 @@ from gym.runs.read.presenters import (
     bare_sentences,
     compared_sides,
     has_tokens,
+    item_texts,
     region_means,
     result_context,
     under_the_lens,
@@ -167,6 +168,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
+        context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
         context["margin_figures"] = {

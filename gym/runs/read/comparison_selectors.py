@@ -30,7 +30,7 @@ from lmgym.runs.rules import Rule
 from lmgym.runs.run_differences import BITS, RunDifference, run_differences
 from lmgym.stats import Correction
 from models_registry.models import RegisteredModel
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
@@ -110,7 +110,7 @@ def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
     requested = slugs[:MAX_SIDES]
     found = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
     models = [found[slug] for slug in requested if slug in found]
-    tell_apart(models)
+    disambiguate(models)
     return models
 
 
@@ -263,7 +263,7 @@ def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[R
     done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
     models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
     found = list(models.order_by("name")[:most])
-    tell_apart([*found, run.model])
+    disambiguate([*found, run.model])
     return found
 
 

@@ -128,6 +128,20 @@ def in_order(
     return [row for _, row in known] + [row for row in rows if value(row) is None], sort
 
 
+def item_texts(run: SuiteRun, rows: Iterable[Any]) -> dict[int, str]:
+    """Return the first sentence of each row's `item` as the model read it, or as the suite has it if no text was
+    scored."""
+    items = [row.item for row in rows]
+    scores = run.sentence_scores.filter(sentence__item__in=items).order_by("sentence__position")
+    texts: dict[int, str] = {}
+    for item, text in scores.values_list("sentence__item", "text"):
+        texts.setdefault(item, text)
+    if not texts:  # an upload of outcomes alone
+        for sentence in run.revision.sentences.filter(item__in=items).order_by("position"):
+            texts.setdefault(sentence.item, " ".join(content for content in sentence.contents if content))
+    return texts
+
+
 def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list[ItemRow]:
     return [
         ItemRow(

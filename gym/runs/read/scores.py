@@ -17,7 +17,7 @@ from lmgym.runs.against_chance import Verdict, alone
 from lmgym.runs.rules import FIRST, RULES, Rule, Score, no_score, score, shares_of
 from lmgym.runs.statistics import STATISTICS, RunStatistics, statistics
 from lmgym.suites.formulas import FormulaError, parse
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 
 
 def statistics_of(result: PredictionResult, stored: Iterable[RunScore]) -> RunStatistics:
@@ -88,7 +88,7 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
     """These runs under a rule, best first, runs without a rate last. One query in total."""
     rows = list(runs)
     prefetch_related_objects(rows, "scores")
-    tell_apart(run.model for run in rows)
+    disambiguate(run.model for run in rows)
     scored = [Scored(run, rule, list(run.prediction_results.all()), _score(run, rule)) for run in rows]
     return sorted(scored, key=lambda row: (row.rate is None, -(row.rate or 0.0), row.run.model.name))
 

@@ -13,7 +13,7 @@ from gym.runs.policies import default_policy
 from gym.runs.work.services import queue_once
 from lmgym.text import count, listing
 from models_registry.models import RegisteredModel
-from models_registry.names import tell_apart
+from models_registry.names import disambiguate
 from suites.bulk import BulkResult
 from suites.models import Suite, SuiteRevision
 
@@ -26,7 +26,7 @@ def queue_each(
 ) -> list[BulkResult]:
     """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits
     apply to each run. `again`: even if the same run exists."""
-    tell_apart(models)
+    disambiguate(models)
     results: list[BulkResult] = []
     for suite in suites:
         revision = suite.latest_frozen

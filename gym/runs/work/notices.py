@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from gym.jobs.models import Batch, Job
 from gym.jobs.signals import batch_ended
-from gym.notices.runs import Ended, tell_of_runs
+from gym.notices.runs import Ended, notify_of_runs
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
 
@@ -17,7 +17,7 @@ from gym.runs.read.selectors import known_runs
 @receiver(batch_ended, dispatch_uid="notices of runs")
 def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     runs = known_runs(batch.owner).filter(job__in=jobs).select_related("job", "model", "revision__suite")
-    tell_of_runs(batch.owner, map(_ended, runs), noun="run", all_runs=f"{reverse('run-list')}?mine")
+    notify_of_runs(batch.owner, map(_ended, runs), noun="run", all_runs=f"{reverse('run-list')}?mine")
 
 
 def _ended(run: SuiteRun) -> Ended:

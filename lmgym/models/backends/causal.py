@@ -206,41 +206,6 @@ class CausalBackend:
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
-    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
-        """Continue a text greedily to the end of a line.
-
-        Args:
-            text: if it is too long, its beginning is dropped.
-            max_tokens: limit of the continuation, at most half of the model's context.
-            seconds: approximate time limit.
-
-        Returns:
-            The continuation without surrounding blanks, and the numbers of tokens read and written.
-        """
-        import torch
-
-        tokenizer, limit = self._tokenizer, self.facts.context_length
-        written: list[int] = []
-        with self._one_at_a_time, torch.inference_mode():
-            ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-            if self.start_id is not None:
-                ids = [self.start_id, *ids]
-            if limit is not None:
-                max_tokens = min(max_tokens, limit // 2)
-                ids = ids[-(limit - max_tokens) :]
-            read, until = len(ids), time.monotonic() + seconds
-            while len(written) < max_tokens and time.monotonic() < until:
-                input_ids = torch.tensor([ids], device=self._runner.device)
-                token = int(self._runner.model(input_ids=input_ids).logits[0, -1].argmax())
-                if token == tokenizer.eos_token_id:
-                    break
-                ids.append(token)
-                written.append(token)
-                if "\n" in tokenizer.decode(written).lstrip():
-                    break
-        lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
-        return lines[0].strip(), read, len(written)
-
     def _encode(
         self, texts: Sequence[str], policy: ScoringPolicy, start: int | None
     ) -> list[_Encoded | ScoringFailure]:

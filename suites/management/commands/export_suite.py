@@ -19,13 +19,15 @@ class Command(SiteCommand):
         parser.add_argument("slug")
         parser.add_argument("--revision", type=int, help="default: the newest frozen one, else the draft")
         parser.add_argument("--format", choices=["json", "json-early", "csv", "tsv"], default="json")
-        parser.add_argument("--trimmed", action="store_true", help="JSON without the file's own extra blanks")
+        parser.add_argument(
+            "--trimmed", action="store_true", help="JSON without the extra spaces of the imported file"
+        )
         parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         suite = Suite.objects.filter(slug=options["slug"]).first()
         if suite is None:
-            raise CommandError(f"There is no suite {options['slug']!r}.")
+            raise CommandError(f"Suite not found: {options['slug']!r}.")
         if options["revision"] is not None:
             revision = suite.revisions.filter(number=options["revision"]).first()
         else:

@@ -12,40 +12,40 @@ from lmgym.suites.regions import METRICS
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy
+from suites.options import SuiteOptions
 
 
 class Command(SiteCommand):
     help = (
-        "Import suite files (JSON, JSONL, CSV, TSV, .xlsx, .ods) as new suites. All files are read before anything is "
-        "saved."
+        "Import suite files (JSON, JSONL, CSV, TSV, .xlsx, .ods) as new suites. Nothing is saved if a file cannot be "
+        "read."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path)
         parser.add_argument(
-            "--owner", default="", help="account that will own them; default: the first superuser"
+            "--owner", default="", help="owner of the new suites; default: the first superuser"
         )
         parser.add_argument("--visibility", choices=Visibility.values, default=Visibility.PRIVATE)
         parser.add_argument("--tags", default="", help="separated by commas")
         parser.add_argument("--join", choices=JoinPolicy.values, default=JoinPolicy.SPACE)
         parser.add_argument(
-            "--metric", choices=METRICS, help="value of a region; default: as the file says, else sum"
+            "--metric", choices=METRICS, help="value of a region; default: from the file, else sum"
         )
         add_reading(parser)
-        parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
+        parser.add_argument("--freeze", action="store_true", help="freeze the first revision")
 
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_named(options["owner"])
         documents = [(path, read_file(path, **reading(options))) for path in options["files"]]
+        suite_options = SuiteOptions(
+            visibility=options["visibility"],
+            tags=tuple(options["tags"].split(",")),
+            join_policy=options["join"],
+            metric=options["metric"] or "",
+        )
         for path, document in documents:
-            suite = services.import_suite(
-                document,
-                actor=actor,
-                visibility=options["visibility"],
-                tags=options["tags"].split(","),
-                join_policy=options["join"],
-                metric=options["metric"] or "",
-            )
+            suite = services.import_suite(document, suite_options, actor=actor)
             if options["freeze"]:
                 services.freeze(suite, actor=actor, note=f"imported from {path.name}")
             for notice in document.notices:

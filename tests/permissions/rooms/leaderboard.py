@@ -63,12 +63,12 @@ ROWS += [
 
 def furnish(people, world) -> None:
     """alice's published and her unpublished collection, and one that dora may view and bob may edit."""
-    from gym.collections.services import make_collection, publish_collection
+    from gym.collections.services import create_collection, publish_collection
     from suites.models import SuiteRevision
 
     revision = SuiteRevision.objects.get(suite__slug="public", number=1)
     for slug in ("paper", "in-the-making", "shared-list", "another-list"):
-        made = make_collection(
+        made = create_collection(
             actor=people.alice, slug=slug, title=slug, description="", reference="", revisions=[revision]
         )
         if slug == "paper":

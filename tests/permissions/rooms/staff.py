@@ -8,7 +8,6 @@ STAFF = ("in", 403, 403, 403, 403, 200)
 API = (401, 403, 403, 403, 403, 200)
 ROWS: list[Row] = [
     ("GET", "staff", [], STAFF),
-    ("POST", "staff-jobs", [], ("in", 403, 403, 403, 403, 400)),
     ("POST", "staff-doctor", [], ("in", 403, 403, 403, 403, 302)),
     ("GET", "staff-accounts", [], STAFF),
     ("GET", "staff-clean-up", [], STAFF),

@@ -26,7 +26,7 @@ from lmgym.runs.leaderboard.verdicts import Place, verdicts_of
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RULE_COUNTS, Rule
 from models_registry.models import RegisteredModel
-from models_registry.names import GROUP, tell_apart, told_apart
+from models_registry.names import GROUP, disambiguate, unambiguous
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
@@ -63,7 +63,7 @@ def leaderboard(
     together = [row for row in offered if collection or not options.tag or options.tag in tags[row.pk]]
     found, lacking = _scores(chosen, models, options, together if run_set else None)
     shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
-    tell_apart(shown)
+    disambiguate(shown)
     dropped: tuple[MissingRate, ...] = ()
     if options.common:
         common = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
@@ -297,7 +297,7 @@ def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
 
 
 def labelled(rows: Sequence[StoredRow]) -> list[StoredRow]:
-    labels = told_apart([(row.name, row.model.slug) for row in rows])
+    labels = unambiguous([(row.name, row.model.slug) for row in rows])
     return [replace(row, label=label) for row, label in zip(rows, labels, strict=True)]
 
 

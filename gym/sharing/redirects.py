@@ -1,8 +1,7 @@
-"""Addresses of things that were public once, wherever an address of the site or the API begins with a thing that can
-be unlisted.
+"""Redirects from former public addresses of suites, corpora and reference answers, on pages and in the API.
 
-Whoever may open the thing is led to its address of now; everybody else reads that it is not public any more (410), and
-nothing about where it is. An address that never was public answers 404, as if nothing had ever been there."""
+Users who may read the thing are redirected to its current address. Everybody else gets 410 and the authors' note, but
+not the new address. An address that was never public stays a 404."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ from gym.sharing.permissions import may_read
 
 @dataclass(frozen=True)
 class Kind:
-    """`route` is how addresses of its things begin, `model` keeps the former ones, `home` is its list, called
-    `title`; `below` is what hangs below them."""
+    """A kind of thing whose old addresses redirect. `route` matches its addresses, `model` stores the former ones,
+    `home` and `title` are the name and label of its list, `below` names what is listed under a thing."""
 
     route: re.Pattern[str]
     model: str
@@ -53,21 +52,25 @@ KINDS = (
 
 
 def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpResponse | None:
-    """Of a valid form that would take a public thing away from where everybody can open it: the page that says what
-    will be seen there and offers a note, until `confirmed` is sent. Context: thing, form, wanted, kind."""
-    wanted = form.cleaned_data.get("visibility", thing.visibility)
-    if thing.visibility != Visibility.PUBLIC or wanted == Visibility.PUBLIC or "confirmed" in request.POST:
+    """Return the confirmation page for a valid form that hides a public thing, or None once `confirmed` is sent.
+    Context: thing, form, new_visibility, kind."""
+    new_visibility = form.cleaned_data.get("visibility", thing.visibility)
+    if (
+        thing.visibility != Visibility.PUBLIC
+        or new_visibility == Visibility.PUBLIC
+        or "confirmed" in request.POST
+    ):
         return None
-    formers = thing.former_addresses.model
-    kind = next(kind for kind in KINDS if apps.get_model(kind.model) is formers)
-    context = {"thing": thing, "form": form, "wanted": wanted, "kind": kind}
+    model = thing.former_addresses.model
+    kind = next(kind for kind in KINDS if apps.get_model(kind.model) is model)
+    context = {"thing": thing, "form": form, "new_visibility": new_visibility, "kind": kind}
     return render(request, "sharing/confirm_visibility.html", context)
 
 
-def former_addresses(
+def redirect_old_addresses(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: only what answers 404 is looked up."""
+    """Middleware. Only requests that would be answered with 404 are looked up."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -75,32 +78,32 @@ def former_addresses(
         if response.status_code != 404 or match is None:
             return response
         kind = next((kind for kind in KINDS if kind.route.match(match.route)), None)
-        return (kind and _at(request, match, kind)) or response
+        return (kind and _redirect_of(request, match, kind)) or response
 
     return answer
 
 
-def _at(request: HttpRequest, match: ResolverMatch, kind: Kind) -> HttpResponse | None:
+def _redirect_of(request: HttpRequest, match: ResolverMatch, kind: Kind) -> HttpResponse | None:
     slug = match.kwargs["slug"]
     model: Any = apps.get_model(kind.model)
-    former = model.objects.filter(slug=slug).first()
-    if former is None:
+    old = model.objects.filter(slug=slug).first()
+    if old is None:
         return None
-    thing = former.thing
+    thing = old.thing
     if thing is None:
-        return _gone(request, match, kind, former)
+        return _gone(request, match, kind, old)
     if thing.visibility == Visibility.PUBLIC or may_read(request.user, thing):
         if thing.slug == slug:
-            return None  # they may open it; it is something below it that is not there
+            return None  # the thing exists; what is missing is below it
         place = reverse(match.view_name, kwargs=match.kwargs | {"slug": thing.slug})
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(f"{place}?{query}" if query else place, preserve_request=True)
-    return _gone(request, match, kind, former)
+    return _gone(request, match, kind, old)
 
 
-def _gone(request: HttpRequest, match: ResolverMatch, kind: Kind, former: Any) -> HttpResponse:
+def _gone(request: HttpRequest, match: ResolverMatch, kind: Kind, old: Any) -> HttpResponse:
     if match.route.startswith("api/v1/"):
-        gone = f"This {kind.noun} is not public any more."
-        more = {"note": former.note} if former.note else {}
-        return ApiProblem(410, gone, "not-public-any-more", more=more).plain_response()
-    return render(request, "sharing/not_public.html", {"former": former, "kind": kind}, status=410)
+        message = f"This {kind.noun} is no longer public."
+        more = {"note": old.note} if old.note else {}
+        return ApiProblem(410, message, "not-public-any-more", more=more).plain_response()
+    return render(request, "sharing/not_public.html", {"redirect": old, "kind": kind}, status=410)

@@ -1,4 +1,4 @@
-"""Rooms whose things are shared: what their collaboration pages need."""
+"""Descriptor of a kind of thing that has collaborators: what the shared Share pages and API need to know about it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 
 
 @dataclass(frozen=True)
-class Room:
-    """`prefix`: of its URL names (`suite-people`); `home`: URL name of its list, called `title`."""
+class Shareable:
+    """A kind of thing that can be shared. `prefix` begins the names of its URLs (`suite-people`);
+    `home` and `title` are the URL name and label of its list."""
 
     prefix: str
     home: str
