@@ -9,10 +9,11 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
+NPM := $(shell command -v npm)
 # A file stays in one process, which builds what its tests share once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint format lock bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -33,10 +34,26 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check
+	@$(MAKE) --no-print-directory $(if $(NPM),lint-static,no-npm)
+
+# make lint-static   only the checks of static/ (needs npm); `make lint` runs them where npm is installed
+lint-static: node_modules/.installed
+	$(NPM) run --silent lint
+
+no-npm:
+	@echo "static/ was not checked: npm is not installed. On Debian: sudo apt-get install npm"
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@$(if $(NPM),$(MAKE) --no-print-directory format-static)
+
+format-static: node_modules/.installed
+	$(NPM) run --silent format
+
+node_modules/.installed: package-lock.json
+	$(NPM) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -83,4 +100,4 @@ bench-edit: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.edit $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

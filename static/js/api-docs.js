@@ -1,6 +1,10 @@
 // Swagger UI on the site's own description of its API. Nothing inline: the Content-Security-Policy allows none.
 const place = document.getElementById("api");
-const csrf = () => document.cookie.split("; ").find((one) => one.startsWith("csrftoken="))?.split("=")[1];
+const csrf = () =>
+  document.cookie
+    .split("; ")
+    .find((one) => one.startsWith("csrftoken="))
+    ?.split("=")[1];
 
 // Swagger UI's dark dress, by the switch of the site or, without it, by the system.
 const system = window.matchMedia("(prefers-color-scheme: dark)");

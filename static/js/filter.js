@@ -5,7 +5,9 @@ const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLo
 
 export function matches(text, words) {
   const there = plain(text);
-  return plain(words).split(/\s+/).every((word) => there.includes(word));
+  return plain(words)
+    .split(/\s+/)
+    .every((word) => there.includes(word));
 }
 
 const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filter((box) => !box.closest("[hidden]"));
@@ -13,7 +15,8 @@ const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filte
 function label(button, list) {
   const boxes = shown(list);
   button.disabled = boxes.length === 0;
-  button.textContent = boxes.length && boxes.every((box) => box.checked) ? "Untick all shown" : `Tick all shown (${boxes.length})`;
+  button.textContent =
+    boxes.length && boxes.every((box) => box.checked) ? "Untick all shown" : `Tick all shown (${boxes.length})`;
 }
 
 function enhance(root) {
@@ -51,7 +54,11 @@ function search(select) {
   if (options.length <= MANY) return;
   const parts = [...select.children].map((part) => [part, part.matches("optgroup") ? [...part.children] : [part]]);
   const input = document.createElement("input");
-  Object.assign(input, { type: "search", className: "form-control select-search", placeholder: `Search ${select.dataset.search}` });
+  Object.assign(input, {
+    type: "search",
+    className: "form-control select-search",
+    placeholder: `Search ${select.dataset.search}`,
+  });
   input.setAttribute("aria-label", input.placeholder);
   select.before(input);
   input.addEventListener("input", () => {

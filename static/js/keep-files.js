@@ -24,7 +24,8 @@ function said(error) {
 /* Marks the fields that the answer's form marks. */
 function mark(form, answer) {
   for (const field of form.querySelectorAll("[name]:not([type=hidden])")) {
-    const wrong = answer?.querySelector(`[name="${CSS.escape(field.name)}"]`)?.classList.contains("is-invalid") ?? false;
+    const wrong =
+      answer?.querySelector(`[name="${CSS.escape(field.name)}"]`)?.classList.contains("is-invalid") ?? false;
     field.classList.toggle("is-invalid", wrong);
     if (wrong) field.setAttribute("aria-invalid", "true");
     else field.removeAttribute("aria-invalid");

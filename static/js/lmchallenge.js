@@ -7,7 +7,9 @@ function enhance(text) {
   if (!readout || !words.length) return;
   readout.hidden = false;
   readout.textContent = "Point at a word, or walk through the text with the arrow keys, to read what was predicted.";
-  const say = (word) => { readout.textContent = word.dataset.words; };
+  const say = (word) => {
+    readout.textContent = word.dataset.words;
+  };
   let at = 0;
   for (const word of words) word.tabIndex = -1;
   words[0].tabIndex = 0;
@@ -28,8 +30,12 @@ function enhance(text) {
     return -1;
   };
   const moves = {
-    ArrowRight: () => at + 1, ArrowLeft: () => at - 1, ArrowDown: () => line(1), ArrowUp: () => line(-1),
-    Home: () => 0, End: () => words.length - 1,
+    ArrowRight: () => at + 1,
+    ArrowLeft: () => at - 1,
+    ArrowDown: () => line(1),
+    ArrowUp: () => line(-1),
+    Home: () => 0,
+    End: () => words.length - 1,
   };
   text.addEventListener("pointerover", (event) => {
     const word = event.target.closest("[data-words]");
@@ -37,10 +43,14 @@ function enhance(text) {
   });
   text.addEventListener("focusin", (event) => {
     const word = event.target.closest("[data-words]");
-    if (word) { at = words.indexOf(word); say(word); }
+    if (word) {
+      at = words.indexOf(word);
+      say(word);
+    }
   });
   text.addEventListener("keydown", (event) => {
-    if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey)
+      return;
     event.preventDefault();
     go(moves[event.key]());
   });

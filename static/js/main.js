@@ -31,16 +31,21 @@ const goesOn = (box) => {
   else delete box.dataset.goesOn;
 };
 const watch = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
+  for (const entry of entries) {
+    const target = /** @type {HTMLElement} */ (entry.target);
     const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
     if (scrolls) target.tabIndex = 0;
     else if (!target.closest("[data-figure]")) target.removeAttribute("tabindex");
     if (target.matches(".table-box")) goesOn(target);
   }
 });
-document.addEventListener("scroll", ({ target }) => {
-  if (target instanceof Element && target.matches(".table-box")) goesOn(target);
-}, { capture: true, passive: true });
+document.addEventListener(
+  "scroll",
+  ({ target }) => {
+    if (target instanceof Element && target.matches(".table-box")) goesOn(target);
+  },
+  { capture: true, passive: true },
+);
 const observe = (root) => {
   for (const box of root.querySelectorAll(".table-box, .chart-box")) watch.observe(box);
 };

@@ -40,10 +40,14 @@ dialog?.querySelector("[data-sign-out-anyway]").addEventListener("click", () => 
   leave(form.dataset.signOut);
   form.submit();
 });
-for (const button of dialog?.querySelectorAll("[data-stay]") ?? []) button.addEventListener("click", () => dialog.close());
+for (const button of dialog?.querySelectorAll("[data-stay]") ?? [])
+  button.addEventListener("click", () => dialog.close());
 
 /* The server says whom it signed out last, however that came about. */
-const name = document.cookie.split("; ").find((one) => one.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+const name = document.cookie
+  .split("; ")
+  .find((one) => one.startsWith(`${COOKIE}=`))
+  ?.slice(COOKIE.length + 1);
 if (name) {
   forgetPerson(decodeURIComponent(name));
   document.cookie = `${COOKIE}=; path=/; max-age=0`;

@@ -9,7 +9,7 @@ export function cellValue(cell) {
 }
 
 export function compare(a, b, direction) {
-  if (a === null || b === null) return (a === null) - (b === null);
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
   if (typeof a === "number" && typeof b === "number") return (a - b) * direction;
   return String(a).localeCompare(String(b), undefined, { numeric: true }) * direction;
 }

@@ -13,6 +13,12 @@ function csrfToken() {
   return cookie ?? document.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
 }
 
+/**
+ * @param {string} method
+ * @param {string} url
+ * @param {object} [body]
+ * @param {{signal?: AbortSignal}} [options]
+ */
 export async function call(method, url, body, { signal } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -46,7 +52,12 @@ export async function call(method, url, body, { signal } = {}) {
 
 /* A form for a page of the site, which answers with data, or with a piece of a page to be shown. */
 export async function post(url, body) {
-  const answer = await fetch(url, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, credentials: "same-origin" }).catch(() => {
+  const answer = await fetch(url, {
+    method: "POST",
+    body,
+    headers: { "X-CSRFToken": csrfToken() },
+    credentials: "same-origin",
+  }).catch(() => {
     throw new ApiError(0, "the server cannot be reached");
   });
   if (answer.redirected) throw new ApiError(401, "you are signed out: sign in again in another tab");
@@ -59,9 +70,15 @@ const PAGE = 500;
 
 /* The whole draft, page by page; one is opened when there is none any more. onPage(draft, rows) hears each page. When
    somebody changes the draft meanwhile, it begins anew. `known`: everything but the rows, as it came with the page. */
+/**
+ * @param {{draft: string, cells: string}} endpoints
+ * @param {(draft: any, rows: any[]) => void} [onPage]
+ * @param {any} [known]
+ */
 export async function loadDraft({ draft, cells }, onPage = () => {}, known = null) {
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const head = known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
+    const head =
+      known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
     const both = Promise.all([head, call("GET", `${cells}?limit=${PAGE}`)]);
     const found = await both.catch((error) => {
       if (error.status !== 404 || attempt) throw error;

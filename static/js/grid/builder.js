@@ -27,7 +27,12 @@ export function joined(formula, added) {
 export function builder(getDoc, onUse, serial) {
   const select = (name, label) => {
     const id = `build-${serial}-${name}`;
-    return h("div", { class: "field" }, h("label", { for: id, text: label }), h("select", { id, class: "form-select", name }));
+    return h(
+      "div",
+      { class: "field" },
+      h("label", { for: id, text: label }),
+      h("select", { id, class: "form-select", name }),
+    );
   };
   const fields = {
     r1: select("r1", "Surprisal at"),
@@ -42,11 +47,15 @@ export function builder(getDoc, onUse, serial) {
     const { regions, conditions } = getDoc();
     const chosen = Object.fromEntries(Object.keys(fields).map((name) => [name, input(name).value]));
     for (const name of ["r1", "r2"]) {
-      input(name).replaceChildren(...regions.map((one, k) => option(k + 1, `${k + 1} ${one}`)), option("*", "the whole sentence"));
+      input(name).replaceChildren(
+        ...regions.map((one, k) => option(k + 1, `${k + 1} ${one}`)),
+        option("*", "the whole sentence"),
+      );
     }
     for (const name of ["c1", "c2"]) input(name).replaceChildren(...conditions.map((one) => option(one, one)));
     input("op").replaceChildren(...OPERATORS.map(([sign, words]) => option(sign, words)));
-    for (const name of Object.keys(fields)) if ([...input(name).options].some((one) => one.value === chosen[name])) input(name).value = chosen[name];
+    for (const name of Object.keys(fields))
+      if ([...input(name).options].some((one) => one.value === chosen[name])) input(name).value = chosen[name];
     if (!chosen.c2 && conditions.length > 1) input("c2").selectedIndex = 1;
   };
   box.addEventListener("toggle", () => box.open && fill());
@@ -54,7 +63,12 @@ export function builder(getDoc, onUse, serial) {
     input("r2").value = input("r1").value;
   });
   const side = (n) => ({ region: input(`r${n}`).value, condition: input(`c${n}`).value });
-  const use = h("button", { type: "button", class: "btn btn-s", text: "Add to the formula", onclick: () => onUse(comparison(side(1), input("op").value, side(2))) });
+  const use = h("button", {
+    type: "button",
+    class: "btn btn-s",
+    text: "Add to the formula",
+    onclick: () => onUse(comparison(side(1), input("op").value, side(2))),
+  });
   box.append(h("div", { class: "build-fields" }, fields.r1, fields.c1, fields.op, fields.r2, fields.c2, use));
   return box;
 }

@@ -88,7 +88,9 @@ export function pasteBlock(editor, block, text = "") {
       view.place(true);
     };
     const plain = () => pasteCells(editor, block);
-    readSheet(editor.headed, doc, block, text, { take, plain }).catch((error) => editor.say(`The sheet was not pasted: ${error.message}.`, "bad"));
+    readSheet(editor.headed, doc, block, text, { take, plain }).catch((error) =>
+      editor.say(`The sheet was not pasted: ${error.message}.`, "bad"),
+    );
   } else pasteCells(editor, block);
 }
 
@@ -103,13 +105,21 @@ function pasteCells(editor, block) {
   const rect = editor.rect() ?? { top: 0, left: Math.max(0, c), bottom: 0, right: Math.max(0, c) };
   const over = block.rows.length - (doc.nRows - rect.top);
   if (doc.shown && over > 0) {
-    editor.say(`${counted(over, "row")} of the clipboard would go past the rows that the filter shows; nothing was pasted. Show all rows first.`, "bad");
+    editor.say(
+      `${counted(over, "row")} of the clipboard would go past the rows that the filter shows; nothing was pasted. Show all rows first.`,
+      "bad",
+    );
     return;
   }
   const entry = commands.paste(doc, rect, block);
   const at = { top: rect.top, left: rect.left };
   if (!editor.perform(entry)) return;
-  editor.selection.range(at.top, at.left, Math.min(doc.nRows, at.top + block.rows.length) - 1, at.left + block.width - 1);
+  editor.selection.range(
+    at.top,
+    at.left,
+    Math.min(doc.nRows, at.top + block.rows.length) - 1,
+    at.left + block.width - 1,
+  );
   view.place(true);
 }
 

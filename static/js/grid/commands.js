@@ -1,7 +1,14 @@
 /* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion, and so
    do the names and descriptions that "Predict effects" gave. */
 
-import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
+import {
+  afterDelete,
+  afterInsert,
+  afterMove,
+  references,
+  renameCondition as renameIn,
+  renumberRegions,
+} from "./formula.js";
 import { followed } from "./generated.js";
 import { copyFactors, copyPredictions, printable, scoringOf, tidy } from "./model.js";
 import { counted } from "./dom.js";
@@ -22,10 +29,17 @@ function withNumbers(doc, map) {
 }
 
 /* names: those that the regions have afterwards. */
-export const withNames = (doc, names) => withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
+export const withNames = (doc, names) =>
+  withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
 
 // --- texts -------------------------------------------------------------------------------------------------------
-const change = (doc, item, condition, region, text) => [item, condition, region, doc.cell(item, condition, region), tidy(text)];
+const change = (doc, item, condition, region, text) => [
+  item,
+  condition,
+  region,
+  doc.cell(item, condition, region),
+  tidy(text),
+];
 
 /* `seen`: what the cell held when the person began to type; somebody else's text may have come in since. */
 export function setCell(doc, r, c, text, seen) {
@@ -95,8 +109,8 @@ export function paste(doc, rect, block) {
   const notes = [
     block.ragged ? "rows of different length: the rest was left alone" : "",
     block.merged ? `${counted(block.merged, "merged cell")} taken apart` : "",
-    newRegions ? counted(newRegions, "region") + " added" : "",
-    grown.length ? counted(grown.length, "item") + " added" : "",
+    newRegions ? `${counted(newRegions, "region")} added` : "",
+    grown.length ? `${counted(grown.length, "item")} added` : "",
   ].filter(Boolean);
   return entry([`pasted ${rows.length} by ${width}`, ...notes].join("; "), ops);
 }
@@ -131,7 +145,7 @@ export function duplicateItem(doc, item) {
   return entry(`item ${item} copied as item ${number}`, [{ op: "insert_items", at, items: [{ number, rows }] }]);
 }
 
-export function deleteItems(doc, items) {
+export function deleteItems(items) {
   const what = items.length === 1 ? `item ${items[0]}` : counted(items.length, "item");
   return entry(`deleted ${what}`, items.length ? [{ op: "delete_items", items }] : []);
 }
@@ -142,7 +156,7 @@ export function moveItem(doc, item, by) {
   return entry(`item ${item} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_item", item, to }]);
 }
 
-export function renumberItem(doc, item, to) {
+export function renumberItem(item, to) {
   return entry(`item ${item} is now item ${to}`, item === to ? [] : [{ op: "renumber_item", item, to }]);
 }
 
@@ -166,7 +180,9 @@ export function duplicateCondition(doc, source) {
 
 /* Formulas keep the name of a deleted condition: they say so as an error until it is replaced. */
 export function deleteCondition(doc, name) {
-  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [{ op: "delete_condition", name }]);
+  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [
+    { op: "delete_condition", name },
+  ]);
 }
 
 export function moveCondition(doc, name, by) {
@@ -226,7 +242,10 @@ export function renameRegion(doc, region, to) {
   const wanted = tidy(to);
   if (doc.regions[region - 1] === wanted) return entry("", []);
   const names = doc.regions.map((one, k) => (k === region - 1 ? wanted : one));
-  return entry(`region ${region} is now ${wanted}`, [{ op: "rename_region", region, to: wanted }, withNames(doc, names)]);
+  return entry(`region ${region} is now ${wanted}`, [
+    { op: "rename_region", region, to: wanted },
+    withNames(doc, names),
+  ]);
 }
 
 function warning(doc, isLost) {
@@ -266,5 +285,8 @@ export function addMissing(doc, missing) {
     ops.push({ op: "insert_condition", at: doc.conditions.length + ops.length, name, rows });
     factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
   }
-  return entry(`added ${counted(ops.length, "condition")}`, [...ops, { op: "set_factors", factors, old: copyFactors(doc.factors) }]);
+  return entry(`added ${counted(ops.length, "condition")}`, [
+    ...ops,
+    { op: "set_factors", factors, old: copyFactors(doc.factors) },
+  ]);
 }

@@ -37,9 +37,16 @@ export class Completer {
   }
 
   show() {
-    const options = this.found.options.slice(0, 12).map((one, k) =>
-      h("li", { role: "option", id: `${this.list.id}-${k}`, "aria-selected": k === this.at ? "true" : "false" }, h("span", { text: one.label }), h("span", { class: "note", text: one.detail })),
-    );
+    const options = this.found.options
+      .slice(0, 12)
+      .map((one, k) =>
+        h(
+          "li",
+          { role: "option", id: `${this.list.id}-${k}`, "aria-selected": k === this.at ? "true" : "false" },
+          h("span", { text: one.label }),
+          h("span", { class: "note", text: one.detail }),
+        ),
+      );
     const opened = this.list.hidden;
     this.list.replaceChildren(...options);
     this.list.hidden = false;

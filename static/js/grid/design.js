@@ -24,10 +24,15 @@ export class DesignPanel {
     this.asked = "";
     this.askLater = debounce(ASK, () => this.ask());
     // not on "toggle", which comes later, perhaps over what has been typed by then
-    this.find("edit").querySelector("summary").addEventListener("click", () => this.find("edit").open || this.open());
+    this.find("edit")
+      .querySelector("summary")
+      .addEventListener("click", () => this.find("edit").open || this.open());
     this.lines.addEventListener("change", () => (this.reading = this.read()));
     // leaving the text shows the levels above the button: it would move away from under the mouse
-    this.find("form").addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
+    this.find("form").addEventListener(
+      "mousedown",
+      (event) => event.target.closest("button") && event.preventDefault(),
+    );
     this.find("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.apply();
@@ -54,7 +59,10 @@ export class DesignPanel {
     this.find("shape").textContent = factors.map(({ levels }) => levels.length).join(" × ");
     this.table();
     const chosen = this.region.value;
-    this.region.replaceChildren(...regions.map((name, k) => h("option", { value: k + 1, text: `${k + 1} ${name}` })), h("option", { value: "*", text: "the whole sentence" }));
+    this.region.replaceChildren(
+      ...regions.map((name, k) => h("option", { value: k + 1, text: `${k + 1} ${name}` })),
+      h("option", { value: "*", text: "the whole sentence" }),
+    );
     if ([...this.region.options].some((one) => one.value === chosen)) this.region.value = chosen;
     if (!factors.length) this.find("missing").hidden = true;
     else if (this.asked !== this.key()) this.askLater();
@@ -78,7 +86,15 @@ export class DesignPanel {
         "table",
         { class: "data design-table" },
         h("caption", { class: "visually-hidden", text: "The level of each factor in every condition" }),
-        h("thead", {}, h("tr", {}, ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })),
+          ),
+        ),
         h("tbody", {}, ...conditions.map((name) => h("tr", {}, h("th", { scope: "row", text: name }), ...cells(name)))),
       ),
     );
@@ -109,14 +125,17 @@ export class DesignPanel {
       this.asked = key;
       this.show(data);
     } catch (error) {
-      this.find("effects").replaceChildren(h("p", { class: "note", text: `No predictions to offer: ${error.message}` }));
+      this.find("effects").replaceChildren(
+        h("p", { class: "note", text: `No predictions to offer: ${error.message}` }),
+      );
     }
   }
 
   show({ missing, effects }) {
     this.missing = missing;
     this.find("missing").hidden = !missing.length;
-    this.find("missing-text").textContent = `No condition has ${missing.map(({ levels }) => levels.join(" × ")).join(", or ")}.`;
+    this.find("missing-text").textContent =
+      `No condition has ${missing.map(({ levels }) => levels.join(" × ")).join(", or ")}.`;
     this.offers.clear();
     this.find("effects").replaceChildren(...effects.map((effect, k) => this.offer(effect, k)));
     this.marks();
@@ -129,7 +148,9 @@ export class DesignPanel {
     const offers = [greater, less];
     const show = () => {
       const one = offers.find(({ formula }) => formula === select.value);
-      said.replaceChildren(...(one ? [h("p", { text: one.words }), h("p", { class: "formula-source", text: one.formula })] : []));
+      said.replaceChildren(
+        ...(one ? [h("p", { text: one.words }), h("p", { class: "formula-source", text: one.formula })] : []),
+      );
     };
     const select = h(
       "select",
@@ -195,7 +216,9 @@ export class DesignPanel {
       for (const name of known ? data.outside : []) {
         const levels = data.factors.map((one) => before.get(one.name).conditions[name]);
         const cell = JSON.stringify(levels);
-        const taken = this.doc.conditions.some((other) => JSON.stringify(data.factors.map((one) => one.conditions[other])) === cell);
+        const taken = this.doc.conditions.some(
+          (other) => JSON.stringify(data.factors.map((one) => one.conditions[other])) === cell,
+        );
         if (taken || !data.factors.every((one, k) => one.levels.includes(levels[k]))) continue;
         data.factors.forEach((one, k) => (one.conditions[name] = levels[k]));
       }
@@ -211,7 +234,12 @@ export class DesignPanel {
   levels() {
     const select = (factor, condition, k) => {
       const label = `${factor.name} of ${condition}`;
-      const made = h("select", { class: "form-select", "aria-label": label }, h("option", { value: "", text: "outside" }), ...factor.levels.map((level) => h("option", { value: level, text: level })));
+      const made = h(
+        "select",
+        { class: "form-select", "aria-label": label },
+        h("option", { value: "", text: "outside" }),
+        ...factor.levels.map((level) => h("option", { value: level, text: level })),
+      );
       made.value = factor.conditions[condition] ?? "";
       made.dataset.factor = k;
       made.dataset.condition = condition;
@@ -224,8 +252,27 @@ export class DesignPanel {
         "table",
         { class: "data design-table" },
         h("caption", { class: "visually-hidden", text: "Levels of the conditions" }),
-        h("thead", {}, h("tr", {}, ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })))),
-        h("tbody", {}, ...this.doc.conditions.map((condition) => h("tr", {}, h("th", { scope: "row", text: condition }), ...factors.map((factor, k) => select(factor, condition, k))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          ...this.doc.conditions.map((condition) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row", text: condition }),
+              ...factors.map((factor, k) => select(factor, condition, k)),
+            ),
+          ),
+        ),
       ),
     );
   }

@@ -15,12 +15,35 @@ import { GridView } from "./view.js";
 
 const TEXTS_ONLY = new Set(["set_cells"]);
 const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // not in the sheet
-const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition", "set_factors"]);
+const QUIET_FOR_SCORES = new Set([
+  "set_cells",
+  "insert_items",
+  "delete_items",
+  "move_item",
+  "rename_region",
+  "move_condition",
+  "set_factors",
+]);
 
-const alsoHidden = (label, rows) => (rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "");
+const alsoHidden = (label, rows) =>
+  rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "";
 
 export class Editor {
-  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onSentence(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
+  /**
+   * @param {object} options
+   * @param {HTMLElement} options.box
+   * @param {HTMLElement} options.menu
+   * @param {string} options.title
+   * @param {{url: string, dialog: HTMLElement}} options.headed the dialog for pasted sheets with headings
+   * @param {boolean} [options.rightToLeft]
+   * @param {object} [options.hooks]
+   * @param {(ops: any[]) => void} [options.hooks.onEdit]
+   * @param {(ops: any[], keepsScores: boolean) => void} [options.hooks.onChange]
+   * @param {(text: string, look: string) => void} [options.hooks.onMessage]
+   * @param {() => void} [options.hooks.onFind]
+   * @param {() => void} [options.hooks.onSentence]
+   * @param {() => void} [options.hooks.onHidden] called when `goTo` needs a row that the filter hides
+   */
   constructor({ box, menu, title, headed, rightToLeft = false, hooks = {} }) {
     this.hooks = hooks;
     this.headed = headed;
@@ -71,12 +94,16 @@ export class Editor {
   async load(endpoints, known) {
     this.setLocked(true);
     let seen = null;
-    const draft = await loadDraft(endpoints, (first, rows) => {
-      if (seen !== first) {
-        seen = first;
-        this.setDocument({ ...first, rows });
-      } else this.addRows(rows);
-    }, known);
+    const draft = await loadDraft(
+      endpoints,
+      (first, rows) => {
+        if (seen !== first) {
+          seen = first;
+          this.setDocument({ ...first, rows });
+        } else this.addRows(rows);
+      },
+      known,
+    );
     this.setLocked(false);
     return draft;
   }
@@ -113,7 +140,8 @@ export class Editor {
       if (label && !quiet) announce(label);
       return null;
     }
-    if (where) this.selection.to(where.r ?? this.doc.rowOf(where.item, where.condition ?? this.doc.conditions[0]), where.c);
+    if (where)
+      this.selection.to(where.r ?? this.doc.rowOf(where.item, where.condition ?? this.doc.conditions[0]), where.c);
     this.show(done.ops);
     this.say(alsoHidden(label, hidden), "");
     if (!hidden && !quiet && label !== "edit") announce(label);
@@ -137,7 +165,10 @@ export class Editor {
       this.view.reveal(this.selection.r, this.selection.c);
       if (hold) this.view.place(true);
     }
-    this.hooks.onChange?.(ops, ops.every((op) => QUIET_FOR_SCORES.has(op.op)));
+    this.hooks.onChange?.(
+      ops,
+      ops.every((op) => QUIET_FOR_SCORES.has(op.op)),
+    );
   }
 
   showCells(ops) {
@@ -200,7 +231,7 @@ export class Editor {
           this.say("An item number is a whole number.", "bad");
           return false;
         }
-        entry = commands.renumberItem(doc, item, Number(text));
+        entry = commands.renumberItem(item, Number(text));
       } else if (c === CONDITION) entry = commands.renameCondition(doc, condition, text);
       else if (c < doc.regions.length) entry = commands.setCell(doc, r, c, text, seen);
     }
@@ -222,7 +253,8 @@ export class Editor {
 
   clearSelection() {
     const rect = this.rect();
-    if (!rect || this.selection.r === HEAD || this.selection.c < 0) announce("use the menu to delete items, conditions or regions");
+    if (!rect || this.selection.r === HEAD || this.selection.c < 0)
+      announce("use the menu to delete items, conditions or regions");
     else this.perform(commands.clear(this.doc, rect));
     return true;
   }
@@ -262,6 +294,7 @@ export class Editor {
   }
 
   // --- where we are --------------------------------------------------------------------------------------------
+  /** @returns {{r: number, c: number, item?: number, condition?: string, region?: number}} */
   here() {
     const { r, c } = this.selection;
     const at = r >= 0 && r < this.doc.nRows ? this.doc.place(r) : {};
@@ -291,7 +324,8 @@ export class Editor {
     const by = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
     if (key === "ArrowUp" || key === "ArrowDown") {
       if (item === undefined) return true;
-      const entry = c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
+      const entry =
+        c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
       this.perform(entry, { item, condition, c });
     } else if (region !== undefined) {
       const entry = commands.moveRegion(this.doc, region, by);

@@ -16,9 +16,16 @@ export function pattern(text, { matchCase = false, whole = false } = {}, flags =
 
 /* "1-3, 8" as a test of numbers; nothing: all. null: it is none. */
 export function numbersIn(text) {
-  const parts = text.replace(/\s*[-–]\s*/g, "-").split(/[,;\s]+/).filter(Boolean);
-  const ranges = parts.map((part) => /^(\d+)(?:-(\d+))?$/.exec(part)).map((found) => found && [Number(found[1]), Number(found[2] ?? found[1])]);
-  return ranges.every(Boolean) ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high) : null;
+  const parts = text
+    .replace(/\s*[-–]\s*/g, "-")
+    .split(/[,;\s]+/)
+    .filter(Boolean);
+  const ranges = parts
+    .map((part) => /^(\d+)(?:-(\d+))?$/.exec(part))
+    .map((found) => found && [Number(found[1]), Number(found[2] ?? found[1])]);
+  return ranges.every(Boolean)
+    ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high)
+    : null;
 }
 
 export class FindPanel {
@@ -72,7 +79,13 @@ export class FindPanel {
   }
 
   wanted(flags) {
-    return this.root.hidden ? null : pattern(this.part("text").value, { matchCase: this.part("case").checked, whole: this.part("whole").checked }, flags);
+    return this.root.hidden
+      ? null
+      : pattern(
+          this.part("text").value,
+          { matchCase: this.part("case").checked, whole: this.part("whole").checked },
+          flags,
+        );
   }
 
   /* The cells with a hit, in the order of the sheet: [{r, c, hits}]. */
@@ -99,7 +112,9 @@ export class FindPanel {
     const cells = this.found();
     const hits = cells.reduce((sum, one) => sum + one.hits, 0);
     const where = this.within ? " in the selection" : "";
-    this.part("count").textContent = sheet.wanted ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}` : "";
+    this.part("count").textContent = sheet.wanted
+      ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}`
+      : "";
     for (const name of ["next", "previous", "one", "all"]) this.part(name).disabled = !hits;
     return cells;
   }
@@ -137,7 +152,8 @@ export class FindPanel {
     });
     const hits = found.reduce((sum, one) => sum + one.hits, 0);
     const label = `replaced ${counted(hits, "hit")} in ${counted(found.length, "cell")}`;
-    if (this.editor.perform({ label, ops: [{ op: "set_cells", cells }] })) this.part("count").textContent = `${label[0].toUpperCase()}${label.slice(1)}`;
+    if (this.editor.perform({ label, ops: [{ op: "set_cells", cells }] }))
+      this.part("count").textContent = `${label[0].toUpperCase()}${label.slice(1)}`;
   }
 
   // --- rows --------------------------------------------------------------------------------------------------------
@@ -149,7 +165,10 @@ export class FindPanel {
     this.part("items").setAttribute("aria-invalid", String(!numbers));
     this.part("items-error").hidden = Boolean(numbers);
     if (!numbers) return;
-    this.editor.filter((item, name, row) => numbers(item) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))));
+    this.editor.filter(
+      (item, name, row) =>
+        numbers(item) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))),
+    );
     this.choose(false);
     this.sync();
     announce(`${doc.nRows} of ${counted(doc.nAll, "row")} shown`);
@@ -171,7 +190,8 @@ export class FindPanel {
       this.part("condition").value = doc.conditions.includes(value) ? value : "";
     }
     this.state.hidden = !doc.shown;
-    this.state.querySelector("span").textContent = `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are left alone.`;
+    this.state.querySelector("span").textContent =
+      `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are left alone.`;
     if (!this.root.hidden) this.look();
   }
 }

@@ -34,9 +34,7 @@ export function renameCondition(text, from, to) {
 
 /* map(number) answers the number the region has afterwards, or null when it is deleted. */
 export function renumberRegions(text, map) {
-  return rewrite(text, (ref) =>
-    typeof ref.region === "number" ? { ...ref, region: map(ref.region) ?? LOST } : null,
-  );
+  return rewrite(text, (ref) => (typeof ref.region === "number" ? { ...ref, region: map(ref.region) ?? LOST } : null));
 }
 
 export const afterInsert = (at) => (number) => (number >= at ? number + 1 : number);

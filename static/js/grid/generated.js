@@ -5,7 +5,11 @@ import { references } from "./formula.js";
 
 const MOST = 200; // characters of a name
 
-export const predictionOf = ({ name, words, formula }, region) => ({ name: `${name}, ${region}`.slice(0, MOST), description: words, formula });
+export const predictionOf = ({ name, words, formula }, region) => ({
+  name: `${name}, ${region}`.slice(0, MOST),
+  description: words,
+  formula,
+});
 
 const placed = ({ number, name }) => `at region ${number} (${name})`;
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -13,7 +17,11 @@ const listed = (one) => `${one}(?:, ${one})*(?: and ${one})?`;
 
 /* Everything that effects() can say of these factors about a region. */
 function patterns(factors, region) {
-  const any = (texts) => `(?:${[...texts].sort((a, b) => b.length - a.length).map(literal).join("|")})`;
+  const any = (texts) =>
+    `(?:${[...texts]
+      .sort((a, b) => b.length - a.length)
+      .map(literal)
+      .join("|")})`;
   const factor = any(factors.map(({ name }) => name));
   const level = any(factors.flatMap(({ levels }) => levels));
   const contrast = `${factor}(?: \\(${level} vs\\. ${level}\\))?`;

@@ -3,6 +3,10 @@
 import { applyOps, isIdle, refresh } from "./model.js";
 
 export class History {
+  /**
+   * @param {any} doc
+   * @param {{onEdit?: (ops: any[], entry: any, kind: "do" | "undo" | "redo") => void}} [hooks]
+   */
   constructor(doc, { onEdit = () => {} } = {}) {
     this.doc = doc;
     this.onEdit = onEdit;

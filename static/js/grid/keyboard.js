@@ -21,7 +21,7 @@ export class Keyboard {
     this.editing = null; // null | "typed" | "opened"
     this.leaving = false;
     const { input, box } = this.view;
-    Object.defineProperty(this.view, "isEditing", { get: () => this.editing !== null });
+    this.view.isEditing = () => this.editing !== null;
     input.addEventListener("keydown", (event) => this.onKey(event));
     input.addEventListener("compositionstart", () => this.begin("typed"));
     input.addEventListener("input", () => this.onInput());

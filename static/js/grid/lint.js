@@ -10,7 +10,12 @@ const DRAWING = { error: "cross", warning: "alert", info: "info" };
 export class LintPanel {
   /* settings: name -> [words, what leads to it] */
   constructor({ list, aside, count }, editor, { url, settings = {} }) {
-    Object.assign(this, { list, aside, count, editor, url, settings });
+    this.list = list;
+    this.aside = aside;
+    this.count = count;
+    this.editor = editor;
+    this.url = url;
+    this.settings = settings;
     this.findings = [];
     this.visited = new Map();
     this.later = debounce(700, () => this.ask());
@@ -60,29 +65,53 @@ export class LintPanel {
     const place = cells.length
       ? h("button", { type: "button", class: "finding-go", onclick: () => this.go(finding) }, where)
       : h("span", { class: "where", text: where });
-    body.append(h("p", { class: "finding-line" }, place, cells.length > 1 ? h("span", { class: "note", text: counted(cells.length, "cell") }) : null));
+    body.append(
+      h(
+        "p",
+        { class: "finding-line" },
+        place,
+        cells.length > 1 ? h("span", { class: "note", text: counted(cells.length, "cell") }) : null,
+      ),
+    );
     if (hint) body.append(h("p", { class: "hint", text: hint }));
     if (this.settings[setting]) {
       const [text, onclick] = this.settings[setting];
-      body.append(h("p", { class: "finding-line" }, h("button", { type: "button", class: "finding-go", onclick, text })));
+      body.append(
+        h("p", { class: "finding-line" }, h("button", { type: "button", class: "finding-go", onclick, text })),
+      );
     }
     body.append(ignored ? this.kept(finding) : this.ignoring(finding));
     return h("li", { class: `problem-${severity}` }, icon(DRAWING[severity] ?? "info"), body);
   }
 
   kept(finding) {
-    const undo = h("button", { type: "button", class: "btn btn-quiet btn-s", text: "Show again", onclick: () => this.ignore(finding, "") });
+    const undo = h("button", {
+      type: "button",
+      class: "btn btn-quiet btn-s",
+      text: "Show again",
+      onclick: () => this.ignore(finding, ""),
+    });
     return h("p", { class: "note" }, `Dismissed: ${finding.ignored} `, undo);
   }
 
   ignoring(finding) {
-    const reason = h("input", { type: "text", class: "form-control", maxLength: 500, required: true, "aria-label": "Why this is as it should be", placeholder: "Why this is as it should be" });
+    const reason = h("input", {
+      type: "text",
+      class: "form-control",
+      maxLength: 500,
+      required: true,
+      "aria-label": "Why this is as it should be",
+      placeholder: "Why this is as it should be",
+    });
     const form = h(
       "form",
-      { class: "finding-form", onsubmit: (event) => {
-        event.preventDefault();
-        if (reason.value.trim()) this.ignore(finding, reason.value.trim());
-      } },
+      {
+        class: "finding-form",
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (reason.value.trim()) this.ignore(finding, reason.value.trim());
+        },
+      },
       reason,
       h("button", { class: "btn btn-s", text: "Dismiss" }),
     );

@@ -65,7 +65,11 @@ const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: s
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
-const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } });
+const lint = new LintPanel(
+  { list: find("findings"), aside: find("findings-aside"), count: find("findings-count") },
+  editor,
+  { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } },
+);
 const search = new FindPanel(find("find"), find("filter-state"), editor);
 const sentence = new SentenceDialog(find("sentence"), editor);
 const preview = new Preview({
@@ -95,13 +99,21 @@ function changed(ops, scoresStand) {
   find("redo").disabled = !editor.history.canRedo;
   if (!preview.on) return;
   const kinds = new Set(ops.map((op) => op.op));
-  if (kinds.size === 1 && kinds.has("set_cells")) preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
-  else preview.everything({ forget: !scoresStand && ![...kinds].every((kind) => kind === "set_predictions" || kind === "set_factors") });
+  if (kinds.size === 1 && kinds.has("set_cells"))
+    preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
+  else
+    preview.everything({
+      forget: !scoresStand && ![...kinds].every((kind) => kind === "set_predictions" || kind === "set_factors"),
+    });
 }
 
 function showShape() {
   const { items, conditions, regions } = editor.doc;
-  find("shape").textContent = [counted(items.length, "item"), counted(conditions.length, "condition"), counted(regions.length, "region")].join(" × ");
+  find("shape").textContent = [
+    counted(items.length, "item"),
+    counted(conditions.length, "condition"),
+    counted(regions.length, "region"),
+  ].join(" × ");
 }
 
 function stateChanged(state, detail) {
@@ -180,7 +192,11 @@ function switchPreview() {
   } else preview.stop();
   find("plot-part").hidden = !preview.on;
   find("preview-scale").hidden = !preview.on;
-  editor.setOverlay({ on: preview.on, bitsOf: (...at) => preview.bitsOf(...at), outcomeOf: (...at) => preview.outcomeOf(...at) });
+  editor.setOverlay({
+    on: preview.on,
+    bitsOf: (...at) => preview.bitsOf(...at),
+    outcomeOf: (...at) => preview.outcomeOf(...at),
+  });
   if (!preview.on) predictions.tally(null);
 }
 
@@ -190,9 +206,18 @@ function attach() {
     action();
     editor.view.place(true);
   };
-  find("undo").addEventListener("click", back(() => editor.undo()));
-  find("redo").addEventListener("click", back(() => editor.redo()));
-  find("fill-down").addEventListener("click", back(() => editor.fillDown()));
+  find("undo").addEventListener(
+    "click",
+    back(() => editor.undo()),
+  );
+  find("redo").addEventListener(
+    "click",
+    back(() => editor.redo()),
+  );
+  find("fill-down").addEventListener(
+    "click",
+    back(() => editor.fillDown()),
+  );
   find("sentence-open").addEventListener("click", () => sentence.open());
   find("find-open").addEventListener("click", () => search.open());
   find("add-prediction").addEventListener("click", () => predictions.add());

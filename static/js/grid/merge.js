@@ -18,13 +18,15 @@ function theirsOf(doc, one) {
 
 /* The op that puts "yours" in place of what stands now. */
 export function takeMine(doc, one) {
-  if (one.what === "cell") return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
+  if (one.what === "cell")
+    return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
   if (one.what === "scoring") return refresh(doc, { op: "set_scoring", ...one.yours });
   return refresh(doc, { op: "set_predictions", predictions: one.yours });
 }
 
 const asText = (value) => {
-  if (Array.isArray(value)) return value.map((one) => `${one.name ? `${one.name}: ` : ""}${one.formula}`).join("\n") || "no predictions";
+  if (Array.isArray(value))
+    return value.map((one) => `${one.name ? `${one.name}: ` : ""}${one.formula}`).join("\n") || "no predictions";
   if (value?.metric) return scoringInWords(value);
   return value === "" || value === undefined || value === null ? "∅" : String(value);
 };
@@ -40,18 +42,44 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
   const both = conflicts.filter((one) => one.what !== "edit" && theirsOf(doc, one) !== undefined);
   const lost = conflicts.filter((one) => !both.includes(one));
-  const who = [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(" and ") || "somebody else";
+  const who =
+    [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(
+      " and ",
+    ) || "somebody else";
   const choices = new Map();
   const rows = both.map((one, k) => {
     const theirs = theirsOf(doc, one);
     const untouched = asText(theirs) === asText(one.old); // only items, conditions or regions changed
     const option = (mine, text) => {
       const id = `merge-${k}-${mine ? "mine" : "theirs"}`;
-      const radio = h("input", { type: "radio", class: "form-check-input", name: `merge-${k}`, id, checked: mine === untouched, onchange: () => choices.set(one, mine) });
-      return h("td", {}, h("span", { class: "merge-choice" }, radio, h("label", { for: id, class: "merge-text", dir: "auto", text: asText(text) })));
+      const radio = h("input", {
+        type: "radio",
+        class: "form-check-input",
+        name: `merge-${k}`,
+        id,
+        checked: mine === untouched,
+        onchange: () => choices.set(one, mine),
+      });
+      return h(
+        "td",
+        {},
+        h(
+          "span",
+          { class: "merge-choice" },
+          radio,
+          h("label", { for: id, class: "merge-text", dir: "auto", text: asText(text) }),
+        ),
+      );
     };
     choices.set(one, untouched);
-    return h("tr", {}, h("th", { scope: "row", text: whereOf(one) }), h("td", { class: "quiet" }, h("div", { class: "merge-text", dir: "auto", text: asText(one.old) })), option(false, theirs), option(true, one.yours));
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row", text: whereOf(one) }),
+      h("td", { class: "quiet" }, h("div", { class: "merge-text", dir: "auto", text: asText(one.old) })),
+      option(false, theirs),
+      option(true, one.yours),
+    );
   });
   const all = (mine) => {
     for (const radio of body.querySelectorAll(`input[id$="-${mine ? "mine" : "theirs"}"]`)) {
@@ -59,12 +87,27 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
       radio.dispatchEvent(new Event("change"));
     }
   };
-  const parts = [h("p", { text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.` })];
+  const parts = [
+    h("p", {
+      text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.`,
+    }),
+  ];
   if (rows.length) {
-    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map((text) => h("th", { scope: "col", text }));
+    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map(
+      (text) => h("th", { scope: "col", text }),
+    );
     parts.push(
-      h("div", { class: "btn-row" }, h("button", { type: "button", class: "btn btn-s", text: "All theirs", onclick: () => all(false) }), h("button", { type: "button", class: "btn btn-s", text: "All mine", onclick: () => all(true) })),
-      h("div", { class: "table-box" }, h("table", { class: "data merge" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+      h(
+        "div",
+        { class: "btn-row" },
+        h("button", { type: "button", class: "btn btn-s", text: "All theirs", onclick: () => all(false) }),
+        h("button", { type: "button", class: "btn btn-s", text: "All mine", onclick: () => all(true) }),
+      ),
+      h(
+        "div",
+        { class: "table-box" },
+        h("table", { class: "data merge" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)),
+      ),
     );
   }
   if (lost.length) parts.push(...lostPart(lost));
@@ -72,7 +115,10 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
   const apply = dialog.querySelector("[data-merge-apply]");
   apply.onclick = () => {
     dialog.close();
-    choose([...choices].map(([conflict, mine]) => ({ conflict, mine })), lost);
+    choose(
+      [...choices].map(([conflict, mine]) => ({ conflict, mine })),
+      lost,
+    );
   };
   if (!dialog.open) dialog.showModal();
 }

@@ -8,23 +8,36 @@ const refuse = (message) => {
 };
 const need = (condition, message) => condition || refuse(message);
 
-const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const CONTROL =
+  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /* Names, descriptions and formulas of predictions keep their blanks; control characters are accidents. */
 export const printable = (text) => String(text).replace(CONTROL, "");
 
 /* What the server does to a cell: blanks at the ends go, runs inside become one. No-break spaces stay. */
 export function tidy(text) {
-  return printable(text).replace(/[ \t\r\n]+/g, " ").replace(/^ +| +$/g, "");
+  return printable(text)
+    .replace(/[ \t\r\n]+/g, " ")
+    .replace(/^ +| +$/g, "");
 }
 
 export const copyPredictions = (list) => list.map((one) => ({ ...one }));
 export const scoringOf = ({ metric, join }) => ({ metric, join });
-export const copyFactors = (list) => list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
+export const copyFactors = (list) =>
+  list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
 const samePredictions = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 export class GridDocument {
-  constructor({ regions = [], conditions = [], items = [], rows = [], predictions = [], factors = [], metric = "sum", join = "space" } = {}) {
+  constructor({
+    regions = [],
+    conditions = [],
+    items = [],
+    rows = [],
+    predictions = [],
+    factors = [],
+    metric = "sum",
+    join = "space",
+  } = {}) {
     this.metric = metric;
     this.join = join;
     this.regions = [...regions];
@@ -56,7 +69,8 @@ export class GridDocument {
      edited stays. */
   filter(keep = null) {
     this.hidden = new Set();
-    for (const [item, rows] of keep ? this.texts : []) for (const [condition, row] of rows) if (!keep(item, condition, row)) this.hidden.add(row);
+    for (const [item, rows] of keep ? this.texts : [])
+      for (const [condition, row] of rows) if (!keep(item, condition, row)) this.hidden.add(row);
     this.look();
   }
 
@@ -76,7 +90,8 @@ export class GridDocument {
     for (const op of this.hidden.size ? ops : []) {
       if (op.op === "set_cells") for (const [item, condition] of op.cells) add(item, condition);
       if (!op.op.startsWith("delete_")) continue;
-      for (const item of op.items ?? this.items) for (const name of op.name ? [op.name] : this.conditions) add(item, name);
+      for (const item of op.items ?? this.items)
+        for (const name of op.name ? [op.name] : this.conditions) add(item, name);
     }
     return rows.size;
   }
@@ -89,6 +104,7 @@ export class GridDocument {
     return row === 0 || this.place(row - 1).item !== this.place(row).item;
   }
 
+  /** @returns {{item?: number, condition?: string}} empty where there is no such row */
   place(row) {
     if (this.shown) return this.shown[row] ?? {};
     const n = this.conditions.length;
@@ -198,7 +214,11 @@ const OPS = {
     doc.items.splice(at, 0, ...numbers);
     for (const { number, rows } of items) {
       const texts = new Map();
-      for (const name of doc.conditions) texts.set(name, doc.regions.map((_, k) => rows?.[name]?.[k] ?? ""));
+      for (const name of doc.conditions)
+        texts.set(
+          name,
+          doc.regions.map((_, k) => rows?.[name]?.[k] ?? ""),
+        );
       doc.texts.set(number, texts);
     }
     return [{ op: "delete_items", items: numbers }];
@@ -245,7 +265,10 @@ const OPS = {
     doc.conditions.splice(at, 0, name);
     for (const item of doc.items) {
       if (!doc.texts.has(item)) doc.texts.set(item, new Map());
-      doc.texts.get(item).set(name, doc.regions.map((_, k) => rows?.[item]?.[k] ?? ""));
+      doc.texts.get(item).set(
+        name,
+        doc.regions.map((_, k) => rows?.[item]?.[k] ?? ""),
+      );
     }
     return [{ op: "delete_condition", name }];
   },
@@ -263,7 +286,10 @@ const OPS = {
     const before = copyFactors(doc.factors);
     for (const { conditions } of doc.factors) delete conditions[name];
     const levels = before.some(({ conditions }) => Object.hasOwn(conditions, name));
-    return [{ op: "insert_condition", at, name, rows }, ...(levels ? [{ op: "set_factors", factors: before, old: copyFactors(doc.factors) }] : [])];
+    return [
+      { op: "insert_condition", at, name, rows },
+      ...(levels ? [{ op: "set_factors", factors: before, old: copyFactors(doc.factors) }] : []),
+    ];
   },
 
   move_condition(doc, { name, to }) {
@@ -284,7 +310,9 @@ const OPS = {
       if (row) rows.set(to, row);
     }
     for (const factor of doc.factors) {
-      factor.conditions = Object.fromEntries(Object.entries(factor.conditions).map(([key, level]) => [key === name ? to : key, level]));
+      factor.conditions = Object.fromEntries(
+        Object.entries(factor.conditions).map(([key, level]) => [key === name ? to : key, level]),
+      );
     }
     return [{ op: "rename_condition", name: to, to: name }];
   },

@@ -23,9 +23,29 @@ export function drawPlot(box, doc, series, critical) {
   const y = (bits) => SIZE.top + (height - SIZE.top - bottom) * (1 - bits / top);
   const title = s("title");
   title.textContent = "Mean surprisal by region and condition";
-  const svg = s("svg", { class: "chart live-plot", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title.textContent }, title);
+  const svg = s(
+    "svg",
+    {
+      class: "chart live-plot",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": title.textContent,
+    },
+    title,
+  );
   for (const region of critical) {
-    if (region <= doc.regions.length) svg.append(s("rect", { class: "c-band", x: x(region - 1) - step / 2, y: SIZE.top, width: step, height: height - SIZE.top - bottom }));
+    if (region <= doc.regions.length)
+      svg.append(
+        s("rect", {
+          class: "c-band",
+          x: x(region - 1) - step / 2,
+          y: SIZE.top,
+          width: step,
+          height: height - SIZE.top - bottom,
+        }),
+      );
   }
   for (const mark of marks) {
     svg.append(s("line", { class: "c-grid", x1: left, x2: width - right, y1: y(mark), y2: y(mark) }));
@@ -58,12 +78,32 @@ function line(one, n, x, y) {
   return group;
 }
 
-const key = (series) => h("p", { class: "legend plot-key" }, ...series.map((one, n) => h("span", { class: `cond cond-${n % 12}`, text: one.name })));
+const key = (series) =>
+  h(
+    "p",
+    { class: "legend plot-key" },
+    ...series.map((one, n) => h("span", { class: `cond cond-${n % 12}`, text: one.name })),
+  );
 
 function table(doc, series) {
-  const head = h("tr", {}, h("th", { scope: "col", text: "Region" }), ...series.map((one) => h("th", { scope: "col", class: "num", text: one.name })));
-  const rows = doc.regions.map((name, k) =>
-    h("tr", {}, h("th", { scope: "row", text: `${k + 1} ${name}` }), ...series.map((one) => h("td", { class: "num", text: one.means[k] === null ? "–" : shortBits(one.means[k]) }))),
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col", text: "Region" }),
+    ...series.map((one) => h("th", { scope: "col", class: "num", text: one.name })),
   );
-  return h("details", { class: "plot-table" }, h("summary", { class: "note", text: "The figures" }), h("div", { class: "table-box" }, h("table", { class: "data" }, h("thead", {}, head), h("tbody", {}, ...rows))));
+  const rows = doc.regions.map((name, k) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", text: `${k + 1} ${name}` }),
+      ...series.map((one) => h("td", { class: "num", text: one.means[k] === null ? "–" : shortBits(one.means[k]) })),
+    ),
+  );
+  return h(
+    "details",
+    { class: "plot-table" },
+    h("summary", { class: "note", text: "The figures" }),
+    h("div", { class: "table-box" }, h("table", { class: "data" }, h("thead", {}, head), h("tbody", {}, ...rows))),
+  );
 }

@@ -45,7 +45,13 @@ export function attachPointer(editor) {
     if (!at || keyboard.editing) return;
     event.preventDefault();
     const rect = editor.rect();
-    const inside = editor.selection.isRange && rect && at.r >= rect.top && at.r <= rect.bottom && at.c >= rect.left && at.c <= rect.right;
+    const inside =
+      editor.selection.isRange &&
+      rect &&
+      at.r >= rect.top &&
+      at.r <= rect.bottom &&
+      at.c >= rect.left &&
+      at.c <= rect.right;
     if (!inside) view.go(at.r, at.c);
     editor.openMenu(event.clientX, event.clientY);
   });

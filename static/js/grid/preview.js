@@ -15,7 +15,11 @@ const firstOf = (metric) => (metric === "all" ? "sum" : [metric].flat()[0]);
 export class Preview {
   /* hooks: onResult(items), onState(text, look), visibleItems() */
   constructor({ url, getDoc, onResult, onState, visibleItems = () => [] }) {
-    Object.assign(this, { url, getDoc, onResult, onState, visibleItems });
+    this.url = url;
+    this.getDoc = getDoc;
+    this.onResult = onResult;
+    this.onState = onState;
+    this.visibleItems = visibleItems;
     this.on = false;
     this.model = "";
     this.scores = new Map(); // item -> condition -> {bits, total}
@@ -82,7 +86,10 @@ export class Preview {
     for (const set of [this.dirty, this.stale]) for (const item of set) if (!known.has(item)) set.delete(item);
     this.urgent = this.dirty.size > 0;
     const inSight = this.visibleItems().filter((item) => this.stale.has(item));
-    return [...new Set([...this.dirty, ...inSight, ...this.stale])].slice(0, this.urgent ? Math.max(1, Math.min(most, this.dirty.size)) : most);
+    return [...new Set([...this.dirty, ...inSight, ...this.stale])].slice(
+      0,
+      this.urgent ? Math.max(1, Math.min(most, this.dirty.size)) : most,
+    );
   }
 
   async ask() {
@@ -97,8 +104,18 @@ export class Preview {
     const controller = new AbortController();
     this.controller?.abort();
     this.controller = controller;
-    const sentences = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
-    const body = { model: this.model, sentences, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula), metric: firstOf(doc.metric), join: doc.join };
+    const sentences = items.flatMap((item) =>
+      doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })),
+    );
+    const body = {
+      model: this.model,
+      sentences,
+      conditions: [...doc.conditions],
+      regions: [...doc.regions],
+      predictions: doc.predictions.map((one) => one.formula),
+      metric: firstOf(doc.metric),
+      join: doc.join,
+    };
     this.onState("scoring …", "busy");
     try {
       const data = await this._wait(body, controller.signal);
@@ -122,10 +139,17 @@ export class Preview {
 
   /* How far it is, and the first sentence that could not be scored with its reason. */
   _tell(doc) {
-    const [first, ...others] = doc.items.flatMap((item) => [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })));
+    const [first, ...others] = doc.items.flatMap((item) =>
+      [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })),
+    );
     const rest = others.length ? `, and ${others.length} more` : "";
     if (first) this.onState(`item ${first.item}, ${first.condition}${rest}: ${first.why}`, "bad");
-    else this.onState((this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") + this._coverage(doc), "");
+    else
+      this.onState(
+        (this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") +
+          this._coverage(doc),
+        "",
+      );
   }
 
   /* As lmgym/runs/coverage.py says it of a run: over the different words of all items scored so far. */
@@ -157,10 +181,14 @@ export class Preview {
       const waited = performance.now() - begun;
       await new Promise((done, fail) => {
         const timer = setTimeout(done, waited < 1000 ? 40 : waited < 5000 ? 250 : 1000);
-        signal.addEventListener("abort", () => {
-          clearTimeout(timer);
-          fail(new DOMException("stale", "AbortError"));
-        }, { once: true });
+        signal.addEventListener(
+          "abort",
+          () => {
+            clearTimeout(timer);
+            fail(new DOMException("stale", "AbortError"));
+          },
+          { once: true },
+        );
       });
     }
   }
@@ -174,7 +202,11 @@ export class Preview {
       this.scores.get(item).set(condition, { bits, total });
     }
     const n = this.getDoc().predictions.length;
-    for (const item of items) this.results.set(item, Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })));
+    for (const item of items)
+      this.results.set(
+        item,
+        Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })),
+      );
     for (const { item, prediction, outcome, margin, too_close: close } of data.outcomes) {
       this.results.get(item)[prediction] = { code: CODES[outcome], margin, close };
     }
@@ -207,7 +239,14 @@ export class Preview {
         if (one) counts[one.code] += 1;
         if (one?.close) close += 1;
       }
-      return { failed: counts[0], held: counts[1], tied: counts[2], none: counts[3], close, n: counts[0] + counts[1] + counts[2] + counts[3] };
+      return {
+        failed: counts[0],
+        held: counts[1],
+        tied: counts[2],
+        none: counts[3],
+        close,
+        n: counts[0] + counts[1] + counts[2] + counts[3],
+      };
     });
   }
 }

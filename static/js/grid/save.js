@@ -12,13 +12,27 @@ const LONGEST_WAIT = 1000;
 const PER_PATCH = 200;
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 
-const newId = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
+const newId = () =>
+  crypto.randomUUID?.() ??
+  "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
+    (Number(c) ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (Number(c) / 4)))).toString(16),
+  );
 
 /* An edit that was not done: its cells and predictions with what was typed, the rest for copying. `regions` are the names
    at the time of the edit: their numbers may mean others now. */
 export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
   return ops.flatMap((op) => {
-    if (op.op === "set_cells") return op.cells.map(([item, condition, region, old, yours]) => ({ what: "cell", item, condition, region, name: regions[region - 1], old, yours, by }));
+    if (op.op === "set_cells")
+      return op.cells.map(([item, condition, region, old, yours]) => ({
+        what: "cell",
+        item,
+        condition,
+        region,
+        name: regions[region - 1],
+        old,
+        yours,
+        by,
+      }));
     if (op.op === "set_predictions") return [{ what: "predictions", old: op.old, yours: op.predictions, by }];
     if (op.op === "set_scoring") return [{ what: "scoring", old: op.old, yours: scoringOf(op), by }];
     return [{ what: "edit", message, ops: [op], by }];
@@ -37,7 +51,8 @@ export function conflictsOf({ conflicts = [] }, edits) {
 export function together(conflicts) {
   const found = new Map();
   for (const one of conflicts) {
-    const place = one.what === "edit" ? one : JSON.stringify([one.what, one.item, one.condition, one.name ?? one.region]);
+    const place =
+      one.what === "edit" ? one : JSON.stringify([one.what, one.item, one.condition, one.name ?? one.region]);
     found.set(place, { ...one, old: found.get(place)?.old ?? one.old });
   }
   return [...found.values()];
@@ -46,7 +61,14 @@ export function together(conflicts) {
 export const bodyOf = (version, edits) => ({ version, edits: edits.map(({ id, ops }) => ({ id, ops })) });
 
 export class SaveQueue {
-  /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls caughtUp() */
+  /**
+   * @param {object} options
+   * @param {string} options.url
+   * @param {number} options.version
+   * @param {any} options.store
+   * @param {(state: string, detail: string) => void} [options.onState]
+   * @param {() => Promise<void>} [options.onDiverged] reloads the draft and calls `caughtUp`
+   */
   constructor({ url, version, store, onState = () => {}, onDiverged = async () => {} }) {
     this.url = url;
     this.version = version;
@@ -83,7 +105,7 @@ export class SaveQueue {
 
   setState(state, detail = "") {
     this.state = state;
-    this.onState(state, detail, this);
+    this.onState(state, detail);
   }
 
   /* At most a second after the first edit that waits, however fast one types. */

@@ -7,7 +7,8 @@ const keyOf = (metric) => [metric].flat().join(",");
 
 /* As the panel's choices say it. */
 export function scoringInWords({ metric, join }) {
-  const words = (name, value) => document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
+  const words = (name, value) =>
+    document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
   return `${words("metric", keyOf(metric))}; ${words("join", join)}`;
 }
 
@@ -32,7 +33,8 @@ export class ScoringPanel {
     const { metric, join } = this.editor.doc;
     const key = keyOf(metric);
     this.metric.value = key;
-    if (this.metric.value !== key) this.metric.append(h("option", { value: key, text: key.replaceAll(",", ", "), selected: true }));
+    if (this.metric.value !== key)
+      this.metric.append(h("option", { value: key, text: key.replaceAll(",", ", "), selected: true }));
     this.join.value = join;
   }
 

@@ -37,12 +37,17 @@ export class SentenceDialog {
     const { doc } = this.editor;
     const { item, condition } = doc.place(r);
     this.seen = [...doc.contents(item, condition)];
-    Object.assign(this, { r, item, condition, regions: [...doc.regions] });
+    this.item = item;
+    this.condition = condition;
+    this.regions = [...doc.regions];
     this.sign = this.seen.some((text) => text.includes("|")) ? "¦" : "|";
     this.part("title").textContent = `Item ${item}, ${condition}`;
     this.part("place").textContent = `${r + 1} of ${counted(doc.nRows, "sentence")}`;
     for (const mark of this.dialog.querySelectorAll("[data-sentence-sign]")) mark.textContent = this.sign;
-    this.field.value = this.seen.join(` ${this.sign} `).replace(new RegExp(`( *\\${this.sign} *)+$`), "").trimStart();
+    this.field.value = this.seen
+      .join(` ${this.sign} `)
+      .replace(new RegExp(`( *\\${this.sign} *)+$`), "")
+      .trimStart();
     this.given = this.field.value;
     this.part("previous").disabled = r === 0;
     this.draw();
@@ -64,13 +69,26 @@ export class SentenceDialog {
     let start = 0;
     const word = ({ segment, index, input }) => {
       const at = start + index;
-      return h("button", { type: "button", class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "", tabIndex: -1, "aria-pressed": String(this.cutBefore(at) !== undefined), text: segment, onclick: () => this.toggle(at) });
+      return h("button", {
+        type: "button",
+        class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "",
+        tabIndex: -1,
+        "aria-pressed": String(this.cutBefore(at) !== undefined),
+        text: segment,
+        onclick: () => this.toggle(at),
+      });
     };
     const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
       const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
       const texts = found.length ? found.map(word) : [h("span", { class: "note", text: "∅" })];
       start += (pieces[k] ?? "").length + 1;
-      return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words", dir: "auto" }, ...texts));
+      return h(
+        "li",
+        {},
+        h("span", { class: "no", text: k + 1 }),
+        h("span", { class: "region-name", text: regions[k] ?? "new region" }),
+        h("span", { class: "words", dir: "auto" }, ...texts),
+      );
     });
     this.list.replaceChildren(...parts);
     const all = this.list.querySelectorAll("button");
@@ -113,13 +131,30 @@ export class SentenceDialog {
     const { item, condition, regions, seen } = this;
     const { doc } = this.editor;
     if (String(doc.regions) !== String(regions) || !doc.contents(item, condition)) {
-      this.part("said").textContent = "Somebody changed the regions or this item meanwhile. Copy your sentence, close, and open it again.";
+      this.part("said").textContent =
+        "Somebody changed the regions or this item meanwhile. Copy your sentence, close, and open it again.";
       return false;
     }
     const texts = this.pieces.map(tidy);
-    const ops = texts.slice(regions.length).map((_, k) => ({ op: "insert_region", at: regions.length + k + 1, name: `Region ${regions.length + k + 1}`, texts: [] }));
-    const cells = Array.from({ length: Math.max(regions.length, texts.length) }, (_, k) => [item, condition, k + 1, seen[k] ?? "", texts[k] ?? ""]).filter(([, , , old, text]) => old !== text);
+    const ops = texts.slice(regions.length).map((_, k) => ({
+      op: "insert_region",
+      at: regions.length + k + 1,
+      name: `Region ${regions.length + k + 1}`,
+      texts: [],
+    }));
+    const cells = Array.from({ length: Math.max(regions.length, texts.length) }, (_, k) => [
+      item,
+      condition,
+      k + 1,
+      seen[k] ?? "",
+      texts[k] ?? "",
+    ]).filter(([, , , old, text]) => old !== text);
     if (!cells.length && !ops.length) return true;
-    return Boolean(this.editor.perform({ label: `sentence of item ${item}, ${condition}`, ops: [...ops, { op: "set_cells", cells }] }, { item, condition, c: 0 }));
+    return Boolean(
+      this.editor.perform(
+        { label: `sentence of item ${item}, ${condition}`, ops: [...ops, { op: "set_cells", cells }] },
+        { item, condition, c: 0 },
+      ),
+    );
   }
 }

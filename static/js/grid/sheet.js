@@ -23,13 +23,17 @@ export function hasHeadings(doc, { rows, width }, text) {
   return width > 2 && head.some((one, c) => one && numbered(c));
 }
 
-const isBlank = (doc) => doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
+const isBlank = (doc) =>
+  doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
 
 /* Asks the server and, as long as the sheet leaves something open, the person. take(sheet) is called once it is read;
    plain() pastes the cells as they are. */
 export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
   const said = new FormData();
-  said.set("text", width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))));
+  said.set(
+    "text",
+    width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))),
+  );
   if (!isBlank(doc)) {
     for (const name of doc.conditions) said.append("condition", name);
     for (const name of doc.regions) said.append("region", name);
@@ -44,7 +48,9 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
     }
     body.replaceChildren(...page.body.childNodes);
     if (!dialog.open) dialog.showModal();
-    (body.querySelector("[name^='conditions.'], [name^='regions.']") ?? body.querySelector("select, :checked"))?.focus();
+    (
+      body.querySelector("[name^='conditions.'], [name^='regions.']") ?? body.querySelector("select, :checked")
+    )?.focus();
   };
   body.onsubmit = (event) => {
     event.preventDefault();
@@ -75,7 +81,12 @@ export function pasteSheet(doc, sheet) {
     numbers = [];
   }
   for (const name of conditions.filter((one) => !names.includes(one))) {
-    ops.push({ op: "insert_condition", at: names.length, name, rows: Object.fromEntries(numbers.map((one) => [one, regions.map(() => "")])) });
+    ops.push({
+      op: "insert_condition",
+      at: names.length,
+      name,
+      rows: Object.fromEntries(numbers.map((one) => [one, regions.map(() => "")])),
+    });
     names.push(name);
   }
   if (isBlankDoc) {
@@ -84,7 +95,8 @@ export function pasteSheet(doc, sheet) {
   }
   const free = regions.map(() => true);
   const place = sheet.regions.map((name, k) => {
-    let at = isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
+    let at =
+      isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
     if (at < 0) {
       at = regions.length;
       regions.push(name || `Region ${at + 1}`);
@@ -96,9 +108,22 @@ export function pasteSheet(doc, sheet) {
     free[at] = false;
     return at;
   });
-  if (isBlankDoc) for (let k = regions.length; k > sheet.regions.length; k -= 1) ops.push({ op: "delete_region", region: k });
-  ops.push(withNames(doc, regions), ...placeCells(doc, sheet, { names, numbers, place, width: isBlankDoc ? sheet.regions.length : regions.length, items }));
-  return { label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`, ops: ops.filter(Boolean) };
+  if (isBlankDoc)
+    for (let k = regions.length; k > sheet.regions.length; k -= 1) ops.push({ op: "delete_region", region: k });
+  ops.push(
+    withNames(doc, regions),
+    ...placeCells(doc, sheet, {
+      names,
+      numbers,
+      place,
+      width: isBlankDoc ? sheet.regions.length : regions.length,
+      items,
+    }),
+  );
+  return {
+    label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`,
+    ops: ops.filter(Boolean),
+  };
 }
 
 function placeCells(doc, sheet, { names, numbers, place, width, items }) {

@@ -7,7 +7,9 @@ const CHOICE = "lmgym-preview-model";
 const SIGNED_OUT = "lmgym-signed-out";
 
 const keysOf = (storage, starts) =>
-  Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) => starts.some((one) => key.startsWith(one)));
+  Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) =>
+    starts.some((one) => key.startsWith(one)),
+  );
 
 /* Suites with something of this person that has not reached the server. */
 export function unsavedSuites(user, storage = window.localStorage) {

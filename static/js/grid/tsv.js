@@ -6,7 +6,10 @@ import { tidy } from "./model.js";
 
 /* Quoted cells may hold tabs, newlines and doubled quotes. A quote inside an unquoted cell is a quote. */
 export function parseTsv(text) {
-  const source = text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  const source = text
+    .replace(/^\ufeff/, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/\n$/, "");
   const rows = [[]];
   let at = 0;
   for (;;) {
@@ -67,7 +70,8 @@ export function parseHtml(html) {
       const down = Math.min(cell.rowSpan || 1, table.rows.length - r);
       const across = Math.min(cell.colSpan || 1, 1000);
       if (down > 1 || across > 1) merged += 1;
-      for (let k = 1; k < down; k += 1) for (let c = 0; c < across; c += 1) taken.set(`${r + k},${row.length + c}`, true);
+      for (let k = 1; k < down; k += 1)
+        for (let c = 0; c < across; c += 1) taken.set(`${r + k},${row.length + c}`, true);
       row.push(cellText(cell));
       for (let c = 1; c < across; c += 1) row.push("");
     }
@@ -81,7 +85,8 @@ function cellText(cell) {
   for (const br of cell.querySelectorAll("br")) br.replaceWith("\n");
   if (cell.dataset.verbatim !== undefined) return cell.textContent;
   // Excel writes runs of blanks as no-break spaces, and many programs an empty cell as one.
-  for (const run of cell.querySelectorAll("[style*=mso-spacerun]")) run.textContent = run.textContent.replace(/\u00a0/g, " ");
+  for (const run of cell.querySelectorAll("[style*=mso-spacerun]"))
+    run.textContent = run.textContent.replace(/\u00a0/g, " ");
   return cell.textContent.trim() === "" ? "" : tidy(cell.textContent);
 }
 

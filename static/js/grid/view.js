@@ -13,7 +13,9 @@ const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 /* The sides of a cell that are sides of the whole rectangle: one outline is drawn around it. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
   const [first, last] = rightToLeft ? ["right", "left"] : ["left", "right"];
-  return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first].filter(Boolean).join(" ");
+  return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first]
+    .filter(Boolean)
+    .join(" ");
 }
 
 export class GridView {
@@ -24,6 +26,7 @@ export class GridView {
     this.sheet = sheet; // doc, selection, overlay, flags, critical
     this.rows = new Map();
     this.pads = [];
+    this.isEditing = () => false; // replaced by Keyboard
     this.first = 0;
     this.last = -1;
     this.widths = [];
@@ -82,10 +85,12 @@ export class GridView {
     table.setAttribute("aria-colcount", this.nColumns + 2);
     table.classList.toggle("has-overlay", this.sheet.overlay.on);
     this.empty.hidden = doc.nRows > 0;
-    this.empty.textContent = doc.nAll ? "No row fits the filter." : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
+    this.empty.textContent = doc.nAll
+      ? "No row fits the filter."
+      : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
     this._measure();
     const hold = this.hasFocus;
-    const draft = this.isEditing ? this.input.value : null;
+    const draft = this.isEditing() ? this.input.value : null;
     this.holding = true;
     this.input.remove();
     this.headRow.replaceChildren();
@@ -266,7 +271,7 @@ export class GridView {
 
   _paintRow(tr, r) {
     tr.className = this.doc.beginsItem(r) ? "is-first" : "";
-    for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras, this.input);
+    for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras);
   }
 
   // --- painting ----------------------------------------------------------------------------------------------------
@@ -286,7 +291,7 @@ export class GridView {
 
   repaintAll() {
     for (const [r, tr] of this.rows) this._paintRow(tr, r);
-    for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras, this.input);
+    for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras);
   }
 
   /* The input goes to the active cell; the selected rectangle gets its colour. */
@@ -301,7 +306,8 @@ export class GridView {
       old?.classList?.remove("is-active");
     }
     cell?.classList.add("is-active");
-    this.input.readOnly = selection.c >= doc.regions.length || (selection.r === HEAD && selection.c < 0) || !!this.sheet.locked;
+    this.input.readOnly =
+      selection.c >= doc.regions.length || (selection.r === HEAD && selection.c < 0) || !!this.sheet.locked;
     this.input.value = this.valueAt(selection.r, selection.c);
     this.input.setAttribute("aria-label", cellLabel(this.sheet, selection.r, selection.c, this.extras));
     if (focus) {
@@ -325,7 +331,10 @@ export class GridView {
 
   _paintSelection() {
     const { selection, doc } = this.sheet;
-    const rect = selection.isRange || selection.r === HEAD || selection.c < 0 ? selection.rect(doc.nRows, doc.regions.length) : null;
+    const rect =
+      selection.isRange || selection.r === HEAD || selection.c < 0
+        ? selection.rect(doc.nRows, doc.regions.length)
+        : null;
     this.box.classList.toggle("has-range", Boolean(rect && selection.isRange));
     for (const [r, tr] of this.rows) {
       const inside = rect && r >= rect.top && r <= rect.bottom;
