@@ -8,6 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
+KEEP = {"hx-preserve": True}
+"""Chosen files stay chosen where htmx replaces the form around the input."""
+
 
 class _OneFileInput(forms.ClearableFileInput):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
@@ -19,6 +22,9 @@ class OneFileField(forms.FileField):
     """A file of a form. Django reads the last of several under one name; here they are refused."""
 
     widget = _OneFileInput
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return super().widget_attrs(widget) | KEEP
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         if isinstance(data, list):
@@ -39,6 +45,9 @@ class SeveralFilesField(forms.FileField):
     """Files under one name; `clean` gives the list of them."""
 
     widget = SeveralFilesInput
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return super().widget_attrs(widget) | KEEP
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         if not data and self.required:

@@ -81,5 +81,12 @@ function search(select) {
   });
 }
 
+function searchAll(root) {
+  for (const select of root.querySelectorAll("select[data-search]")) {
+    if (!select.previousElementSibling?.matches(".select-search")) search(select);
+  }
+}
+
 enhance(document);
-document.querySelectorAll("select[data-search]").forEach(search);
+searchAll(document);
+document.addEventListener("htmx:afterSettle", ({ target }) => searchAll(target));

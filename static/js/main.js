@@ -13,7 +13,7 @@ import "./folder.js";
 import "./ticks.js";
 import "./filter.js";
 import "./unsaved.js";
-import "./keep-files.js";
+import "./sent-by-htmx.js";
 import "./signing-out.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
