@@ -1,7 +1,7 @@
-/* Charts with data-figure: every mark has a <title>. Pointing at one, or walking through them with the arrow keys,
-   says it in a line below the drawing. Without this file the browser shows the titles as tooltips. */
+/* Charts with data-figure: every mark has a <title>, shown below the drawing for the mark under the pointer or reached
+   by arrow keys. Without scripts the browser shows the titles as tooltips. */
 
-/* A figure may hold two drawings, one for narrow screens; one of them is shown. */
+/* A figure may have a second drawing for narrow screens. */
 const isDrawn = (mark) =>
   mark.closest("svg").getClientRects().length > 0 || !mark.closest(".chart-narrow, .chart-wide");
 

@@ -1,13 +1,13 @@
-/* <input data-filter="#list"> shows of a long list what has all the words that are typed; a button [data-tick="#list"]
-   ticks what is shown, or takes the ticks away where all of it is ticked. Both are hidden without this file. */
+/* <input data-filter="#list"> filters a list by all typed words. A button [data-tick="#list"] ticks the entries shown, or unticks
+   them if all are ticked. Both are hidden without scripts. */
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
 
 export function matches(text, words) {
-  const there = plain(text);
+  const searched = plain(text);
   return plain(words)
     .split(/\s+/)
-    .every((word) => there.includes(word));
+    .every((word) => searched.includes(word));
 }
 
 const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filter((box) => !box.closest("[hidden]"));
@@ -46,7 +46,7 @@ function enhance(root) {
   }
 }
 
-/* A long <select data-search="models"> gets a field above it that leaves the options with all the words that are typed. */
+/* A long <select data-search="models"> gets a search field above it. */
 const MANY = 8;
 
 function search(select) {

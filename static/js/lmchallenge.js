@@ -1,12 +1,12 @@
-/* Coloured text: pointing at a word, or walking there with the arrow keys, says below the legend what was predicted.
-   Without this file the number of each line leads to the same in a table. */
+/* Coloured text: the word under the pointer, or reached by arrow keys, is explained below the legend.
+   Without scripts each line number links to a table with the same information. */
 
 function enhance(text) {
   const readout = document.querySelector("[data-lm-readout]");
   const words = [...text.querySelectorAll("[data-words]")];
   if (!readout || !words.length) return;
   readout.hidden = false;
-  readout.textContent = "Point at a word, or walk through the text with the arrow keys, to read what was predicted.";
+  readout.textContent = "Point at a word, or move through the text with the arrow keys, to see what was predicted.";
   const say = (word) => {
     readout.textContent = word.dataset.words;
   };

@@ -1,4 +1,4 @@
-/* The site's one entry point. Every module enhances what the server already rendered. */
+/* Entry point of all pages. Modules enhance pages that work without scripts. */
 
 import "./theme.js";
 import "./sortable.js";
@@ -16,17 +16,17 @@ import "./unsaved.js";
 import "./sent-by-htmx.js";
 import "./signing-out.js";
 
-/* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
+/* Submit a form with data-autosubmit when a choice changes. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {
   form.addEventListener("change", (event) => {
     if (event.target.matches("select, input[type=checkbox], input[type=radio]")) form.requestSubmit();
   });
 }
 
-/* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. Where a table goes on to
-   the right (one that begins at the right: to the left), its box says so (data-goes-on) until its last column is in sight. */
+/* Boxes that scroll get a tab stop. A table that continues beyond its box is marked (data-goes-on: right, or left where text
+   runs right to left) until its last column is visible. */
 const goesOn = (box) => {
-  const scrolled = Math.abs(box.scrollLeft); // negative where the table begins at the right
+  const scrolled = Math.abs(box.scrollLeft); // negative in right-to-left tables
   if (scrolled + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = box.dir === "rtl" ? "left" : "right";
   else delete box.dataset.goesOn;
 };

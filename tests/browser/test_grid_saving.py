@@ -278,7 +278,9 @@ def test_a_text_that_came_in_while_one_types_there_is_not_overwritten_silently(s
         write(sheet, 0, 1, "sings")
         sheet.click(1, 1)
         sheet.type("si")
-    sheet.until(lambda: "changes came in" in sheet.said())  # "strum", under what is being typed
+    sheet.until(
+        lambda: "changes by another editor were loaded" in sheet.said()
+    )  # "strum", under what is being typed
     sheet.type("ng")
     sheet.press("Enter")
     dialog = sheet.page.get_by_role("dialog")

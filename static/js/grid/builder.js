@@ -1,4 +1,4 @@
-/* A comparison by choosing from lists, for people who do not like formulas. */
+/* Build a comparison from lists instead of typing a formula. */
 
 import { reference } from "./formula.js";
 import { h } from "./dom.js";
@@ -15,7 +15,7 @@ export function comparison(left, operator, right) {
   return `${reference(left.region, left.condition)} ${operator} ${reference(right.region, right.condition)}`;
 }
 
-/* A second comparison joins the first one: both must hold. */
+/* Join a second comparison with &. */
 export function joined(formula, added) {
   const before = formula.trim();
   if (!before) return added;
@@ -23,7 +23,7 @@ export function joined(formula, added) {
   return `${isJoined ? before : `[${before}]`} & [${added}]`;
 }
 
-/* onUse(formula part) hears the finished comparison. */
+/* onUse(formula part) is called with the finished comparison. */
 export function builder(getDoc, onUse, serial) {
   const select = (name, label) => {
     const id = `build-${serial}-${name}`;

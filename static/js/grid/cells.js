@@ -1,4 +1,4 @@
-/* What a cell looks like and what it is called. */
+/* Appearance and accessible names of cells. */
 
 import { condClass, h, heat, icon, OUTCOMES, shortBits } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
@@ -6,7 +6,7 @@ import { CONDITION, HEAD, ITEM } from "./selection.js";
 const flagKey = (item, condition, region) => `${item}|${region}|${condition}`;
 export { flagKey };
 
-/* The input stays in its cell: everything else is replaced. */
+/* Replace everything in a cell except the input. */
 function fill(cell, ...nodes) {
   const input = cell.querySelector(":scope > .grid-input");
   if (!input) {
@@ -127,7 +127,7 @@ function signed(bits) {
   return Number(text) === 0 ? text : `${bits < 0 ? "−" : "+"}${text}`;
 }
 
-/* The name of a cell for screen readers; its text is the value of the input. */
+/* Accessible name of a cell; its text is the value of the input. */
 export function cellLabel(sheet, r, c, extras) {
   const { doc } = sheet;
   if (r === HEAD) {

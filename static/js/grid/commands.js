@@ -1,5 +1,5 @@
-/* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion, and so
-   do the names and descriptions that "Predict effects" gave. */
+/* Actions of a person as {label, ops}; nothing is changed here. Formulas follow moves, renames and deletions, and so do names and
+   descriptions made by "Predict effects". */
 
 import {
   afterDelete,
@@ -22,13 +22,13 @@ function withPredictions(doc, change) {
   return isSame ? null : { op: "set_predictions", predictions, old };
 }
 
-/* map(number) answers the number that a region has afterwards, or null when it is deleted. */
+/* map(number) returns a region's new number, or null if it was deleted. */
 function withNumbers(doc, map) {
   const move = (number) => map(number) && { number: map(number), name: doc.regions[number - 1] };
   return withPredictions(doc, (one) => ({ ...followed(one, doc, move), formula: renumberRegions(one.formula, map) }));
 }
 
-/* names: those that the regions have afterwards. */
+/* `names`: names of the regions after the change. */
 export const withNames = (doc, names) =>
   withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
 
@@ -41,7 +41,7 @@ const change = (doc, item, condition, region, text) => [
   tidy(text),
 ];
 
-/* `seen`: what the cell held when the person began to type; somebody else's text may have come in since. */
+/* `seen`: the cell's text when typing began; another editor may have changed it since. */
 export function setCell(doc, r, c, text, seen) {
   const { item, condition } = doc.place(r);
   const [place, name, region, old, tidied] = change(doc, item, condition, c + 1, text);
@@ -70,7 +70,7 @@ export function textAt(doc, r, c) {
   return doc.cell(item, condition, c + 1) ?? "";
 }
 
-/* The first row of the selection goes down; a selection of one row takes the row above. */
+/* Copy the first row of the selection down; with one row selected, copy the row above. */
 export function fillDown(doc, rect) {
   const source = rect.top === rect.bottom ? rect.top - 1 : rect.top;
   if (source < 0) return entry("nothing to fill down from", []);
@@ -80,8 +80,8 @@ export function fillDown(doc, rect) {
 
 const freshRegion = (doc, k) => `Region ${doc.regions.length + k + 1}`;
 
-/* A block of texts at a cell. Rows past the end become items, columns past the end become regions. One text fills
-   the selection. Short rows leave alone what lies beyond them. */
+/* Paste a block of texts at a cell. Rows past the end become items, columns past the end regions. A single text fills the
+   selection. Cells beyond the end of a short row are unchanged. */
 export function paste(doc, rect, block) {
   const { rows, width } = block;
   if (rows.length === 1 && width === 1 && (rect.top !== rect.bottom || rect.left !== rect.right)) {
@@ -107,8 +107,8 @@ export function paste(doc, rect, block) {
   const grown = newItems(doc, rows.slice(Math.max(0, inside)), rect.left, newRegions);
   if (grown.length) ops.push({ op: "insert_items", at: doc.items.length, items: grown });
   const notes = [
-    block.ragged ? "rows of different length: the rest was left alone" : "",
-    block.merged ? `${counted(block.merged, "merged cell")} taken apart` : "",
+    block.ragged ? "rows of different length: missing cells were not changed" : "",
+    block.merged ? `${counted(block.merged, "merged cell")} split` : "",
     newRegions ? `${counted(newRegions, "region")} added` : "",
     grown.length ? `${counted(grown.length, "item")} added` : "",
   ].filter(Boolean);
@@ -152,7 +152,7 @@ export function deleteItems(items) {
 
 export function moveItem(doc, item, by) {
   const to = doc.items.indexOf(item) + by;
-  if (to < 0 || to >= doc.items.length) return entry("it is at the end already", []);
+  if (to < 0 || to >= doc.items.length) return entry("already at the end", []);
   return entry(`item ${item} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_item", item, to }]);
 }
 
@@ -178,7 +178,7 @@ export function duplicateCondition(doc, source) {
   return entry(`condition ${source} copied as ${name}`, [{ op: "insert_condition", at, name, rows }]);
 }
 
-/* Formulas keep the name of a deleted condition: they say so as an error until it is replaced. */
+/* Formulas keep the name of a deleted condition, which is an error until it is replaced. */
 export function deleteCondition(doc, name) {
   return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [
     { op: "delete_condition", name },
@@ -187,7 +187,7 @@ export function deleteCondition(doc, name) {
 
 export function moveCondition(doc, name, by) {
   const to = doc.conditions.indexOf(name) + by;
-  if (to < 0 || to >= doc.conditions.length) return entry("it is at the end already", []);
+  if (to < 0 || to >= doc.conditions.length) return entry("already at the end", []);
   return entry(`condition ${name} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_condition", name, to }]);
 }
 
@@ -231,7 +231,7 @@ export function deleteRegion(doc, region) {
 
 export function moveRegion(doc, region, by) {
   const to = region + by;
-  if (to < 1 || to > doc.regions.length) return entry("it is at the end already", []);
+  if (to < 1 || to > doc.regions.length) return entry("already at the end", []);
   return entry(`region ${region} is now region ${to}`, [
     { op: "move_region", region, to },
     withNumbers(doc, afterMove(region, to)),
@@ -273,7 +273,7 @@ export function setFactors(doc, factors, label) {
   return entry(label, [{ op: "set_factors", factors, old: copyFactors(doc.factors) }]);
 }
 
-/* A condition for every combination of levels that has none: `missing` is [{name, levels}]. */
+/* Add a condition for each missing combination of levels; `missing` is [{name, levels}]. */
 export function addMissing(doc, missing) {
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   const factors = copyFactors(doc.factors);

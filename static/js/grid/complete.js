@@ -1,4 +1,4 @@
-/* Regions and conditions while a formula is typed: a list under the field, arrows choose, Enter or Tab takes. */
+/* Completion of regions and conditions in a formula: arrows choose, Enter or Tab accepts. */
 
 import { completionAt } from "./formula.js";
 import { announce, counted, h } from "./dom.js";

@@ -1,5 +1,5 @@
-/* The factorial design beside the sheet: its table, its factors, and the predictions that it offers. What a design means
-   is worked out by the server (designs/explain/). */
+/* Panel of the factorial design: its table, its factors and the predictions it offers, as computed by the server
+   (designs/explain/). */
 
 import { call } from "./api.js";
 import { addMissing, setFactors } from "./commands.js";
@@ -19,16 +19,16 @@ export class DesignPanel {
     this.lines = this.find("lines");
     this.region = this.find("region");
     this.offers = new Map(); // select -> {name, offers}
-    this.draft = []; // the factors of the form, as the server read them
+    this.draft = []; // the factors of the form, as parsed by the server
     this.reading = Promise.resolve();
     this.asked = "";
     this.askLater = debounce(ASK, () => this.ask());
-    // not on "toggle", which comes later, perhaps over what has been typed by then
+    // not on "toggle", which fires later and could overwrite typed text
     this.find("edit")
       .querySelector("summary")
       .addEventListener("click", () => this.find("edit").open || this.open());
     this.lines.addEventListener("change", () => (this.reading = this.read()));
-    // leaving the text shows the levels above the button: it would move away from under the mouse
+    // on blur the levels appear above the button, which would move away from the pointer
     this.find("form").addEventListener(
       "mousedown",
       (event) => event.target.closest("button") && event.preventDefault(),
@@ -50,7 +50,7 @@ export class DesignPanel {
     return this.editor.doc;
   }
 
-  /* After any change of the document. */
+  /* Update after a change of the document. */
   sync() {
     const { factors, regions } = this.doc;
     this.find("none").hidden = factors.length > 0;
@@ -100,13 +100,13 @@ export class DesignPanel {
     );
   }
 
-  // --- what the server says about it ---------------------------------------------------------------------------
+  // --- explanation by the server ---------------------------------------------------------------------------
   key() {
     const { factors, conditions, regions } = this.doc;
     return JSON.stringify([factors, conditions, regions, this.region.value]);
   }
 
-  /* Throws what is wrong with the factors, too. */
+  /* Errors in the factors are thrown, too. */
   async explain(more) {
     const { conditions, regions } = this.doc;
     const { data } = await call("POST", this.url, { conditions, regions, ...more });
@@ -162,7 +162,7 @@ export class DesignPanel {
     return h("div", { class: "field" }, h("label", { for: id, text: name }), select, said);
   }
 
-  /* Predictions that are there already are said, and cannot be added twice. */
+  /* Existing predictions are marked and cannot be added twice. */
   marks() {
     const there = new Set(this.doc.predictions.map(({ formula }) => formula));
     for (const option of this.find("effects").querySelectorAll("option[value]:not([value=''])")) {
@@ -207,7 +207,7 @@ export class DesignPanel {
     if (text) this.lines.setAttribute("aria-invalid", "true");
   }
 
-  /* Conditions that are not called after the levels keep what they have been given. */
+  /* Conditions not named after the levels keep their assigned levels. */
   async read() {
     try {
       const data = await this.explain({ lines: this.lines.value });

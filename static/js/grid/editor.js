@@ -1,4 +1,4 @@
-/* The editor of a suite: puts the sheet, its history, saving and the panels together. */
+/* The suite editor: connects sheet, history, saving and panels. */
 
 import { loadDraft } from "./api.js";
 import { attachClipboard } from "./clipboard.js";
@@ -14,7 +14,7 @@ import { CONDITION, HEAD, ITEM, Selection } from "./selection.js";
 import { GridView } from "./view.js";
 
 const TEXTS_ONLY = new Set(["set_cells"]);
-const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // not in the sheet
+const OUTSIDE_SHEET = new Set(["set_predictions", "set_factors", "set_scoring"]);
 const QUIET_FOR_SCORES = new Set([
   "set_cells",
   "insert_items",
@@ -74,7 +74,7 @@ export class Editor {
   }
 
   // --- the document --------------------------------------------------------------------------------------------
-  /* Another state of the same draft: the history stays, what no longer fits is dropped when its turn comes. */
+  /* Show another state of the same draft. The history stays; steps that no longer apply are dropped when they are reached. */
   setDocument(data) {
     const { item, condition } = this.here();
     this.sheet.doc = new GridDocument(data);
@@ -116,7 +116,7 @@ export class Editor {
 
   mayEdit() {
     if (!this.sheet.locked) return true;
-    this.say("The suite is still being read; one moment.", "");
+    this.say("The suite is still loading.", "");
     return false;
   }
 
@@ -125,7 +125,7 @@ export class Editor {
     this.sheet.critical = { regions: criticalRegions(formulas), cells: criticalCells(formulas) };
   }
 
-  // --- doing things --------------------------------------------------------------------------------------------
+  // --- actions --------------------------------------------------------------------------------------------
   perform({ label, ops }, where = null, { visit = null, quiet = false } = {}) {
     if (!this.mayEdit()) return null;
     const hidden = this.doc.hiddenIn(ops);
@@ -152,11 +152,11 @@ export class Editor {
     if (this.perform(entry, where)) this.openCell(this.selection.r, this.selection.c);
   }
 
-  /* The screen after ops: texts are repainted, everything else laid out anew. */
+  /* Update the screen after ops: repaint texts, lay out everything else again. */
   show(ops) {
     if (ops.some((op) => op.op === "set_predictions")) this.lookAtFormulas();
     if (ops.every((op) => TEXTS_ONLY.has(op.op))) this.showCells(ops);
-    else if (ops.every((op) => BESIDE.has(op.op)) && !this.sheet.overlay.on) {
+    else if (ops.every((op) => OUTSIDE_SHEET.has(op.op)) && !this.sheet.overlay.on) {
       this.view.repaintAll();
       this.view.place(this.view.hasFocus);
     } else {
@@ -202,7 +202,7 @@ export class Editor {
     try {
       entry = this.history[kind]();
     } catch (error) {
-      this.say(`This step no longer fits: ${error.message}`, "bad");
+      this.say(`This step no longer applies: ${error.message}`, "bad");
       return;
     }
     if (!entry) {
@@ -218,7 +218,7 @@ export class Editor {
     if (!hidden) announce(label);
   }
 
-  /* Takes what was typed into the active cell. False: refused. */
+  /* Commit the text typed into the active cell. Returns false if it was refused. */
   commitCell(text, seen) {
     const { r, c } = this.selection;
     const { doc } = this;
@@ -259,7 +259,7 @@ export class Editor {
     return true;
   }
 
-  /* A new item under the last row, with its first text to be typed. */
+  /* Add an item below the last row and select its first cell. */
   addItem() {
     if (!this.keyboard.commit()) return;
     this.perform(commands.insertItem(this.doc, this.doc.items.length), { item: this.doc.nextNumber(), c: 0 });
@@ -276,7 +276,7 @@ export class Editor {
     if (!this.doc.nRows) return;
     this.selection.range(0, 0, this.doc.nRows - 1, this.doc.regions.length - 1);
     this.view.place(true);
-    announce(`all ${this.doc.nRows} rows chosen`);
+    announce(`all ${this.doc.nRows} rows selected`);
   }
 
   selectRow() {
@@ -293,7 +293,7 @@ export class Editor {
     return true;
   }
 
-  // --- where we are --------------------------------------------------------------------------------------------
+  // --- position --------------------------------------------------------------------------------------------
   /** @returns {{r: number, c: number, item?: number, condition?: string, region?: number}} */
   here() {
     const { r, c } = this.selection;
@@ -348,7 +348,7 @@ export class Editor {
     this.view.input.select();
   }
 
-  /* keep(item, condition, texts): which rows are shown; null: all. */
+  /* Show rows for which keep(item, condition, texts) is true; null shows all. */
   filter(keep) {
     const { item, condition, c } = this.here();
     this.keep = keep;

@@ -1,4 +1,4 @@
-/* Find and replace in the texts, and a filter of the rows. What the filter hides is neither found nor replaced. */
+/* Find and replace in the texts, and filter rows. Hidden rows are neither searched nor replaced. */
 
 import { textAt } from "./commands.js";
 import { cellLabel } from "./cells.js";
@@ -7,14 +7,14 @@ import { tidy } from "./model.js";
 
 const WORD = "[\\p{L}\\p{M}\\p{N}_]";
 
-/* What is looked for, as an expression; null: nothing. */
+/* The search as a regular expression; null if it is empty. */
 export function pattern(text, { matchCase = false, whole = false } = {}, flags = "") {
   if (!text) return null;
   const literal = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
   return new RegExp(whole ? `(?<!${WORD})${literal}(?!${WORD})` : literal, `u${matchCase ? "" : "i"}${flags}`);
 }
 
-/* "1-3, 8" as a test of numbers; nothing: all. null: it is none. */
+/* Parse "1-3, 8" into a predicate on numbers; empty matches all, null is a syntax error. */
 export function numbersIn(text) {
   const parts = text
     .replace(/\s*[-–]\s*/g, "-")
@@ -34,7 +34,7 @@ export class FindPanel {
     this.state = state;
     this.editor = editor;
     this.part = (name) => root.querySelector(`[data-find-${name}]`);
-    this.within = null; // the rectangle that was selected
+    this.within = null; // the selected rectangle
     const look = debounce(120, () => this.look());
     const filter = debounce(200, () => this.filter());
     for (const name of ["text", "with", "case", "whole"]) this.part(name).addEventListener("input", look);
@@ -88,7 +88,7 @@ export class FindPanel {
         );
   }
 
-  /* The cells with a hit, in the order of the sheet: [{r, c, hits}]. */
+  /* Cells with hits, in sheet order: [{r, c, hits}]. */
   found() {
     const { doc } = this.editor;
     const wanted = this.wanted("g");
@@ -103,7 +103,7 @@ export class FindPanel {
     return cells;
   }
 
-  /* After a change of the words or of the document. */
+  /* Update after a change of the search or the document. */
   look() {
     const { sheet, view } = this.editor;
     const before = sheet.wanted;
@@ -141,7 +141,7 @@ export class FindPanel {
     this.replace(this.found());
   }
 
-  /* One edit, however many cells. */
+  /* Replace all hits as one edit. */
   replace(found) {
     const { doc } = this.editor;
     const wanted = this.wanted("g");
@@ -179,7 +179,7 @@ export class FindPanel {
     this.filter();
   }
 
-  /* After any change of the document. */
+  /* Update after a change of the document. */
   sync() {
     const { doc } = this.editor;
     const { value } = this.part("condition");
@@ -191,7 +191,7 @@ export class FindPanel {
     }
     this.state.hidden = !doc.shown;
     this.state.querySelector("span").textContent =
-      `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are left alone.`;
+      `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are not changed.`;
     if (!this.root.hidden) this.look();
   }
 }

@@ -1,10 +1,10 @@
-/* Formulas as text: their references, what renames and moves do to them, and what may come next while typing.
-   The grammar itself lives on the server; here only `(2;%condition%)` and `(*;%condition%)` are known. */
+/* Formulas as text: their references, the effect of renames and moves on them, and completion.
+   The server has the grammar; this module only knows `(2;%condition%)` and `(*;%condition%)`. */
 
 const REFERENCE = /\(\s*(\*|\?|\d+)\s*;\s*%([^%]*)%\s*\)/g;
 const SPELLED = /(\(\s*)(\*|\?|\d+)(\s*;\s*%\s*)([^%]*?)(\s*%\s*\))/g;
 const FUNCTIONS = new Set(["abs", "min", "max", "sum", "mean"]);
-export const LOST = "?"; // stands for a region that was deleted: it does not parse, so it cannot go unnoticed
+export const LOST = "?"; // replaces a deleted region; it does not parse, so it is noticed
 
 export const reference = (region, condition) => `(${region};%${condition}%)`;
 
@@ -17,7 +17,7 @@ export function references(text) {
   }));
 }
 
-/* change({region, condition}) answers the new pair, or nothing to leave the reference as typed. */
+/* change({region, condition}) returns the new pair, or nothing to leave the reference unchanged. */
 export function rewrite(text, change) {
   return text.replace(SPELLED, (whole, open, region, middle, condition, close) => {
     const before = { region: /^\d+$/.test(region) ? Number(region) : region, condition };
@@ -32,7 +32,7 @@ export function renameCondition(text, from, to) {
   return rewrite(text, (ref) => (ref.condition === from ? { ...ref, condition: to } : null));
 }
 
-/* map(number) answers the number the region has afterwards, or null when it is deleted. */
+/* map(number) returns the region's new number, or null if it was deleted. */
 export function renumberRegions(text, map) {
   return rewrite(text, (ref) => (typeof ref.region === "number" ? { ...ref, region: map(ref.region) ?? LOST } : null));
 }
@@ -46,7 +46,7 @@ export const afterMove = (from, to) => (number) => {
   return number;
 };
 
-/* Region numbers that some formula looks at; "*" marks every region of no condition in particular. */
+/* Region numbers that formulas refer to; "*" marks every region of no condition in particular. */
 export function criticalRegions(formulas) {
   const found = new Set();
   for (const text of formulas) {
@@ -82,7 +82,7 @@ function regionOptions(prefix, regions) {
   return [...first, ...rest, ...(begins(star.label, wanted) ? [star] : [])];
 }
 
-/* What could be completed at the caret: {from, to, kind, options: [{insert, label, detail}]} or null. */
+/* Completions at the caret: {from, to, kind, options: [{insert, label, detail}]}, or null. */
 export function completionAt(text, caret, regions, conditions) {
   const before = text.slice(0, caret);
   const after = text.slice(caret);

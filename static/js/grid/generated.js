@@ -1,5 +1,5 @@
-/* Predictions that "Predict effects" makes, and their names and descriptions when regions move or are renamed. Pure.
-   The words are those of lmgym/suites/effects.py: what differs from them by a letter is the author's own and stays. */
+/* Update names and descriptions made by "Predict effects" when regions move or are renamed. Pure. The wording is that of
+   lmgym/suites/effects.py; text that differs from it is the author's and stays. */
 
 import { references } from "./formula.js";
 
@@ -15,7 +15,7 @@ const placed = ({ number, name }) => `at region ${number} (${name})`;
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const listed = (one) => `${one}(?:, ${one})*(?: and ${one})?`;
 
-/* Everything that effects() can say of these factors about a region. */
+/* All texts that effects() can make from these factors about a region. */
 function patterns(factors, region) {
   const any = (texts) =>
     `(?:${[...texts]
@@ -39,8 +39,7 @@ function patterns(factors, region) {
   };
 }
 
-/* The name and description of a prediction afterwards. move(number) answers the {number, name} that its region then has,
-   or nothing when it is deleted. */
+/* New name and description of a prediction. move(number) returns the region's new {number, name}, or nothing if it was deleted. */
 export function followed({ name, description, formula }, { factors, regions }, move) {
   const [number, ...others] = new Set(references(formula).map(({ region }) => region));
   const after = factors.length && !others.length && regions[number - 1] !== undefined ? move(number) : null;

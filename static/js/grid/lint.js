@@ -1,4 +1,4 @@
-/* What a careful reviewer would point out. A finding leads to its cells; with a reason it can be put aside. */
+/* Checks panel. A finding links to its cells and can be dismissed with a reason. */
 
 import { call } from "./api.js";
 import { flagKey } from "./cells.js";
@@ -8,7 +8,7 @@ const WEIGHT = { error: 3, warning: 2, info: 1 };
 const DRAWING = { error: "cross", warning: "alert", info: "info" };
 
 export class LintPanel {
-  /* settings: name -> [words, what leads to it] */
+  /* settings: name -> [label, function that opens the setting] */
   constructor({ list, aside, count }, editor, { url, settings = {} }) {
     this.list = list;
     this.aside = aside;
@@ -40,7 +40,7 @@ export class LintPanel {
     const open = this.findings.filter((one) => !one.ignored);
     const ignored = this.findings.filter((one) => one.ignored);
     const before = this.count.textContent;
-    this.count.textContent = open.length ? counted(open.length, "finding") : "nothing to point out";
+    this.count.textContent = open.length ? counted(open.length, "finding") : "no problems found";
     if (before && before !== this.count.textContent) announce(`Check: ${this.count.textContent}`);
     this.list.replaceChildren(...open.map((one) => this.row(one)));
     this.list.hidden = open.length === 0;
@@ -124,7 +124,7 @@ export class LintPanel {
     if (await this.ask({ code, where, reason })) announce(reason ? "dismissed" : "shown again");
   }
 
-  /* The first click leads to the first cell, the next one to the second. */
+  /* Repeated clicks go through the cells of a finding. */
   go(finding) {
     const key = `${finding.code}|${finding.where}`;
     const k = (this.visited.get(key) ?? -1) + 1;

@@ -1,4 +1,4 @@
-/* Entry of the editor's page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
+/* Entry point of the editor page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
 
 import { call, loadDraft } from "./api.js";
 import { announce, counted } from "./dom.js";
@@ -22,7 +22,7 @@ const given = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textC
 const endpoints = given("endpoints");
 
 const STATES = {
-  loading: "Reading …",
+  loading: "Loading …",
   saving: "Saving …",
   saved: "Saved",
   offline: "Offline, kept here",
@@ -61,7 +61,7 @@ const editor = new Editor({
   },
 });
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
-const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: readAnew });
+const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: reload });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
@@ -123,24 +123,24 @@ function stateChanged(state, detail) {
   }
 }
 
-// --- somebody else's changes -----------------------------------------------------------------------------------
-/* What is typed while the draft is on its way is saved first, and then it is read again. */
-async function readAnew() {
+// --- changes by others -----------------------------------------------------------------------------------
+/* Load the draft again. If edits are made meanwhile, they are saved first and this is repeated. */
+async function reload() {
   const draft = await loadDraft(endpoints);
   const moved = save.refused || draft.structure > save.version;
   if (moved && editor.keyboard.isTyping) {
-    await editor.keyboard.rest(); // nobody is interrupted in the middle of a word
-    return readAnew();
+    await editor.keyboard.rest(); // do not interrupt typing
+    return reload();
   }
-  if (moved) editor.keyboard.commit(); // what is being typed belongs to a cell of the draft as it was
+  if (moved) editor.keyboard.commit(); // the typed text belongs to a cell of the old draft
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
-  if (moved) editor.history.clear(); // its steps name places by their numbers
+  if (moved) editor.history.clear(); // its steps refer to places by number
   editor.setDocument(draft);
   changed([{ op: "draft" }], false);
   save.caughtUp(draft.version);
   if (save.conflicts.length) showMerge();
-  else announce("somebody else's changes came in");
+  else announce("changes by another editor were loaded");
 }
 
 function showMerge() {
@@ -164,14 +164,14 @@ function drawResults() {
 
 const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 
-/* The model that this person looked at last in this suite, else anywhere, is the one to begin with. */
+/* Select the model this person used last in this suite, else in any suite. */
 function recallModel(choice) {
   try {
     const known = new Set([...choice.options].map((one) => one.value));
     const last = modelKeys.map((key) => localStorage.getItem(key)).find((one) => known.has(one));
     if (last) choice.value = last;
   } catch {
-    /* storage is forbidden */
+    /* storage is blocked */
   }
 }
 
@@ -179,7 +179,7 @@ function rememberModel(model) {
   try {
     for (const key of modelKeys) localStorage.setItem(key, model);
   } catch {
-    /* storage is forbidden */
+    /* storage is blocked */
   }
 }
 
@@ -254,7 +254,7 @@ function attach() {
   window.addEventListener("beforeunload", (event) => {
     if (store.closed) return;
     editor.keyboard.commit(false);
-    document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
+    document.activeElement?.blur(); // commit a field outside the sheet
     if (!save.unsaved && !save.conflicts.length && !sentence.unsaved) return;
     save.flush();
     event.preventDefault();
@@ -265,7 +265,7 @@ function attach() {
   setInterval(() => store.beat(), 5000);
 }
 
-/* Edits that an earlier visit could not send go first: the server knows by their ids which ones it has. */
+/* Send unsaved edits of earlier visits; the server skips ids it already has. */
 async function sendKept() {
   const { records } = store.recover();
   const found = [];
@@ -303,7 +303,7 @@ async function start() {
     root.dataset.ready = "yes";
   } catch (error) {
     showState("refused", error.message);
-    editor.say("The draft could not be read. Reload the page to try again; nothing that you typed is lost.", "bad");
+    editor.say("The draft could not be loaded. Reload the page to try again; nothing that you typed is lost.", "bad");
   }
 }
 

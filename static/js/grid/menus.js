@@ -1,5 +1,5 @@
-/* What can be done with the item, the condition and the region at hand: menus of the toolbar, and the same as one
-   menu at the cell (right click, Shift+F10 or the menu key). */
+/* Actions on the current item, condition and region: menus of the toolbar, and a context menu at the cell (right click, Shift+F10
+   or the menu key). */
 
 import { clipboardCommand, pasteFromMenu } from "./clipboard.js";
 import * as commands from "./commands.js";

@@ -1,10 +1,10 @@
-/* Two people, one draft: what did not fit is shown with both values; nothing of either is lost. */
+/* Merge dialog: shows conflicting edits of two people with both values. */
 
 import { refresh, scoringOf } from "./model.js";
 import { h } from "./dom.js";
 import { scoringInWords } from "./scoring.js";
 
-/* The number of the region that a conflict is about, as the draft is now; 0 when it, its item or its condition is gone. */
+/* Current number of a conflict's region; 0 if the region, its item or its condition no longer exists. */
 function regionOf(doc, { item, condition, region, name }) {
   const places = doc.regions.flatMap((one, k) => (one === name ? [k + 1] : []));
   const found = places.includes(region) ? region : places.length === 1 ? places[0] : 0;
@@ -16,7 +16,7 @@ function theirsOf(doc, one) {
   return one.what === "scoring" ? scoringOf(doc) : doc.cell(one.item, one.condition, regionOf(doc, one));
 }
 
-/* The op that puts "yours" in place of what stands now. */
+/* The op that replaces the current value by "yours". */
 export function takeMine(doc, one) {
   if (one.what === "cell")
     return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
@@ -37,7 +37,7 @@ function whereOf(one) {
   return `Item ${one.item}, ${one.condition}, ${one.name ?? `region ${one.region}`}`;
 }
 
-/* Shows the dialog. `me` is the name of the person here; choose(list of {conflict, mine}) is called once, with every choice. */
+/* Show the dialog. `me`: name of this person; choose(list of {conflict, mine}) is called once, with all choices. */
 export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
   const both = conflicts.filter((one) => one.what !== "edit" && theirsOf(doc, one) !== undefined);
@@ -45,7 +45,7 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
   const who =
     [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(
       " and ",
-    ) || "somebody else";
+    ) || "another editor";
   const choices = new Map();
   const rows = both.map((one, k) => {
     const theirs = theirsOf(doc, one);
@@ -124,14 +124,14 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
 }
 
 function lostText(one) {
-  if (one.what !== "cell") return one.message || "An edit no longer fits.";
+  if (one.what !== "cell") return one.message || "An edit no longer applies.";
   return `${whereOf(one)} is not there any more; you wrote “${one.yours}”.`;
 }
 
 function lostPart(lost) {
   const text = lost.map((one) => JSON.stringify(one.ops ?? one.yours)).join("\n");
   return [
-    h("h3", { text: "Could not be done any more" }),
+    h("h3", { text: "No longer possible" }),
     h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),
     h("label", { class: "form-label", for: "merge-lost", text: "Kept for copying" }),
     h("textarea", { id: "merge-lost", class: "form-control", readOnly: true, spellcheck: false, value: text }),

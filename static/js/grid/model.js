@@ -1,5 +1,5 @@
 /* The document of the grid and the ops that change it (docs/grid.md). Pure: no DOM, no network.
-   applyOps() changes the document and answers the ops that undo it. A row is an item in a condition. */
+   applyOps() changes the document and returns the ops that undo it. A row is an item in a condition. */
 
 export class OpError extends Error {}
 
@@ -11,10 +11,10 @@ const need = (condition, message) => condition || refuse(message);
 const CONTROL =
   /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/* Names, descriptions and formulas of predictions keep their blanks; control characters are accidents. */
+/* Remove control characters. Names, descriptions and formulas of predictions keep their spaces. */
 export const printable = (text) => String(text).replace(CONTROL, "");
 
-/* What the server does to a cell: blanks at the ends go, runs inside become one. No-break spaces stay. */
+/* Normalise a cell as the server does: trim, and collapse inner spaces. No-break spaces stay. */
 export function tidy(text) {
   return printable(text)
     .replace(/[ \t\r\n]+/g, " ")
@@ -46,12 +46,12 @@ export class GridDocument {
     this.predictions = copyPredictions(predictions);
     this.factors = copyFactors(factors);
     this.texts = new Map();
-    this.hidden = new Set(); // the texts of rows that a filter hides
-    this.shown = null; // the places of the others
+    this.hidden = new Set(); // texts of the rows hidden by the filter
+    this.shown = null; // places of the other rows
     this.addRows(rows);
   }
 
-  /* Rows arrive in pages. */
+  /* Rows are loaded in pages. */
   addRows(rows) {
     for (const { item, condition, contents } of rows) {
       if (!this.texts.has(item)) this.texts.set(item, new Map());
@@ -65,8 +65,7 @@ export class GridDocument {
     return this.items.length * this.conditions.length;
   }
 
-  /* Rows in sight: all, or those for which keep(item, condition, texts) holds. What is made later is in sight, and what is
-     edited stays. */
+  /* Hide rows for which keep(item, condition, texts) is false. New rows are shown, and edited rows stay. */
   filter(keep = null) {
     this.hidden = new Set();
     for (const [item, rows] of keep ? this.texts : [])
@@ -83,7 +82,7 @@ export class GridDocument {
     return this.hidden.has(this.contents(item, condition));
   }
 
-  /* How many rows out of sight these ops change or delete. */
+  /* Number of hidden rows that these ops change or delete. */
   hiddenIn(ops) {
     const rows = new Set();
     const add = (item, condition) => this.isHidden(item, condition) && rows.add(this.contents(item, condition));
@@ -104,7 +103,7 @@ export class GridDocument {
     return row === 0 || this.place(row - 1).item !== this.place(row).item;
   }
 
-  /** @returns {{item?: number, condition?: string}} empty where there is no such row */
+  /** @returns {{item?: number, condition?: string}} empty if there is no such row */
   place(row) {
     if (this.shown) return this.shown[row] ?? {};
     const n = this.conditions.length;
@@ -122,7 +121,7 @@ export class GridDocument {
     return this.texts.get(item)?.get(condition);
   }
 
-  /* region counts from 1 */
+  /* `region` is a number from 1. */
   cell(item, condition, region) {
     return this.texts.get(item)?.get(condition)?.[region - 1];
   }
@@ -174,7 +173,7 @@ const checkCondition = (doc, name) => need(doc.conditions.includes(name), `There
 
 function checkNewCondition(doc, name) {
   checkName(name, "condition");
-  need(!/[%\p{Cc}]/u.test(name), "A condition name cannot hold % or control characters.");
+  need(!/[%\p{Cc}]/u.test(name), "A condition name cannot contain % or control characters.");
   need(!doc.conditions.includes(name), `There is a condition “${name}” already.`);
 }
 
@@ -187,7 +186,7 @@ function eachRow(doc, change) {
   for (const rows of doc.texts.values()) for (const [condition, row] of rows) change(row, condition);
 }
 
-/* Every op: checks, changes, answers its inverse. `to` and `at` are the place the thing has afterwards. */
+/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are places after the change. */
 const OPS = {
   set_cells(doc, { cells }) {
     for (const [item, condition, region] of cells) {
@@ -388,7 +387,7 @@ export function applyOp(doc, op) {
   return back;
 }
 
-/* All or nothing: when one op does not fit, those before it are undone and the error goes on. */
+/* Apply all ops or none: if one fails, undo the earlier ones and rethrow. */
 export function applyOps(doc, ops) {
   let back = [];
   try {
@@ -400,7 +399,7 @@ export function applyOps(doc, ops) {
   return back;
 }
 
-/* The same op with `old` as it stands now: for undo after somebody else's changes came in. */
+/* Update `old` of an op to the current values, for undo after changes by others. */
 export function refresh(doc, op) {
   if (op.op === "set_cells") {
     const cells = op.cells
@@ -414,7 +413,7 @@ export function refresh(doc, op) {
   return op;
 }
 
-/* An op that leaves everything as it is need not be sent. */
+/* True if the op changes nothing and need not be sent. */
 export function isIdle(op) {
   if (op.op === "set_cells") return op.cells.every(([, , , old, text]) => old === text);
   if (op.op === "set_predictions") return samePredictions(op.old, op.predictions);

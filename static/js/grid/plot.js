@@ -1,4 +1,4 @@
-/* Mean surprisal by region, one line per condition: small, beside the sheet. The figures stand in a table below it. */
+/* Small plot of mean surprisal by region, one line per condition, with a table of the values. */
 
 import { h, s, shortBits } from "./dom.js";
 

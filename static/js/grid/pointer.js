@@ -1,5 +1,5 @@
-/* Mouse and finger: press to choose, drag or Shift to extend, double click (second tap) to edit, right click for the
-   menu. A finger scrolls; the on-screen keyboard comes with the second tap only. */
+/* Mouse and touch: press to select, drag or Shift to extend, double click (second tap) to edit, right click for the menu. Touch
+   scrolls; the on-screen keyboard opens with the second tap only. */
 
 export function attachPointer(editor) {
   const { view, keyboard } = editor;

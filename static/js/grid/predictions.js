@@ -1,4 +1,4 @@
-/* Predictions beside the sheet: one card each. A field is one undo step per visit, however long one types in it. */
+/* Prediction cards. All typing in a field between focus and blur is one undo step. */
 
 import { call } from "./api.js";
 import { builder, joined } from "./builder.js";
@@ -24,7 +24,7 @@ export class PredictionsPanel {
     this.commits = [];
   }
 
-  /* Takes over what stands in the fields now. */
+  /* Commit the current contents of all fields. */
   commit() {
     for (const commit of this.commits) commit();
   }
@@ -44,7 +44,7 @@ export class PredictionsPanel {
     if (done) this.cards.at(-1)?.formula.focus();
   }
 
-  /* After any change of the document: cards follow, the caret stays. */
+  /* Update the cards after a change of the document, without moving the caret. */
   sync() {
     const { predictions } = this.doc;
     while (this.cards.length > predictions.length) this.cards.pop().root.remove();
@@ -61,7 +61,7 @@ export class PredictionsPanel {
       card.up.disabled = k === 0;
       card.down.disabled = k === predictions.length - 1;
       for (const field of ["name", "description", "formula"]) {
-        // a blank at the end of what is being typed is not taken away
+        // keep a trailing space while typing
         const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(one[field]);
         if (card[field].value !== one[field] && !typed) card[field].value = one[field];
       }
@@ -189,7 +189,7 @@ export class PredictionsPanel {
     this.cards[k].formula.focus();
   }
 
-  // --- what the server says about a formula --------------------------------------------------------------------
+  // --- check of a formula by the server --------------------------------------------------------------------
   check(card) {
     const key = this.key(card);
     if (card.checked === key) return;
@@ -226,7 +226,7 @@ export class PredictionsPanel {
       if (this.key(card) === key) this.show(card, data, key);
     } catch (error) {
       if (error.name !== "AbortError")
-        card.said.replaceChildren(h("p", { class: "note", text: "Not checked: the server cannot be reached." }));
+        card.said.replaceChildren(h("p", { class: "note", text: "Not checked: no connection to the server." }));
     }
   }
 
@@ -260,7 +260,7 @@ export class PredictionsPanel {
 
   complaint(card, { message, position, hint }) {
     const lost = card.formula.value.includes(`(${LOST};`)
-      ? "A region that was deleted stood at the ?. Choose another, or shorten the formula."
+      ? "The ? replaces a deleted region. Choose another region, or shorten the formula."
       : hint;
     return h(
       "p",
@@ -270,7 +270,7 @@ export class PredictionsPanel {
     );
   }
 
-  /* A copy of the text lies under the field; only the wavy line of the wrong part is seen. */
+  /* Mark errors in a transparent copy of the text below the field; only the wavy underline is visible. */
   underline(card, errors) {
     const letters = Array.from(card.formula.value);
     const parts = [];

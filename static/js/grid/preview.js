@@ -1,5 +1,5 @@
-/* Bits while one types. Items that changed are asked for first, the rest follows in the background; a newer change
-   aborts what is on its way. Nothing here is waited for. */
+/* Live preview of surprisals. Changed items are scored first, the rest in the background; a newer change aborts the pending request.
+   Editing never waits for it. */
 
 import { call } from "./api.js";
 import { debounce } from "./dom.js";
@@ -7,9 +7,9 @@ import { debounce } from "./dom.js";
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
 const WORDS_NAMED = 5;
-const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // places in OUTCOMES of dom.js
+const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // indices of OUTCOMES in dom.js
 
-/* A run begins with the first of several metrics, and with the sum of all of them. */
+/* The preview uses the first of several metrics, and the sum for "all", as a run does by default. */
 const firstOf = (metric) => (metric === "all" ? "sum" : [metric].flat()[0]);
 
 export class Preview {
@@ -26,8 +26,8 @@ export class Preview {
     this.results = new Map(); // item -> [{code, margin, close}]
     this.failures = new Map(); // item -> condition -> why there are no bits
     this.words = new Map(); // item -> condition -> {known, unknown}, lists of words
-    this.dirty = new Set(); // changed by the person: first
-    this.stale = new Set(); // all others that are not known yet
+    this.dirty = new Set(); // changed by the person; scored first
+    this.stale = new Set(); // all other unscored items
     this.controller = null;
     this.touched = 0;
     this.later = debounce(DEBOUNCE, () => this.ask());
@@ -46,7 +46,7 @@ export class Preview {
     this.onState("", "");
   }
 
-  /* All items anew: another model, other formulas, another shape. */
+  /* Score all items again, after a change of model, formulas or structure. */
   everything({ forget = true } = {}) {
     if (forget) {
       for (const known of [this.scores, this.results, this.failures, this.words]) known.clear();
@@ -65,7 +65,7 @@ export class Preview {
       this.stale.delete(item);
     }
     if (this.flying?.some((item) => this.dirty.has(item)) || !this.urgent) this.controller?.abort();
-    // The first change after a pause is asked about at once, a burst of changes when it ends.
+    // Send the first change after a pause at once, a burst of changes when it ends.
     const paused = performance.now() - this.touched > DEBOUNCE;
     this.touched = performance.now();
     if (paused) setTimeout(() => this.ask(), 0);
@@ -127,18 +127,18 @@ export class Preview {
         this.stale.delete(item);
       }
       this.onResult(items);
-      this._tell(doc);
+      this._showProgress(doc);
       if (this.dirty.size || this.stale.size) setTimeout(() => this.ask(), 0);
     } catch (error) {
       if (error.name === "AbortError") return;
       this.flying = null;
-      const enough = error.status === 429; // an allowance is used up, nothing is wrong
-      this.onState(error.status ? error.message : "no answer; typing goes on", enough ? "" : "bad");
+      const isQuota = error.status === 429; // a quota is exhausted; not an error
+      this.onState(error.status ? error.message : "no response; you can keep typing", isQuota ? "" : "bad");
     }
   }
 
-  /* How far it is, and the first sentence that could not be scored with its reason. */
-  _tell(doc) {
+  /* Show progress, or the first sentence that could not be scored, with the reason. */
+  _showProgress(doc) {
     const [first, ...others] = doc.items.flatMap((item) =>
       [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })),
     );
@@ -152,7 +152,7 @@ export class Preview {
       );
   }
 
-  /* As lmgym/runs/coverage.py says it of a run: over the different words of all items scored so far. */
+  /* Vocabulary coverage over the distinct words of all items scored so far, as in lmgym/runs/coverage.py. */
   _coverage(doc) {
     const words = new Set();
     const unknown = new Set();
@@ -168,7 +168,7 @@ export class Preview {
     return `; coverage ${share}%: ${unknown.size} ${unknown.size === 1 ? "word" : "words"} this model does not know (${named})`;
   }
 
-  /* Asks again until the scores are there: soon at first, then less and less often. */
+  /* Poll until the scores are ready, at increasing intervals. */
   async _wait(body, signal) {
     const begun = performance.now();
     for (;;) {
@@ -220,7 +220,7 @@ export class Preview {
       for (const item of doc.items) {
         const row = this.bitsOf(item, name);
         row?.bits.forEach((bits, k) => {
-          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // an empty region says nothing
+          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // skip empty regions
           sums[k] += bits;
           counts[k] += 1;
         });
@@ -229,7 +229,7 @@ export class Preview {
     });
   }
 
-  /* Per prediction: how many items held, failed, tied, were not evaluable; and how many are too close to call. */
+  /* Counts by prediction: items that held, failed, tied, were not evaluable, or were too close to call. */
   tally(doc) {
     return doc.predictions.map((_, p) => {
       const counts = [0, 0, 0, 0];

@@ -1,8 +1,8 @@
-/* The queue of edits on their way to the server. One PATCH at a time; what fails is sent again with the same ids.
+/* Queue of edits to be saved. One PATCH at a time; failed ones are repeated with the same ids.
 
-   Edits are compared and set: they are done if items, conditions and regions are still those of `version`, and a cell is
-   written if it holds the text that the person saw. The rest becomes conflicts, which keep what was typed, and the draft
-   is read anew. */
+   Edits are compare-and-set: they are applied if items, conditions and regions are still those of `version`, and a cell is
+   written if it still has the text that the person saw. The rest becomes conflicts, which keep the typed text, and the draft
+   is loaded again. */
 
 import { call } from "./api.js";
 import { scoringOf } from "./model.js";
@@ -18,8 +18,8 @@ const newId = () =>
     (Number(c) ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (Number(c) / 4)))).toString(16),
   );
 
-/* An edit that was not done: its cells and predictions with what was typed, the rest for copying. `regions` are the names
-   at the time of the edit: their numbers may mean others now. */
+/* Conflicts for a rejected edit: cells and predictions with the typed text, other ops for copying. `regions` are the names at the
+   time of the edit, since numbers may have changed. */
 export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
   return ops.flatMap((op) => {
     if (op.op === "set_cells")
@@ -39,7 +39,7 @@ export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
   });
 }
 
-/* What the server answered about these edits, as conflicts to be shown. */
+/* Conflicts in the server's response to these edits. */
 export function conflictsOf({ conflicts = [] }, edits) {
   return conflicts.flatMap((one) => {
     const edit = edits.find(({ id }) => id === one.edit);
@@ -47,7 +47,7 @@ export function conflictsOf({ conflicts = [] }, edits) {
   });
 }
 
-/* Of two conflicts over one place the later one holds what the person wants now. */
+/* Keep the later of two conflicts over one place. */
 export function together(conflicts) {
   const found = new Map();
   for (const one of conflicts) {
@@ -77,7 +77,7 @@ export class SaveQueue {
     this.onDiverged = onDiverged;
     this.pending = [];
     this.flying = [];
-    this.behind = false; // the server has edits of somebody else, or has not done ours
+    this.behind = false; // the server has other edits, or rejected ours
     this.refused = false;
     this.conflicts = [];
     this.fails = 0;
@@ -108,7 +108,7 @@ export class SaveQueue {
     this.onState(state, detail);
   }
 
-  /* At most a second after the first edit that waits, however fast one types. */
+  /* Save at most a second after the first waiting edit. */
   soon() {
     if (this.flying.length || this.state === "offline" || this.state === "refused") return;
     const now = Date.now();
@@ -148,7 +148,7 @@ export class SaveQueue {
     else this.settle();
   }
 
-  /* After a refusal, what waits was made on what was refused. */
+  /* After a rejection the waiting edits are conflicts, too, since they build on the rejected ones. */
   take(data) {
     const sent = this.flying;
     this.flying = [];
@@ -171,7 +171,7 @@ export class SaveQueue {
     }
   }
 
-  /* The draft was read anew, with all that was sent. */
+  /* The draft was loaded again and includes all sent edits. */
   caughtUp(version) {
     this.version = version;
     this.behind = this.refused = false;
@@ -197,14 +197,14 @@ export class SaveQueue {
     else this.flush();
   }
 
-  /* The network is back, or the person asks. */
+  /* Retry when the network is back or the person requests it. */
   retry() {
     this.fails = 0;
     if (this.state === "offline" || this.state === "refused") this.state = "saving";
     this.again();
   }
 
-  /* Resolves when everything is saved, or false when it cannot be now. */
+  /* Resolve to true once everything is saved, or to false if that is impossible now. */
   async drain(limit = 8000) {
     const end = Date.now() + limit;
     while (this.unsaved && Date.now() < end && this.state !== "refused" && this.state !== "conflict") {

@@ -1,11 +1,11 @@
-/* How the suite is scored: what a region's value is, and how regions are joined. */
+/* Scoring panel: the metric of region values, and how regions are joined. */
 
 import { setScoring } from "./commands.js";
 import { h } from "./dom.js";
 
 const keyOf = (metric) => [metric].flat().join(",");
 
-/* As the panel's choices say it. */
+/* Words of the panel's choices. */
 export function scoringInWords({ metric, join }) {
   const words = (name, value) =>
     document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
@@ -28,7 +28,7 @@ export class ScoringPanel {
     if (!this.editor.perform(setScoring(this.editor.doc, change))) this.sync();
   }
 
-  /* After any change of the document. A file may ask for several metrics: they stay until another one is chosen. */
+  /* Update after a change of the document. Several metrics from a file stay until another one is chosen. */
   sync() {
     const { metric, join } = this.editor.doc;
     const key = keyOf(metric);
@@ -38,7 +38,7 @@ export class ScoringPanel {
     this.join.value = join;
   }
 
-  /* Where advice of the linter leads to. */
+  /* Open the panel from a finding of the checks. */
   go() {
     this.join.focus();
     this.join.scrollIntoView({ block: "center" });

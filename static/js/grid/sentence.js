@@ -1,4 +1,4 @@
-/* One whole sentence, cut into regions: a sign in the text is a cut; a click on a word begins a region with it. */
+/* Dialog that splits a whole sentence into regions: a sign in the text is a boundary; clicking a word starts a region there. */
 
 import { arrows, counted, h } from "./dom.js";
 import { tidy } from "./model.js";
@@ -98,7 +98,7 @@ export class SentenceDialog {
     this.part("said").textContent = more > 0 ? `Saving adds ${counted(more, "region")} to the suite.` : "";
   }
 
-  /* Where a cut stands right before this place of the text; undefined: nowhere. */
+  /* Position of the boundary directly before `at`, or undefined. */
   cutBefore(at) {
     const before = this.field.value.slice(0, at).trimEnd();
     return before.endsWith(this.sign) ? before.length - 1 : undefined;
@@ -112,7 +112,7 @@ export class SentenceDialog {
     this.draw(place);
   }
 
-  /* At the caret. */
+  /* Insert a boundary at the caret. */
   cut() {
     this.field.setRangeText(` ${this.sign} `, this.field.selectionStart, this.field.selectionEnd, "end");
     this.field.focus();
@@ -126,13 +126,13 @@ export class SentenceDialog {
     else this.dialog.close();
   }
 
-  /* The cells that changed, compared with what stood there when the sentence was shown. False: not saved. */
+  /* Save the cells that differ from the texts shown at first. Returns false if not saved. */
   save() {
     const { item, condition, regions, seen } = this;
     const { doc } = this.editor;
     if (String(doc.regions) !== String(regions) || !doc.contents(item, condition)) {
       this.part("said").textContent =
-        "Somebody changed the regions or this item meanwhile. Copy your sentence, close, and open it again.";
+        "Another editor changed the regions or this item. Copy your sentence, close this dialog and open it again.";
       return false;
     }
     const texts = this.pieces.map(tidy);

@@ -1,5 +1,5 @@
-/* A whole sheet on the clipboard: its headings tell what is in the columns. The server reads it (suites/pasting.py) and
-   asks what it leaves open; what it names is found or made here, what it does not name stays. */
+/* Paste a sheet with headings. The server parses it (suites/pasting.py) and lists open questions. Items, conditions and regions are
+   matched by name or added; others stay. */
 
 import { post } from "./api.js";
 import { withNames } from "./commands.js";
@@ -11,8 +11,8 @@ const ITEM = /^items?([ _.-]?(number|no|nr|id))?$/i;
 const CONDITION = /^cond(ition)?s?([ _.-]?(name|id))?$/i;
 const NUMBER = /^\d+(\.0+)?$/;
 
-/* Headings that say item and condition, or names of regions here, or words above a column of item numbers. Where this
-   is wrong, the person is asked and pastes plain cells. */
+/* Guess whether the first row is a heading: item and condition, known region names, or words above item numbers. If the guess is
+   wrong, the dialog offers to paste plain cells. */
 export function hasHeadings(doc, { rows, width }, text) {
   if (width === 1) return /^"?item[^\n\t]*[,;]/i.test(text);
   const [head, ...below] = rows.map((row) => row.map((one) => tidy(one)));
@@ -26,8 +26,8 @@ export function hasHeadings(doc, { rows, width }, text) {
 const isBlank = (doc) =>
   doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
 
-/* Asks the server and, as long as the sheet leaves something open, the person. take(sheet) is called once it is read;
-   plain() pastes the cells as they are. */
+/* Ask the server and, while questions are open, the person. take(sheet) is called with the parsed sheet; plain() pastes the cells
+   unchanged. */
 export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
   const said = new FormData();
   said.set(
@@ -56,7 +56,9 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
     event.preventDefault();
     for (const [name, value] of new FormData(event.target)) said.set(name, value);
     dialog.querySelector("[data-sheet-said]").textContent = "";
-    ask().catch((error) => (dialog.querySelector("[data-sheet-said]").textContent = `Not read: ${error.message}.`));
+    ask().catch(
+      (error) => (dialog.querySelector("[data-sheet-said]").textContent = `Could not be read: ${error.message}.`),
+    );
   };
   dialog.querySelector("[data-sheet-plain]").onclick = () => {
     dialog.close();
@@ -67,7 +69,7 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
 
 const unique = (values) => [...new Set(values)];
 
-/* An empty sheet takes over the pasted one's conditions and regions; otherwise they are found by name or added. */
+/* An empty document adopts the sheet's conditions and regions; otherwise they are matched by name or added. */
 export function pasteSheet(doc, sheet) {
   const ops = [];
   const isBlankDoc = isBlank(doc);

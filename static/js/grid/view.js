@@ -1,5 +1,5 @@
-/* The table on screen. Only the rows in sight (and the active one) exist; heights are equal, so that the rest is
-   padding. The active cell holds the one input of the grid: typing, composing and clipboard events land there. */
+/* The visible table. Only rows in view (and the active one) exist in the DOM; equal heights allow padding for the rest. The active
+   cell contains the grid's only input, which receives typing, composition and clipboard events. */
 
 import { cellLabel, paintCell, paintHead } from "./cells.js";
 import { h, icon } from "./dom.js";
@@ -10,7 +10,7 @@ const NARROWEST = 4.5;
 const WIDEST = 22;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
-/* The sides of a cell that are sides of the whole rectangle: one outline is drawn around it. */
+/* Sides of a cell that are sides of the selected rectangle, which has one outline. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
   const [first, last] = rightToLeft ? ["right", "left"] : ["left", "right"];
   return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first]
@@ -66,7 +66,7 @@ export class GridView {
     return this.sheet.doc;
   }
 
-  /* Columns after item and condition: the regions, then what the preview adds. */
+  /* Preview columns, after the regions. */
   get extras() {
     const { overlay } = this.sheet;
     return overlay.on ? ["total", ...this.doc.predictions.map((_, k) => k)] : [];
@@ -77,7 +77,7 @@ export class GridView {
   }
 
   // --- structure -----------------------------------------------------------------------------------------------
-  /* Headings, widths and all rows anew: after anything but a change of texts. */
+  /* Rebuild headings, widths and rows, after any change other than of texts. */
   layout() {
     const { doc, table } = this;
     this.sheet.selection.clampTo(doc.nRows, this.nColumns);
@@ -86,7 +86,7 @@ export class GridView {
     table.classList.toggle("has-overlay", this.sheet.overlay.on);
     this.empty.hidden = doc.nRows > 0;
     this.empty.textContent = doc.nAll
-      ? "No row fits the filter."
+      ? "No row matches the filter."
       : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
     this._measure();
     const hold = this.hasFocus;
@@ -125,9 +125,9 @@ export class GridView {
       if (row) row.forEach((text, k) => (widths[k] = Math.max(widths[k], this._textWidth(text))));
     }
     const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
-    const names_ = Math.min(14, Math.max(5.5, ...names));
+    const conditionWidth = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
-    this.box.style.setProperty("--w-cond", `${names_}rem`);
+    this.box.style.setProperty("--w-cond", `${conditionWidth}rem`);
     const all = [...this.widths, ...this.extras.map(() => RESULT)];
     this.colgroup.replaceChildren(
       h("col", { class: "col-item" }),
@@ -142,15 +142,15 @@ export class GridView {
     this.table.style.setProperty("--w-rest", `${total}rem`);
   }
 
-  /* What the preview says stays in sight at the right, as long as it leaves room for the texts. */
+  /* Preview columns stick to the right edge while they leave room for the texts. */
   _stick(cell, c) {
     const k = c - this.doc.regions.length;
     const after = this.extras.length - 1 - k;
     if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${after * RESULT}rem`;
   }
 
-  /* Conditions and results that stay in sight must leave room for the widest region: no cell can then be hidden behind
-     them. Items are narrow and always stay. */
+  /* Sticky conditions and results must leave room for the widest region, so that they never cover a whole cell. Items are narrow and
+     always stick. */
   _makeRoom() {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const left = this._startOf(this.headRow.cells[2]);
@@ -161,7 +161,7 @@ export class GridView {
     this.box.classList.toggle("results-stick", stick);
   }
 
-  /* How far a cell is from the edge at which the sheet begins: the left one, or the right one. */
+  /* Distance of a cell from the sheet's start edge: left, or right in right-to-left sheets. */
   _startOf(cell) {
     if (!cell) return 0;
     return this.rightToLeft ? this.box.clientWidth - cell.offsetLeft - cell.offsetWidth : cell.offsetLeft;
@@ -171,7 +171,7 @@ export class GridView {
     return text.length < 4 ? 0 : this.pen.measureText(text).width;
   }
 
-  /* A longer text makes its column wider at once; columns become narrower only with the next layout. */
+  /* Widen a column for a longer text at once; columns narrow only at the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
@@ -184,7 +184,7 @@ export class GridView {
     this._makeRoom();
   }
 
-  // --- rows in sight ---------------------------------------------------------------------------------------------
+  // --- visible rows ---------------------------------------------------------------------------------------------
   get rowHeight() {
     if (!this._height) {
       const some = this.rows.values().next().value;
@@ -294,7 +294,7 @@ export class GridView {
     for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras);
   }
 
-  /* The input goes to the active cell; the selected rectangle gets its colour. */
+  /* Move the input to the active cell and paint the selection. */
   place(focus = false) {
     const { selection, doc } = this.sheet;
     if (this._activeIsMissing()) this.render();
@@ -351,7 +351,7 @@ export class GridView {
     }
   }
 
-  // --- moving about ------------------------------------------------------------------------------------------------
+  // --- movement ------------------------------------------------------------------------------------------------
   get hasFocus() {
     return document.activeElement === this.input;
   }
@@ -377,7 +377,7 @@ export class GridView {
     const last = this.headRow.cells[loose ? 0 : 1].getBoundingClientRect();
     const box = this.box.getBoundingClientRect();
     const stuck = this.rightToLeft ? box.right - last.left : last.right - box.left;
-    const sign = this.rightToLeft ? -1 : 1; // a sheet that begins at the right scrolls to negative places
+    const sign = this.rightToLeft ? -1 : 1; // right-to-left sheets scroll to negative offsets
     const scrolled = sign * this.box.scrollLeft;
     const left = this._startOf(cell);
     if (left - stuck < scrolled) this.box.scrollLeft = sign * Math.max(0, left - stuck);
