@@ -1,7 +1,7 @@
 # make run       a working site at http://127.0.0.1:8000 with demo data (web and worker together)
-# make test      the tests that need nothing but Python
-# make test-all  all tests: with a browser, services, real processes and other programs, too
-# All make their own virtual environment in .venv and are safe to repeat.
+# make test      the tests that need only Python
+# make test-all  all tests, including those with a browser, services, real processes and other programs
+# All of them create a virtual environment in .venv and can be repeated.
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +10,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
 NPM := $(shell command -v npm)
-# A file stays in one process, which builds what its tests share once.
+# All tests of a file run in one process, so that shared fixtures are built once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: run test test-all lint lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
@@ -58,12 +58,12 @@ node_modules/.installed: package-lock.json
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "LM Gym needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
+		{ echo "LM Gym needs Python 3.11 or newer, for example: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		[ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
-		{ rm -rf $(VENV); echo "Python's venv module is not complete. On Debian: sudo apt-get install python3-venv"; exit 1; }
+		{ rm -rf $(VENV); echo "Python's venv module is incomplete. On Debian: sudo apt-get install python3-venv"; exit 1; }
 
-# The locks leave torch out: which build is right (CPU, CUDA, ROCm) depends on the machine. One that is installed stays.
+# torch is not locked, because its build (CPU, CUDA, ROCm) depends on the machine. An installed one is kept.
 TORCH ?= torch==2.13.*
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -88,7 +88,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --upgrade --extra gguf --extra site --group checkout --output-file requirements.txt
 	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
 
-# make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --rounds 3" for less)
+# make bench-engine   the engine against minicons and lm-eval; takes hours (BENCH_ARGS="--suites 3 --rounds 3" for less)
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
@@ -96,7 +96,7 @@ bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt
 	.venv-bench/bin/python -m benchmarks.engine $(BENCH_ARGS)
 
-# make bench-edit     from an edited cell to its result, through the running site
+# make bench-edit     time from an edited cell to its result, through a running site
 bench-edit: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.edit $(BENCH_ARGS)
 
