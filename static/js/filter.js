@@ -37,7 +37,7 @@ function enhance(root) {
     const button = document.querySelector(`button[data-tick="${input.dataset.filter}"]`);
     input.closest("[data-filter-box]").hidden = false;
     input.addEventListener("input", () => {
-      for (const one of list.children) one.hidden = !matches(one.textContent, input.value);
+      for (const entry of list.children) entry.hidden = !matches(entry.textContent, input.value);
       if (button) label(button, list);
     });
     input.addEventListener("keydown", (event) => {
@@ -63,16 +63,16 @@ function search(select) {
   select.before(input);
   input.addEventListener("input", () => {
     const chosen = select.selectedOptions[0];
-    const found = options.filter((one) => matches(one.textContent, input.value));
-    const shown = new Set(found.length ? found : [chosen]);
+    const hits = options.filter((option) => matches(option.textContent, input.value));
+    const shown = new Set(hits.length ? hits : [chosen]);
     select.replaceChildren(
       ...parts.flatMap(([part, members]) => {
-        const left = members.filter((one) => shown.has(one));
+        const left = members.filter((option) => shown.has(option));
         if (part.matches("optgroup")) part.replaceChildren(...left);
         return left.length ? [part] : [];
       }),
     );
-    const next = shown.has(chosen) ? chosen : found[0];
+    const next = shown.has(chosen) ? chosen : hits[0];
     next.selected = true;
     if (next !== chosen) select.dispatchEvent(new Event("change", { bubbles: true }));
   });

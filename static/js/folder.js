@@ -4,15 +4,15 @@
 function keepWanted(input) {
   const { form } = input;
   const endings = (input.dataset.endings ?? "").split(",").filter(Boolean);
-  const wanted = new DataTransfer();
+  const kept = new DataTransfer();
   const paths = [];
   const chosen = [...input.files];
   for (const file of chosen) {
     if (!endings.some((ending) => file.name.endsWith(ending))) continue;
-    wanted.items.add(file);
+    kept.items.add(file);
     paths.push(file.webkitRelativePath.split("/").slice(1).join("/") || file.name);
   }
-  input.files = wanted.files;
+  input.files = kept.files;
   form.elements[input.dataset.folder].value = paths.length ? JSON.stringify(paths) : "";
   input.setCustomValidity(chosen.length && !paths.length ? `No file there ends in ${endings.join(", ")}.` : "");
   const note = form.querySelector("[data-folder-note]");

@@ -252,7 +252,7 @@ def test_a_cell_whose_region_is_gone_is_kept_for_copying(sheet):
     write(sheet, 0, 1, "sings")
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
-    assert "Item 1, match, Verb is not there any more; you wrote “sings”." in dialog.inner_text()
+    assert "Item 1, match, Verb no longer exists; you wrote “sings”." in dialog.inner_text()
     assert "sings" in sheet.page.get_by_label("Kept for copying").input_value()
     assert [sheet.suite.cell(1, "match", 2), sheet.text(0, 1)] == ["guitar", "guitar"]
 

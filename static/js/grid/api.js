@@ -79,15 +79,15 @@ export async function loadDraft({ draft, cells }, onPage = () => {}, known = nul
     const head =
       known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
     const both = Promise.all([head, call("GET", `${cells}?limit=${PAGE}`)]);
-    const found = await both.catch((error) => {
+    const responses = await both.catch((error) => {
       if (error.status !== 404 || attempt) throw error;
     });
-    if (!found) {
+    if (!responses) {
       await call("POST", draft);
       continue;
     }
-    const [{ data: first, etag }] = found;
-    let page = found[1];
+    const [{ data: first, etag }] = responses;
+    let page = responses[1];
     const rows = [];
     while (page.etag === etag) {
       rows.push(...page.data.results);

@@ -48,14 +48,15 @@ export function builder(getDoc, onUse, serial) {
     const chosen = Object.fromEntries(Object.keys(fields).map((name) => [name, input(name).value]));
     for (const name of ["r1", "r2"]) {
       input(name).replaceChildren(
-        ...regions.map((one, k) => option(k + 1, `${k + 1} ${one}`)),
+        ...regions.map((name, k) => option(k + 1, `${k + 1} ${name}`)),
         option("*", "the whole sentence"),
       );
     }
-    for (const name of ["c1", "c2"]) input(name).replaceChildren(...conditions.map((one) => option(one, one)));
+    for (const name of ["c1", "c2"])
+      input(name).replaceChildren(...conditions.map((condition) => option(condition, condition)));
     input("op").replaceChildren(...OPERATORS.map(([sign, words]) => option(sign, words)));
     for (const name of Object.keys(fields))
-      if ([...input(name).options].some((one) => one.value === chosen[name])) input(name).value = chosen[name];
+      if ([...input(name).options].some((option) => option.value === chosen[name])) input(name).value = chosen[name];
     if (!chosen.c2 && conditions.length > 1) input("c2").selectedIndex = 1;
   };
   box.addEventListener("toggle", () => box.open && fill());

@@ -71,8 +71,8 @@ function pasteIntoText(event) {
   const text = event.clipboardData.getData("text/plain");
   if (!/[\r\n\t]/.test(text)) return;
   event.preventDefault();
-  const one = tidy(text);
-  event.target.setRangeText(one, event.target.selectionStart, event.target.selectionEnd, "end");
+  const line = tidy(text);
+  event.target.setRangeText(line, event.target.selectionStart, event.target.selectionEnd, "end");
   event.target.dispatchEvent(new Event("input", { bubbles: true }));
 }
 

@@ -17,20 +17,25 @@ const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
 
 function withPredictions(doc, change) {
   const old = copyPredictions(doc.predictions);
-  const predictions = old.map((one) => ({ ...one, ...change(one) }));
-  const isSame = predictions.every((one, k) => Object.keys(one).every((key) => one[key] === old[k][key]));
+  const predictions = old.map((prediction) => ({ ...prediction, ...change(prediction) }));
+  const isSame = predictions.every((prediction, k) =>
+    Object.keys(prediction).every((key) => prediction[key] === old[k][key]),
+  );
   return isSame ? null : { op: "set_predictions", predictions, old };
 }
 
 /* map(number) returns a region's new number, or null if it was deleted. */
 function withNumbers(doc, map) {
   const move = (number) => map(number) && { number: map(number), name: doc.regions[number - 1] };
-  return withPredictions(doc, (one) => ({ ...followed(one, doc, move), formula: renumberRegions(one.formula, map) }));
+  return withPredictions(doc, (prediction) => ({
+    ...followed(prediction, doc, move),
+    formula: renumberRegions(prediction.formula, map),
+  }));
 }
 
 /* `names`: names of the regions after the change. */
 export const withNames = (doc, names) =>
-  withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
+  withPredictions(doc, (prediction) => followed(prediction, doc, (number) => ({ number, name: names[number - 1] })));
 
 // --- texts -------------------------------------------------------------------------------------------------------
 const change = (doc, item, condition, region, text) => [
@@ -53,8 +58,8 @@ function everyCell(doc, rect, textOf) {
   for (let r = rect.top; r <= rect.bottom; r += 1) {
     const { item, condition } = doc.place(r);
     for (let c = rect.left; c <= rect.right; c += 1) {
-      const one = change(doc, item, condition, c + 1, textOf(r, c));
-      if (one[3] !== undefined && one[3] !== one[4]) cells.push(one);
+      const cell = change(doc, item, condition, c + 1, textOf(r, c));
+      if (cell[3] !== undefined && cell[3] !== cell[4]) cells.push(cell);
     }
   }
   return cells;
@@ -165,8 +170,8 @@ export function freshCondition(doc, base = "condition") {
   for (let k = doc.conditions.length + 1; ; k += 1) if (!doc.conditions.includes(`${base}_${k}`)) return `${base}_${k}`;
 }
 
-export function insertCondition(doc, at, given = freshCondition(doc)) {
-  const name = tidy(given);
+export function insertCondition(doc, at, text = freshCondition(doc)) {
+  const name = tidy(text);
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   return entry(`added condition ${name}`, [{ op: "insert_condition", at, name, rows }]);
 }
@@ -192,11 +197,11 @@ export function moveCondition(doc, name, by) {
 }
 
 export function renameCondition(doc, name, to) {
-  const wanted = tidy(to);
-  if (name === wanted) return entry("", []);
-  return entry(`condition ${name} is now ${wanted}`, [
-    { op: "rename_condition", name, to: wanted },
-    withPredictions(doc, ({ formula }) => ({ formula: renameIn(formula, name, wanted) })),
+  const newName = tidy(to);
+  if (name === newName) return entry("", []);
+  return entry(`condition ${name} is now ${newName}`, [
+    { op: "rename_condition", name, to: newName },
+    withPredictions(doc, ({ formula }) => ({ formula: renameIn(formula, name, newName) })),
   ]);
 }
 
@@ -239,17 +244,17 @@ export function moveRegion(doc, region, by) {
 }
 
 export function renameRegion(doc, region, to) {
-  const wanted = tidy(to);
-  if (doc.regions[region - 1] === wanted) return entry("", []);
-  const names = doc.regions.map((one, k) => (k === region - 1 ? wanted : one));
-  return entry(`region ${region} is now ${wanted}`, [
-    { op: "rename_region", region, to: wanted },
+  const newName = tidy(to);
+  if (doc.regions[region - 1] === newName) return entry("", []);
+  const names = doc.regions.map((current, k) => (k === region - 1 ? newName : current));
+  return entry(`region ${region} is now ${newName}`, [
+    { op: "rename_region", region, to: newName },
     withNames(doc, names),
   ]);
 }
 
 function warning(doc, isLost) {
-  const hit = doc.predictions.filter((one) => references(one.formula).some(isLost)).length;
+  const hit = doc.predictions.filter((prediction) => references(prediction.formula).some(isLost)).length;
   return hit ? `; ${counted(hit, "prediction")} looked at it` : "";
 }
 
@@ -278,10 +283,10 @@ export function addMissing(doc, missing) {
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   const factors = copyFactors(doc.factors);
   const ops = [];
-  for (const { name: wanted, levels } of missing) {
+  for (const { name: base, levels } of missing) {
     const taken = [...doc.conditions, ...ops.map((op) => op.name)];
-    let name = wanted;
-    for (let k = 2; taken.includes(name); k += 1) name = `${wanted}_${k}`;
+    let name = base;
+    for (let k = 2; taken.includes(name); k += 1) name = `${base}_${k}`;
     ops.push({ op: "insert_condition", at: doc.conditions.length + ops.length, name, rows });
     factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
   }

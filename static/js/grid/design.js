@@ -63,7 +63,7 @@ export class DesignPanel {
       ...regions.map((name, k) => h("option", { value: k + 1, text: `${k + 1} ${name}` })),
       h("option", { value: "*", text: "the whole sentence" }),
     );
-    if ([...this.region.options].some((one) => one.value === chosen)) this.region.value = chosen;
+    if ([...this.region.options].some((option) => option.value === chosen)) this.region.value = chosen;
     if (!factors.length) this.find("missing").hidden = true;
     else if (this.asked !== this.key()) this.askLater();
     else this.marks();
@@ -78,8 +78,8 @@ export class DesignPanel {
       return;
     }
     const cells = (name) =>
-      factors.every((one) => Object.hasOwn(one.conditions, name))
-        ? factors.map((one) => h("td", { text: one.conditions[name] }))
+      factors.every((factor) => Object.hasOwn(factor.conditions, name))
+        ? factors.map((factor) => h("td", { text: factor.conditions[name] }))
         : [h("td", { colSpan: factors.length, class: "quiet", text: "outside the design" })];
     box.replaceChildren(
       h(
@@ -144,12 +144,12 @@ export class DesignPanel {
   offer({ name, greater, less, reason }, k) {
     const id = `effect-${k}`;
     if (!greater) return h("p", { class: "note", text: `${name}: ${reason}` });
-    const said = h("div", { class: "note", id: `${id}-said` });
+    const note = h("div", { class: "note", id: `${id}-said` });
     const offers = [greater, less];
     const show = () => {
-      const one = offers.find(({ formula }) => formula === select.value);
-      said.replaceChildren(
-        ...(one ? [h("p", { text: one.words }), h("p", { class: "formula-source", text: one.formula })] : []),
+      const offer = offers.find(({ formula }) => formula === select.value);
+      note.replaceChildren(
+        ...(offer ? [h("p", { text: offer.words }), h("p", { class: "formula-source", text: offer.formula })] : []),
       );
     };
     const select = h(
@@ -159,19 +159,19 @@ export class DesignPanel {
       ...offers.map(({ direction, formula }) => h("option", { value: formula, text: direction })),
     );
     this.offers.set(select, { name, offers });
-    return h("div", { class: "field" }, h("label", { for: id, text: name }), select, said);
+    return h("div", { class: "field" }, h("label", { for: id, text: name }), select, note);
   }
 
   /* Existing predictions are marked and cannot be added twice. */
   marks() {
-    const there = new Set(this.doc.predictions.map(({ formula }) => formula));
+    const existing = new Set(this.doc.predictions.map(({ formula }) => formula));
     for (const option of this.find("effects").querySelectorAll("option[value]:not([value=''])")) {
-      option.disabled = there.has(option.value);
+      option.disabled = existing.has(option.value);
     }
   }
 
   add() {
-    const chosen = [...this.offers.keys()].filter((one) => one.value);
+    const chosen = [...this.offers.keys()].filter((select) => select.value);
     if (!chosen.length) {
       this.editor.say("Choose a direction for at least one effect first.", "");
       return;
@@ -179,14 +179,14 @@ export class DesignPanel {
     const region = this.region.value === "*" ? "whole sentence" : this.doc.regions[Number(this.region.value) - 1];
     const added = chosen.map((select) => {
       const { name, offers } = this.offers.get(select);
-      const { words, formula } = offers.find((one) => one.formula === select.value);
+      const { words, formula } = offers.find((offer) => offer.formula === select.value);
       return predictionOf({ name, words, formula }, region);
     });
     const label = `added ${added.length} prediction${added.length === 1 ? "" : "s"}`;
     if (!this.predictions.change(label, (list) => list.push(...added))) return;
-    for (const one of chosen) {
-      one.value = "";
-      one.dispatchEvent(new Event("change"));
+    for (const select of chosen) {
+      select.value = "";
+      select.dispatchEvent(new Event("change"));
     }
   }
 
@@ -211,16 +211,16 @@ export class DesignPanel {
   async read() {
     try {
       const data = await this.explain({ lines: this.lines.value });
-      const before = new Map((this.draft ?? this.doc.factors).map((one) => [one.name, one]));
+      const before = new Map((this.draft ?? this.doc.factors).map((factor) => [factor.name, factor]));
       const known = data.factors.every(({ name }) => before.has(name));
       for (const name of known ? data.outside : []) {
-        const levels = data.factors.map((one) => before.get(one.name).conditions[name]);
+        const levels = data.factors.map((factor) => before.get(factor.name).conditions[name]);
         const cell = JSON.stringify(levels);
         const taken = this.doc.conditions.some(
-          (other) => JSON.stringify(data.factors.map((one) => one.conditions[other])) === cell,
+          (other) => JSON.stringify(data.factors.map((factor) => factor.conditions[other])) === cell,
         );
-        if (taken || !data.factors.every((one, k) => one.levels.includes(levels[k]))) continue;
-        data.factors.forEach((one, k) => (one.conditions[name] = levels[k]));
+        if (taken || !data.factors.every((factor, k) => factor.levels.includes(levels[k]))) continue;
+        data.factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
       }
       this.draft = data.factors;
       this.levels();
@@ -281,9 +281,9 @@ export class DesignPanel {
     if (document.activeElement === this.lines) this.reading = this.read();
     await this.reading;
     if (!this.draft) return;
-    const factors = this.draft.map((one) => ({ ...one, conditions: {} }));
-    for (const one of this.find("levels").querySelectorAll("select")) {
-      if (one.value) factors[one.dataset.factor].conditions[one.dataset.condition] = one.value;
+    const factors = this.draft.map((factor) => ({ ...factor, conditions: {} }));
+    for (const select of this.find("levels").querySelectorAll("select")) {
+      if (select.value) factors[select.dataset.factor].conditions[select.dataset.condition] = select.value;
     }
     try {
       const data = await this.explain({ factors });

@@ -121,7 +121,7 @@ export class Editor {
   }
 
   lookAtFormulas() {
-    const formulas = this.doc.predictions.map((one) => one.formula);
+    const formulas = this.doc.predictions.map((prediction) => prediction.formula);
     this.sheet.critical = { regions: criticalRegions(formulas), cells: criticalCells(formulas) };
   }
 

@@ -22,7 +22,7 @@ export function numbersIn(text) {
     .filter(Boolean);
   const ranges = parts
     .map((part) => /^(\d+)(?:-(\d+))?$/.exec(part))
-    .map((found) => found && [Number(found[1]), Number(found[2] ?? found[1])]);
+    .map((match) => match && [Number(match[1]), Number(match[2] ?? match[1])]);
   return ranges.every(Boolean)
     ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high)
     : null;
@@ -110,7 +110,7 @@ export class FindPanel {
     sheet.wanted = this.wanted();
     if (before || sheet.wanted) view.repaintAll();
     const cells = this.found();
-    const hits = cells.reduce((sum, one) => sum + one.hits, 0);
+    const hits = cells.reduce((sum, cell) => sum + cell.hits, 0);
     const where = this.within ? " in the selection" : "";
     this.part("count").textContent = sheet.wanted
       ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}`
@@ -132,7 +132,7 @@ export class FindPanel {
 
   replaceHere() {
     const { r, c } = this.editor.selection;
-    const here = this.found().filter((one) => one.r === r && one.c === c);
+    const here = this.found().filter((cell) => cell.r === r && cell.c === c);
     if (here.length) this.replace(here);
     this.go(1);
   }
@@ -142,16 +142,16 @@ export class FindPanel {
   }
 
   /* Replace all hits as one edit. */
-  replace(found) {
+  replace(matches) {
     const { doc } = this.editor;
     const wanted = this.wanted("g");
-    const cells = found.map(({ r, c }) => {
+    const cells = matches.map(({ r, c }) => {
       const { item, condition } = doc.place(r);
       const old = textAt(doc, r, c);
       return [item, condition, c + 1, old, tidy(old.replace(wanted, () => this.part("with").value))];
     });
-    const hits = found.reduce((sum, one) => sum + one.hits, 0);
-    const label = `replaced ${counted(hits, "hit")} in ${counted(found.length, "cell")}`;
+    const hits = matches.reduce((sum, cell) => sum + cell.hits, 0);
+    const label = `replaced ${counted(hits, "hit")} in ${counted(matches.length, "cell")}`;
     if (this.editor.perform({ label, ops: [{ op: "set_cells", cells }] }))
       this.part("count").textContent = `${label[0].toUpperCase()}${label.slice(1)}`;
   }
@@ -167,7 +167,7 @@ export class FindPanel {
     if (!numbers) return;
     this.editor.filter(
       (item, name, row) =>
-        numbers(item) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))),
+        numbers(item) && (!condition || name === condition) && (!text || row.some((cellText) => text.test(cellText))),
     );
     this.choose(false);
     this.sync();
@@ -183,7 +183,7 @@ export class FindPanel {
   sync() {
     const { doc } = this.editor;
     const { value } = this.part("condition");
-    const known = [...this.part("condition").options].slice(1).map((one) => one.value);
+    const known = [...this.part("condition").options].slice(1).map((option) => option.value);
     if (String(known) !== String(doc.conditions)) {
       const option = (name) => Object.assign(document.createElement("option"), { value: name, textContent: name });
       this.part("condition").replaceChildren(this.part("condition").options[0], ...doc.conditions.map(option));

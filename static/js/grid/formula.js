@@ -48,38 +48,38 @@ export const afterMove = (from, to) => (number) => {
 
 /* Region numbers that formulas refer to; "*" marks every region of no condition in particular. */
 export function criticalRegions(formulas) {
-  const found = new Set();
+  const numbers = new Set();
   for (const text of formulas) {
-    for (const { region } of references(text)) if (typeof region === "number") found.add(region);
+    for (const { region } of references(text)) if (typeof region === "number") numbers.add(region);
   }
-  return found;
+  return numbers;
 }
 
 /* condition -> set of region numbers compared there */
 export function criticalCells(formulas) {
-  const found = new Map();
+  const byCondition = new Map();
   for (const text of formulas) {
     for (const { region, condition } of references(text)) {
       if (typeof region !== "number") continue;
-      if (!found.has(condition)) found.set(condition, new Set());
-      found.get(condition).add(region);
+      if (!byCondition.has(condition)) byCondition.set(condition, new Set());
+      byCondition.get(condition).add(region);
     }
   }
-  return found;
+  return byCondition;
 }
 
 const begins = (text, prefix) => text.toLocaleLowerCase().startsWith(prefix.toLocaleLowerCase());
 const holds = (text, part) => text.toLocaleLowerCase().includes(part.toLocaleLowerCase());
 
 function regionOptions(prefix, regions) {
-  const wanted = prefix.trim();
+  const typed = prefix.trim();
   const all = regions.map((name, k) => ({ insert: `(${k + 1};%`, label: name, detail: `region ${k + 1}` }));
   const star = { insert: "(*;%", label: "whole sentence", detail: "*" };
-  if (/^\d+$/.test(wanted)) return all.filter((_, k) => String(k + 1).startsWith(wanted));
-  if (wanted === "*") return [star];
-  const first = all.filter((one) => begins(one.label, wanted));
-  const rest = all.filter((one) => !first.includes(one) && holds(one.label, wanted));
-  return [...first, ...rest, ...(begins(star.label, wanted) ? [star] : [])];
+  if (/^\d+$/.test(typed)) return all.filter((_, k) => String(k + 1).startsWith(typed));
+  if (typed === "*") return [star];
+  const first = all.filter((option) => begins(option.label, typed));
+  const rest = all.filter((option) => !first.includes(option) && holds(option.label, typed));
+  return [...first, ...rest, ...(begins(star.label, typed) ? [star] : [])];
 }
 
 /* Completions at the caret: {from, to, kind, options: [{insert, label, detail}]}, or null. */
@@ -91,10 +91,10 @@ export function completionAt(text, caret, regions, conditions) {
     const rest = /^([^%()<>=&|~+*/[\]]*)%\s*\)?/.exec(after)?.[0] ?? "";
     const prefix = name[1].trimStart();
     const matching = [
-      ...conditions.filter((one) => begins(one, prefix)),
-      ...conditions.filter((one) => !begins(one, prefix) && holds(one, prefix)),
+      ...conditions.filter((name) => begins(name, prefix)),
+      ...conditions.filter((name) => !begins(name, prefix) && holds(name, prefix)),
     ];
-    const options = matching.map((one) => ({ insert: `${one}%)`, label: one, detail: "condition" }));
+    const options = matching.map((name) => ({ insert: `${name}%)`, label: name, detail: "condition" }));
     return options.length ? { from: caret - prefix.length, to: caret + rest.length, kind: "condition", options } : null;
   }
   const open = /\(\s*([^()[\];%<>=&|~+/-]*)$/.exec(before);

@@ -13,7 +13,7 @@ export const predictionOf = ({ name, words, formula }, region) => ({
 
 const placed = ({ number, name }) => `at region ${number} (${name})`;
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-const listed = (one) => `${one}(?:, ${one})*(?: and ${one})?`;
+const listed = (part) => `${part}(?:, ${part})*(?: and ${part})?`;
 
 /* All texts that effects() can make from these factors about a region. */
 function patterns(factors, region) {
@@ -44,10 +44,10 @@ export function followed({ name, description, formula }, { factors, regions }, m
   const [number, ...others] = new Set(references(formula).map(({ region }) => region));
   const after = factors.length && !others.length && regions[number - 1] !== undefined ? move(number) : null;
   if (!after) return { name, description };
-  const found = patterns(factors, { number, name: regions[number - 1] });
-  const about = found.description.map((one) => one.exec(description)).find(Boolean);
+  const known = patterns(factors, { number, name: regions[number - 1] });
+  const about = known.description.map((pattern) => pattern.exec(description)).find(Boolean);
   return {
-    name: found.name.test(name) ? `${found.name.exec(name)[1]}${after.name}`.slice(0, MOST) : name,
+    name: known.name.test(name) ? `${known.name.exec(name)[1]}${after.name}`.slice(0, MOST) : name,
     description: about ? `${about[1]}${placed(after)}${about[2]}` : description,
   };
 }

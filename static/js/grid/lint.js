@@ -37,22 +37,22 @@ export class LintPanel {
 
   take({ findings = [] }) {
     this.findings = [...findings].sort((a, b) => (WEIGHT[b.severity] ?? 0) - (WEIGHT[a.severity] ?? 0));
-    const open = this.findings.filter((one) => !one.ignored);
-    const ignored = this.findings.filter((one) => one.ignored);
+    const open = this.findings.filter((finding) => !finding.ignored);
+    const ignored = this.findings.filter((finding) => finding.ignored);
     const before = this.count.textContent;
     this.count.textContent = open.length ? counted(open.length, "finding") : "no problems found";
     if (before && before !== this.count.textContent) announce(`Check: ${this.count.textContent}`);
-    this.list.replaceChildren(...open.map((one) => this.row(one)));
+    this.list.replaceChildren(...open.map((finding) => this.row(finding)));
     this.list.hidden = open.length === 0;
     this.aside.hidden = ignored.length === 0;
     this.aside.querySelector("summary").textContent = `${counted(ignored.length, "finding")} dismissed`;
-    this.aside.querySelector("ul").replaceChildren(...ignored.map((one) => this.row(one)));
+    this.aside.querySelector("ul").replaceChildren(...ignored.map((finding) => this.row(finding)));
     const flags = new Map();
-    for (const one of open) {
-      if (one.severity === "info") continue;
-      for (const [item, condition, region] of one.cells ?? []) {
+    for (const finding of open) {
+      if (finding.severity === "info") continue;
+      for (const [item, condition, region] of finding.cells ?? []) {
         const key = flagKey(item, condition, region);
-        if (flags.get(key) !== "error") flags.set(key, one.severity);
+        if (flags.get(key) !== "error") flags.set(key, finding.severity);
       }
     }
     this.editor.setFlags(flags);

@@ -18,8 +18,8 @@ import { LocalStore, choiceKeys } from "./store.js";
 
 const root = document.querySelector("[data-grid-editor]");
 const find = (name) => root.querySelector(`[data-${name}]`);
-const given = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textContent);
-const endpoints = given("endpoints");
+const embedded = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textContent);
+const endpoints = embedded("endpoints");
 
 const STATES = {
   loading: "Loading …",
@@ -146,7 +146,7 @@ async function reload() {
 function showMerge() {
   openMerge(find("merge"), editor.doc, save.conflicts, root.dataset.user, (choices) => {
     save.conflicts = [];
-    const ops = choices.filter((one) => one.mine).map((one) => takeMine(editor.doc, one.conflict));
+    const ops = choices.filter((choice) => choice.mine).map((choice) => takeMine(editor.doc, choice.conflict));
     const cells = ops.filter((op) => op?.op === "set_cells").flatMap((op) => op.cells);
     const rest = ops.filter((op) => op && op.op !== "set_cells");
     save.keep();
@@ -167,8 +167,8 @@ const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 /* Select the model this person used last in this suite, else in any suite. */
 function recallModel(choice) {
   try {
-    const known = new Set([...choice.options].map((one) => one.value));
-    const last = modelKeys.map((key) => localStorage.getItem(key)).find((one) => known.has(one));
+    const known = new Set([...choice.options].map((option) => option.value));
+    const last = modelKeys.map((key) => localStorage.getItem(key)).find((slug) => known.has(slug));
     if (last) choice.value = last;
   } catch {
     /* storage is blocked */
@@ -268,23 +268,23 @@ function attach() {
 /* Send unsaved edits of earlier visits; the server skips ids it already has. */
 async function sendKept() {
   const { records } = store.recover();
-  const found = [];
+  const conflicts = [];
   let edits = 0;
   for (const record of records) {
-    found.push(...(record.conflicts ?? []));
+    conflicts.push(...(record.conflicts ?? []));
     if (!record.edits?.length) continue;
     try {
       const { data } = await call("PATCH", endpoints.cells, bodyOf(record.version, record.edits));
-      found.push(...conflictsOf(data, record.edits));
+      conflicts.push(...conflictsOf(data, record.edits));
       edits += record.edits.length;
     } catch (error) {
       if (!error.status) throw error;
       const message = `Edits of an earlier visit were refused: ${error.message}`;
-      found.push(...record.edits.flatMap((edit) => undone(edit, { message })));
+      conflicts.push(...record.edits.flatMap((edit) => undone(edit, { message })));
     }
   }
   if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
-  return together(found);
+  return together(conflicts);
 }
 
 async function start() {
@@ -292,7 +292,7 @@ async function start() {
   showState("loading");
   try {
     const conflicts = await sendKept();
-    const draft = await editor.load(endpoints, given("draft"));
+    const draft = await editor.load(endpoints, embedded("draft"));
     save.version = draft.version;
     save.conflicts = conflicts;
     save.keep();

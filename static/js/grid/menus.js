@@ -127,7 +127,7 @@ export function attachMenus(editor, root) {
       if (!menu.open) return;
       for (const other of root.querySelectorAll("details[data-grid-menu][open]"))
         if (other !== menu) other.open = false;
-      const group = menuGroups(editor).find((one) => one.id === menu.dataset.gridMenu);
+      const group = menuGroups(editor).find((candidate) => candidate.id === menu.dataset.gridMenu);
       const close = () => (menu.open = false);
       list.replaceChildren(
         ...(group

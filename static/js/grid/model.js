@@ -21,7 +21,7 @@ export function tidy(text) {
     .replace(/^ +| +$/g, "");
 }
 
-export const copyPredictions = (list) => list.map((one) => ({ ...one }));
+export const copyPredictions = (list) => list.map((prediction) => ({ ...prediction }));
 export const scoringOf = ({ metric, join }) => ({ metric, join });
 export const copyFactors = (list) =>
   list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
@@ -111,7 +111,7 @@ export class GridDocument {
   }
 
   rowOf(item, condition) {
-    if (this.shown) return this.shown.findIndex((one) => one.item === item && one.condition === condition);
+    if (this.shown) return this.shown.findIndex((row) => row.item === item && row.condition === condition);
     const at = this.items.indexOf(item);
     const c = this.conditions.indexOf(condition);
     return at < 0 || c < 0 ? -1 : at * this.conditions.length + c;
@@ -178,8 +178,8 @@ function checkNewCondition(doc, name) {
 }
 
 function move(list, from, to) {
-  const [one] = list.splice(from, 1);
-  list.splice(to, 0, one);
+  const [moved] = list.splice(from, 1);
+  list.splice(to, 0, moved);
 }
 
 function eachRow(doc, change) {
@@ -204,7 +204,7 @@ const OPS = {
 
   insert_items(doc, { at, items }) {
     need(within(at, doc.items.length), `Items cannot be put at place ${at}.`);
-    const numbers = items.map((one) => one.number);
+    const numbers = items.map((item) => item.number);
     for (const number of numbers) {
       checkNumber(number);
       need(!doc.items.includes(number), `There is an item ${number} already.`);
@@ -230,9 +230,9 @@ const OPS = {
     doc.items.forEach((number, at) => {
       if (!gone.has(number)) return;
       const before = back.at(-1);
-      const one = { number, rows: rowsOfItem(doc, number) };
-      if (before && before.at + before.items.length === at) before.items.push(one);
-      else back.push({ op: "insert_items", at, items: [one] });
+      const restored = { number, rows: rowsOfItem(doc, number) };
+      if (before && before.at + before.items.length === at) before.items.push(restored);
+      else back.push({ op: "insert_items", at, items: [restored] });
     });
     doc.items = doc.items.filter((number) => !gone.has(number));
     for (const item of items) doc.texts.delete(item);

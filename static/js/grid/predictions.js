@@ -53,7 +53,7 @@ export class PredictionsPanel {
       this.cards.push(card);
       this.list.append(card.root);
     }
-    predictions.forEach((one, k) => {
+    predictions.forEach((prediction, k) => {
       const card = this.cards[k];
       card.root.setAttribute("aria-label", `Prediction ${k + 1}`);
       card.number.textContent = `P${k + 1}`;
@@ -62,8 +62,8 @@ export class PredictionsPanel {
       card.down.disabled = k === predictions.length - 1;
       for (const field of ["name", "description", "formula"]) {
         // keep a trailing space while typing
-        const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(one[field]);
-        if (card[field].value !== one[field] && !typed) card[field].value = one[field];
+        const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(prediction[field]);
+        if (card[field].value !== prediction[field] && !typed) card[field].value = prediction[field];
       }
       this.check(card);
     });
@@ -253,7 +253,7 @@ export class PredictionsPanel {
       card.said.replaceChildren(...parts);
       return;
     }
-    card.said.replaceChildren(...(answer.errors ?? []).map((one) => this.complaint(card, one)));
+    card.said.replaceChildren(...(answer.errors ?? []).map((error) => this.complaint(card, error)));
     if (before !== undefined && document.activeElement === card.formula && answer.errors?.[0])
       announce(answer.errors[0].message);
   }
@@ -294,13 +294,13 @@ export class PredictionsPanel {
 
   tally(counts) {
     this.cards.forEach((card, k) => {
-      const one = counts?.[k];
-      card.tally.hidden = !one?.n || one.none === one.n;
+      const count = counts?.[k];
+      card.tally.hidden = !count?.n || count.none === count.n;
       if (card.tally.hidden) return;
-      const parts = [`${one.held} of ${one.n} items hold`];
-      if (one.tied) parts.push(`${one.tied} tied`);
-      if (one.none) parts.push(`${one.none} not evaluable`);
-      if (one.close) parts.push(`${one.close} too close to call (≈)`);
+      const parts = [`${count.held} of ${count.n} items hold`];
+      if (count.tied) parts.push(`${count.tied} tied`);
+      if (count.none) parts.push(`${count.none} not evaluable`);
+      if (count.close) parts.push(`${count.close} too close to call (≈)`);
       card.tally.textContent = parts.join(" · ");
     });
   }

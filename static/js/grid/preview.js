@@ -112,7 +112,7 @@ export class Preview {
       sentences,
       conditions: [...doc.conditions],
       regions: [...doc.regions],
-      predictions: doc.predictions.map((one) => one.formula),
+      predictions: doc.predictions.map((prediction) => prediction.formula),
       metric: firstOf(doc.metric),
       join: doc.join,
     };
@@ -157,9 +157,9 @@ export class Preview {
     const words = new Set();
     const unknown = new Set();
     for (const item of doc.items) {
-      for (const one of this.words.get(item)?.values() ?? []) {
-        for (const word of [...one.known, ...one.unknown]) words.add(word);
-        for (const word of one.unknown) unknown.add(word);
+      for (const coverage of this.words.get(item)?.values() ?? []) {
+        for (const word of [...coverage.known, ...coverage.unknown]) words.add(word);
+        for (const word of coverage.unknown) unknown.add(word);
       }
     }
     if (!unknown.size) return "";
@@ -235,9 +235,9 @@ export class Preview {
       const counts = [0, 0, 0, 0];
       let close = 0;
       for (const item of doc.items) {
-        const one = this.outcomeOf(item, p);
-        if (one) counts[one.code] += 1;
-        if (one?.close) close += 1;
+        const outcome = this.outcomeOf(item, p);
+        if (outcome) counts[outcome.code] += 1;
+        if (outcome?.close) close += 1;
       }
       return {
         failed: counts[0],

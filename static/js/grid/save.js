@@ -41,21 +41,25 @@ export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
 
 /* Conflicts in the server's response to these edits. */
 export function conflictsOf({ conflicts = [] }, edits) {
-  return conflicts.flatMap((one) => {
-    const edit = edits.find(({ id }) => id === one.edit);
-    return one.what === "cell" ? [{ ...one, name: edit.regions?.[one.region - 1] }] : undone(edit, one);
+  return conflicts.flatMap((conflict) => {
+    const edit = edits.find(({ id }) => id === conflict.edit);
+    return conflict.what === "cell"
+      ? [{ ...conflict, name: edit.regions?.[conflict.region - 1] }]
+      : undone(edit, conflict);
   });
 }
 
 /* Keep the later of two conflicts over one place. */
 export function together(conflicts) {
-  const found = new Map();
-  for (const one of conflicts) {
+  const byPlace = new Map();
+  for (const conflict of conflicts) {
     const place =
-      one.what === "edit" ? one : JSON.stringify([one.what, one.item, one.condition, one.name ?? one.region]);
-    found.set(place, { ...one, old: found.get(place)?.old ?? one.old });
+      conflict.what === "edit"
+        ? conflict
+        : JSON.stringify([conflict.what, conflict.item, conflict.condition, conflict.name ?? conflict.region]);
+    byPlace.set(place, { ...conflict, old: byPlace.get(place)?.old ?? conflict.old });
   }
-  return [...found.values()];
+  return [...byPlace.values()];
 }
 
 export const bodyOf = (version, edits) => ({ version, edits: edits.map(({ id, ops }) => ({ id, ops })) });
@@ -152,15 +156,15 @@ export class SaveQueue {
   take(data) {
     const sent = this.flying;
     this.flying = [];
-    const found = conflictsOf(data, sent);
-    const refused = data.conflicts?.some((one) => one.what === "edit");
+    const conflicts = conflictsOf(data, sent);
+    const refused = data.conflicts?.some((conflict) => conflict.what === "edit");
     if (refused) {
-      found.push(...this.pending.splice(0).flatMap((edit) => undone(edit)));
+      conflicts.push(...this.pending.splice(0).flatMap((edit) => undone(edit)));
       this.refused = true;
     }
-    if (found.length || data.version !== this.version + sent.length) this.behind = true;
+    if (conflicts.length || data.version !== this.version + sent.length) this.behind = true;
     if (!refused) this.version = data.version;
-    this.conflicts = together([...this.conflicts, ...found]);
+    this.conflicts = together([...this.conflicts, ...conflicts]);
   }
 
   async catchUp() {

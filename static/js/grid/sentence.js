@@ -48,7 +48,7 @@ export class SentenceDialog {
       .join(` ${this.sign} `)
       .replace(new RegExp(`( *\\${this.sign} *)+$`), "")
       .trimStart();
-    this.given = this.field.value;
+    this.shownText = this.field.value;
     this.part("previous").disabled = r === 0;
     this.draw();
     if (!this.dialog.open) this.dialog.showModal();
@@ -57,7 +57,7 @@ export class SentenceDialog {
   }
 
   get unsaved() {
-    return this.dialog.open && this.field.value !== this.given;
+    return this.dialog.open && this.field.value !== this.shownText;
   }
 
   get pieces() {
@@ -79,8 +79,8 @@ export class SentenceDialog {
       });
     };
     const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
-      const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
-      const texts = found.length ? found.map(word) : [h("span", { class: "note", text: "∅" })];
+      const segments = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
+      const texts = segments.length ? segments.map(word) : [h("span", { class: "note", text: "∅" })];
       start += (pieces[k] ?? "").length + 1;
       return h(
         "li",

@@ -15,12 +15,12 @@ const NUMBER = /^\d+(\.0+)?$/;
    wrong, the dialog offers to paste plain cells. */
 export function hasHeadings(doc, { rows, width }, text) {
   if (width === 1) return /^"?item[^\n\t]*[,;]/i.test(text);
-  const [head, ...below] = rows.map((row) => row.map((one) => tidy(one)));
-  if (!below.length || head.some((one) => NUMBER.test(one))) return false;
-  if (head.some((one) => ITEM.test(one)) && head.some((one) => CONDITION.test(one))) return true;
-  if (head.filter((one) => doc.regions.includes(one)).length > 1) return true;
+  const [head, ...below] = rows.map((row) => row.map((text) => tidy(text)));
+  if (!below.length || head.some((text) => NUMBER.test(text))) return false;
+  if (head.some((text) => ITEM.test(text)) && head.some((text) => CONDITION.test(text))) return true;
+  if (head.filter((text) => doc.regions.includes(text)).length > 1) return true;
   const numbered = (c) => NUMBER.test(below[0][c] ?? "") && below.every((row) => !row[c] || NUMBER.test(row[c]));
-  return width > 2 && head.some((one, c) => one && numbered(c));
+  return width > 2 && head.some((text, c) => text && numbered(c));
 }
 
 const isBlank = (doc) =>
@@ -29,18 +29,18 @@ const isBlank = (doc) =>
 /* Ask the server and, while questions are open, the person. take(sheet) is called with the parsed sheet; plain() pastes the cells
    unchanged. */
 export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
-  const said = new FormData();
-  said.set(
+  const form = new FormData();
+  form.set(
     "text",
     width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))),
   );
   if (!isBlank(doc)) {
-    for (const name of doc.conditions) said.append("condition", name);
-    for (const name of doc.regions) said.append("region", name);
+    for (const name of doc.conditions) form.append("condition", name);
+    for (const name of doc.regions) form.append("region", name);
   }
   const body = dialog.querySelector("[data-sheet-body]");
   const ask = async () => {
-    const { data, page } = await post(url, said);
+    const { data, page } = await post(url, form);
     if (data) {
       dialog.close();
       take(data);
@@ -54,7 +54,7 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
   };
   body.onsubmit = (event) => {
     event.preventDefault();
-    for (const [name, value] of new FormData(event.target)) said.set(name, value);
+    for (const [name, value] of new FormData(event.target)) form.set(name, value);
     dialog.querySelector("[data-sheet-said]").textContent = "";
     ask().catch(
       (error) => (dialog.querySelector("[data-sheet-said]").textContent = `Could not be read: ${error.message}.`),
@@ -82,23 +82,23 @@ export function pasteSheet(doc, sheet) {
     ops.push({ op: "delete_items", items: numbers });
     numbers = [];
   }
-  for (const name of conditions.filter((one) => !names.includes(one))) {
+  for (const name of conditions.filter((other) => !names.includes(other))) {
     ops.push({
       op: "insert_condition",
       at: names.length,
       name,
-      rows: Object.fromEntries(numbers.map((one) => [one, regions.map(() => "")])),
+      rows: Object.fromEntries(numbers.map((number) => [number, regions.map(() => "")])),
     });
     names.push(name);
   }
   if (isBlankDoc) {
-    for (const name of names.filter((one) => !conditions.includes(one))) ops.push({ op: "delete_condition", name });
-    names = names.filter((one) => conditions.includes(one));
+    for (const name of names.filter((other) => !conditions.includes(other))) ops.push({ op: "delete_condition", name });
+    names = names.filter((other) => conditions.includes(other));
   }
   const free = regions.map(() => true);
   const place = sheet.regions.map((name, k) => {
     let at =
-      isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
+      isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((other, j) => other === name && free[j]);
     if (at < 0) {
       at = regions.length;
       regions.push(name || `Region ${at + 1}`);
@@ -131,7 +131,7 @@ export function pasteSheet(doc, sheet) {
 function placeCells(doc, sheet, { names, numbers, place, width, items }) {
   const known = new Set(numbers);
   const fresh = new Map();
-  for (const item of items.filter((one) => !known.has(one))) {
+  for (const item of items.filter((other) => !known.has(other))) {
     fresh.set(item, Object.fromEntries(names.map((name) => [name, Array(width).fill("")])));
   }
   const cells = [];

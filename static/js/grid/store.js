@@ -8,21 +8,21 @@ const SIGNED_OUT = "lmgym-signed-out";
 
 const keysOf = (storage, starts) =>
   Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) =>
-    starts.some((one) => key.startsWith(one)),
+    starts.some((start) => key.startsWith(start)),
   );
 
 /* Slugs of suites with unsaved edits of this person. */
 export function unsavedSuites(user, storage = window.localStorage) {
-  const found = new Set();
+  const slugs = new Set();
   try {
     for (const key of keysOf(storage, [`${PREFIX}:${user}:`])) {
       const record = JSON.parse(storage.getItem(key) ?? "null");
-      if (record?.edits?.length || record?.conflicts?.length) found.add(key.split(":")[2]);
+      if (record?.edits?.length || record?.conflicts?.length) slugs.add(key.split(":")[2]);
     }
   } catch {
     /* storage is blocked: nothing was stored */
   }
-  return [...found];
+  return [...slugs];
 }
 
 /* Delete this person's data from this browser and stop other tabs from storing more. */
@@ -78,20 +78,20 @@ export class LocalStore {
   /* Unsaved records of this tab and of closed tabs, oldest first: {records: [{version, edits, conflicts}]}. This tab takes them
      over. */
   recover() {
-    const found = [];
+    const records = [];
     try {
       const keys = Array.from({ length: this.storage.length }, (_, k) => this.storage.key(k));
-      for (const key of keys.filter((one) => one?.startsWith(this.base))) {
+      for (const key of keys.filter((candidate) => candidate?.startsWith(this.base))) {
         const record = this._read(key);
         if (!record || (key !== this.key && this._lives(record))) continue;
-        found.push(record);
+        records.push(record);
         this.taken.push(key);
       }
     } catch {
       /* storage is blocked: nothing was stored */
     }
-    found.sort((a, b) => (a.kept ?? 0) - (b.kept ?? 0));
-    return { records: found };
+    records.sort((a, b) => (a.kept ?? 0) - (b.kept ?? 0));
+    return { records };
   }
 
   /* The server has the recovered records. */

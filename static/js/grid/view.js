@@ -174,11 +174,11 @@ export class GridView {
   /* Widen a column for a longer text at once; columns narrow only at the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
-    if (wanted <= this.widths[region]) return;
-    const more = wanted - this.widths[region];
-    this.widths[region] = wanted;
-    this.colgroup.children[region + 2].style.width = `${wanted}rem`;
+    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
+    if (width <= this.widths[region]) return;
+    const more = width - this.widths[region];
+    this.widths[region] = width;
+    this.colgroup.children[region + 2].style.width = `${width}rem`;
     const rest = Number.parseFloat(this.table.style.getPropertyValue("--w-rest"));
     this.table.style.setProperty("--w-rest", `${rest + more}rem`);
     this._makeRoom();
@@ -216,11 +216,11 @@ export class GridView {
     this.first = first;
     this.last = last;
     const active = this.sheet.selection.r;
-    const wanted = [];
-    if (active >= 0 && active < first) wanted.push(active);
-    for (let r = first; r <= last; r += 1) wanted.push(r);
-    if (active > last && active < this.doc.nRows) wanted.push(active);
-    const keep = new Set(wanted);
+    const visible = [];
+    if (active >= 0 && active < first) visible.push(active);
+    for (let r = first; r <= last; r += 1) visible.push(r);
+    if (active > last && active < this.doc.nRows) visible.push(active);
+    const keep = new Set(visible);
     for (const [r, tr] of this.rows) {
       if (keep.has(r)) continue;
       tr.remove();
@@ -230,7 +230,7 @@ export class GridView {
     this.pads = [];
     let next = this.body.firstChild;
     let before = -1;
-    for (const r of wanted) {
+    for (const r of visible) {
       if (r > before + 1) this.body.insertBefore(this._pad(r - before - 1), next);
       let tr = this.rows.get(r);
       if (tr) next = tr.nextSibling;
