@@ -69,7 +69,9 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     ),
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),
-        Guide("api", "REST API and client", "Everything the pages do, for scripts."),
+        Guide(
+            "api", "REST API and client", "Conventions, the operations for programs, and the Python client."
+        ),
         Guide("commands", "Commands", "The command lmgym, here and with a site: all its options."),
         Guide("grid", "The grid editor", "All keys of the sheet, and its edits for programs."),
     ),
